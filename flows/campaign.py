@@ -13,7 +13,6 @@ from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
 from lakatos.flows.roles.ask import check_models
 from lakatos.flows.roles.interview import check_participant
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.parts import flow, task
 from lakatos.flows.run.progress import CampaignProgress
@@ -44,12 +43,11 @@ async def run_campaign(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited
     try:
         return await carry_on(run)
     finally:
-        if "roles" in vars(run):
-            await roles_of(run).close()
+        await run.close_parts()
 
 
 async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
-    """`run_campaign`, whose connections to language models are closed in the end."""
+    """Do the work of `run_campaign`, which closes the connections of the run when this ends."""
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)

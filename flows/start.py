@@ -10,7 +10,7 @@ from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
-from lakatos.flows.run.run import Run, create_run, open_run, read_state
+from lakatos.flows.run.run import Run, check_code, create_run, open_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.summary import keep_summary, summary_of
@@ -92,26 +92,32 @@ def resume_run(
         return state.campaign.concluded.record
     shown = progress or SilentProgress()
     with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
-        if enough:
-            take_answers(run)
-            _close(run)
-        found = execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+        carry = _close_and_carry_on if enough else run_campaign
+        found = execute(engine, carry, run, on_wait=shown.waiting, title=run.folder.name)
         return _result(run.folder, run.state, run.trace, found)
 
 
+async def _close_and_carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
+    """`run_campaign` with the participants who have answered, once nothing refuses to carry the run on."""
+    check_code(run)
+    _close(run)
+    return await run_campaign(run)
+
+
 def _close(run: Run) -> None:
-    """End the collection that the run waits in.
+    """End the collection that the run waits in, unless the responses that arrived last complete it.
 
     Raises:
         FlowError: It waits for nobody, or too few people's answers count to go on; collection has not ended then.
     """
-    state, trace = read_state(run.folder)
-    trace.close()
-    waiting = waiting_in(state)
-    if waiting is None:
+    if _waits(run)[1] is None:
         raise FlowError(
-            f"the run {run.folder} waits for nobody; `lakatos resume` without --enough carries it on."
+            f"the run {run.folder} waits for nobody; `lakatos resume {run.folder}` without --enough carries it on."
         )
+    take_answers(run)
+    state, waiting = _waits(run)
+    if waiting is None:
+        return
     if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
         raise FlowError(
             f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
@@ -119,6 +125,13 @@ def _close(run: Run) -> None:
             "was ended."
         )
     close_collection(run.trace, waiting, "the researcher went on with fewer people than planned")
+
+
+def _waits(run: Run) -> tuple[RunState, AnswersAwaited | None]:
+    """All that is recorded of a run, and what it waits for by that."""
+    state, trace = read_state(run.folder)
+    trace.close()
+    return state, waiting_in(state)
 
 
 def _result(

@@ -46,7 +46,7 @@ class RecordedCall:
     digest: Digest
     """Of the record, for what is derived from it."""
     completion: ModelCompletion
-    """Without latency and cached tokens, so that it is the same whenever it is read."""
+    """Without latency, cached tokens and refused requests, so that it is the same whenever it is read."""
 
 
 class ModelCaller:
@@ -173,6 +173,7 @@ class ModelCaller:
                 outcome=outcome_of(completion),
                 n_prompt_tokens=completion.usage.n_prompt_tokens,
                 n_completion_tokens=completion.usage.n_completion_tokens,
+                withheld=completion.withheld,
             )
 
         try:
@@ -224,13 +225,14 @@ class ModelCaller:
             spent = (
                 cost(self._price, completion.usage) if completion.usage.n_prompt_tokens else worst
             )
+            spent += SpentAmount(requests=completion.n_refused)
             place.n_tokens = spent.tokens
             reservations[-1].settle(spent)
             measured = {
                 "try": n_tries,
                 "latency_s": round(completion.latency_s, 6),
                 "n_cached_tokens": completion.usage.n_cached_tokens,
-            }
+            } | ({"n_refused": completion.n_refused} if completion.n_refused else {})
             context.last_note(measured | {"spent": spent.model_dump()})
             return completion
 
@@ -251,7 +253,7 @@ def _expected_tokens(request: ModelRequest) -> int:
 
 def _without_measures(completion: ModelCompletion) -> ModelCompletion:
     usage = completion.usage.model_copy(update={"n_cached_tokens": 0})
-    return completion.model_copy(update={"usage": usage, "latency_s": 0.0})
+    return completion.model_copy(update={"usage": usage, "latency_s": 0.0, "n_refused": 0})
 
 
 async def _read(

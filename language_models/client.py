@@ -101,6 +101,10 @@ class ModelCompletion(FrozenPart):
     """Version or fingerprint of the server, where it tells."""
     usage: TokenUsage = TokenUsage()
     log_probabilities: tuple[TokenLogProbability, ...] = ()
+    withheld: tuple[str, ...] = ()
+    """Fields of the request that were not sent, since the settings or the server do not allow them."""
+    n_refused: int = 0
+    """Times that the server refused the request before these fields were left out."""
     latency_s: float = 0.0
 
 

@@ -39,6 +39,7 @@ from lakatos.language_models.guard import (
 )
 from lakatos.language_models.pins import PinnedModel, PinnedRule
 from lakatos.language_models.quotes import QuoteFinding, check_answer
+from lakatos.language_models.thinking import after_thinking
 from lakatos.language_models.tool import (
     CallRefusal,
     PreparedCall,
@@ -159,6 +160,7 @@ async def converse(setting: ConversationSetting, context: RoleContext) -> ToolCo
         )
         compactions += done
         completion = await model.complete(_request(setting, context, may_call=not last))
+        completion = completion.model_copy(update={"content": after_thinking(completion.content)})
         context, calls = _listen(context, completion)
         if stopped := _stopped(completion):
             return end(

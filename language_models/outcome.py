@@ -6,6 +6,7 @@ import json
 from typing import Final, Literal
 
 from lakatos.language_models.client import ModelCompletion
+from lakatos.language_models.thinking import after_thinking
 
 Outcome = Literal["answered", "truncated", "runaway", "repetitive", "empty", "refused"]
 """``truncated``: the limit of tokens came first. ``runaway``: it came after the answer was complete, or in endless
@@ -25,10 +26,13 @@ def outcome_of(completion: ModelCompletion) -> Outcome:
         return "refused"
     if completion.tool_calls:
         return "truncated" if completion.finish_reason == "length" else "answered"
-    content = completion.content
+    content = after_thinking(completion.content)
     if not content.strip():
-        # White space up to the limit is what servers that only enforce JSON are known to write.
-        return "runaway" if completion.finish_reason == "length" and content else "empty"
+        if completion.finish_reason != "length":
+            return "empty"
+        # White space up to the limit is what servers that only enforce JSON are known to write; nothing at all up to
+        # the limit is what models write that think where it is not shown.
+        return "runaway" if content else "truncated"
     if repeated(content) is not None:
         return "repetitive"
     if completion.finish_reason == "length":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -14,7 +15,11 @@ from lakatos.language_models.client import (
     ModelRequest,
     TokenSampling,
 )
-from lakatos.language_models.errors import ContextTooLongError, ModelAbsentError
+from lakatos.language_models.errors import (
+    ContextTooLongError,
+    ModelAbsentError,
+    SchemaRefusedError,
+)
 from lakatos.language_models.ledger import BudgetLedger, worst_case
 from lakatos.language_models.settings import ModelSettings
 
@@ -75,7 +80,8 @@ async def preflight(
         for request in requests:
             ledger.check(worst_case(settings.price, request), f"one call of {model.name!r}")
     offered = {str(item.get("id")): item for item in await model.offered()}
-    if settings.model not in offered:
+    name = offered_name(settings.model, offered)
+    if name is None:
         near = (
             difflib.get_close_matches(settings.model, offered, n=3, cutoff=0.3)
             or sorted(offered)[:3]
@@ -84,7 +90,7 @@ async def preflight(
             f"model {model.name!r}: the server at {settings.base_url} does not offer {settings.model!r}; "
             f"it has {', '.join(map(repr, near)) or 'none'}. Name one of those, or serve the model."
         )
-    told = offered[settings.model].get("max_model_len")
+    told = offered[name].get("max_model_len")
     limits = [limit for limit in (settings.context_tokens, told) if isinstance(limit, int)]
     longest = min(limits, default=None)
     for request in requests:
@@ -94,11 +100,28 @@ async def preflight(
                 f"prompt in its context of {longest}; nothing was sent. Lower `max_tokens` or serve a longer context."
             )
     server = ""
-    for schema in schemas:
+    for number, schema in enumerate(schemas, 1):
         asked = ModelRequest(
             messages=(ChatMessage(role="user", content="?"),),
             sampling=TokenSampling(max_tokens=1),
             answer_schema=schema,
         )
-        server = (await (ask or model.complete)(asked)).server
+        completion = await (ask or model.complete)(asked)
+        if "response_format" in completion.withheld:
+            raise SchemaRefusedError(
+                f"model {model.name!r}: the server at {settings.base_url} cannot enforce schema {number} of those that "
+                "answers must fit. Simplify the type of the answer; within a run the prompt would hold the schema."
+            )
+        server = completion.server
     return ReadyModel(settings.model, longest, server)
+
+
+def offered_name(model: str, offered: Collection[str]) -> str | None:
+    """The name under which a server lists a model; None where it does not offer it.
+
+    Providers list ``models/NAME`` for ``NAME``, or the dated version that an alias stands for.
+    """
+    if model in offered:
+        return model
+    alias = re.compile(rf"(?:.*/)?{re.escape(model)}(?:-\d{{4}}-?\d{{2}}-?\d{{2}})?")
+    return max(filter(alias.fullmatch, offered), default=None)

@@ -45,6 +45,8 @@ class LanguageModelCalled(Record):
     """As the server counts."""
     n_completion_tokens: int
     """As the server counts."""
+    withheld: tuple[str, ...] = ()
+    """Fields of the request that were not sent, since the settings or the server do not allow them."""
 
 
 RECORDS: Final[RecordTypes] = {"language_model_called": LanguageModelCalled}

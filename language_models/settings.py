@@ -6,9 +6,16 @@ import re
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from lakatos.language_models.client import FrozenPart
+from lakatos.language_models.withheld import OptionalField
 from lakatos.traces.digest import Digest, digest_of
 
 LOCAL: Final = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
@@ -58,6 +65,9 @@ class ModelSettings(FrozenPart):
     """Longest prompt and answer together; None takes the server's word."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """What the server calls the most tokens of an answer; some hosted models want the second."""
+    without: tuple[OptionalField, ...] = ()
+    """Fields that the server refuses or ignores, such as ``temperature``; they are not sent. Without
+    ``response_format`` the prompt holds the schema. What a server refuses by name is left out by itself."""
     stream: bool = False
     """Read the answer as it is written: a connection that has gone silent is noticed after ``timeout_s``."""
     extra: dict[str, Any] = Field(default_factory=dict)
@@ -73,6 +83,12 @@ class ModelSettings(FrozenPart):
     """Of the client ``scripted``."""
     exchanges: str = ""
     """File of the client ``player``."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A key that came later is left out where it says nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        return {name: item for name, item in value.items() if name != "without" or item}
 
     @field_validator("extra")
     @classmethod
@@ -118,13 +134,12 @@ class ModelSettings(FrozenPart):
     @property
     def version(self) -> Digest:
         """Digest of all that is declared and can change an answer; what the server says of itself is in each answer."""
-        return digest_of(
-            {
-                "client": self.client,
-                "model": self.model,
-                "revision": self.revision,
-                "extra": self.extra,
-                "answers": list(self.answers),
-                "exchanges": self.exchanges,
-            }
-        )
+        declared = {
+            "client": self.client,
+            "model": self.model,
+            "revision": self.revision,
+            "extra": self.extra,
+            "answers": list(self.answers),
+            "exchanges": self.exchanges,
+        }
+        return digest_of(declared | ({"without": sorted(self.without)} if self.without else {}))

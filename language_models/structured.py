@@ -20,6 +20,8 @@ from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRe
 from lakatos.language_models.errors import SchemaRefusedError
 from lakatos.language_models.outcome import Outcome, outcome_of
 from lakatos.language_models.schema import NOT_ENFORCEABLE
+from lakatos.language_models.thinking import after_thinking
+from lakatos.language_models.withheld import schema_in_words
 from lakatos.traces.digest import Digest
 
 T = TypeVar("T", bound=BaseModel)
@@ -180,8 +182,8 @@ def parse(completion: ModelCompletion, answer_type: type[T]) -> T:
 
 
 def _value(content: str) -> Any:
-    """The JSON object of an answer: all of it, or the one block in fences that some models put it in."""
-    text = content.strip()
+    """The JSON object of an answer: all that follows its thinking, or the one block in fences that some put it in."""
+    text = after_thinking(content).strip()
     if not text.startswith(("{", "[")) and len(blocks := _FENCE.findall(text)) == 1:
         text = blocks[0]
     try:
@@ -257,8 +259,8 @@ async def ask_for(
     Args:
         answer_type: What is wanted.
         ask: Makes a call, such as ``lambda request, number: caller.ask(request, role=..., position={"try": number})``.
-        request: Without a schema; that of the type is added, for the server to enforce. A server that cannot is given
-            the schema in words.
+        request: Without a schema; that of the type is added, for the server to enforce. The prompt holds it for a
+            server that refuses to, and in the second try for one whose answer shows that it did not.
 
     Raises:
         LanguageModelError: A call could not be made.
@@ -268,13 +270,7 @@ async def ask_for(
     calls: list[Digest] = []
     reasons: list[Reason] = []
     while True:
-        try:
-            called = await ask(asked, len(calls))
-        except SchemaRefusedError:
-            if asked.answer_schema is None:
-                raise
-            asked = _in_words(asked, schema)
-            continue
+        called = await ask(asked, len(calls))
         calls.append(called.digest)
         try:
             return TypedAnswer(parse(called.completion, answer_type), tuple(calls))
@@ -282,29 +278,25 @@ async def ask_for(
             reasons.append(problem.reason)
             if len(calls) == 2 or problem.reason == "refused":
                 return FailedAnswer(problem.reason, problem.detail, tuple(calls), tuple(reasons))
-            asked = _once_more(asked, called.completion, problem)
-
-
-def _in_words(request: ModelRequest, schema: Mapping[str, Any]) -> ModelRequest:
-    told = ChatMessage(
-        role="system",
-        content="Answer with one JSON object and nothing else. It must fit this JSON schema:\n"
-        + json.dumps(schema),
-    )
-    return request.model_copy(update={"answer_schema": None, "messages": (told, *request.messages)})
+            asked = _once_more(asked, called.completion, problem, schema)
 
 
 def _once_more(
-    request: ModelRequest, completion: ModelCompletion, problem: MisreadAnswerError
+    request: ModelRequest,
+    completion: ModelCompletion,
+    problem: MisreadAnswerError,
+    schema: Mapping[str, Any],
 ) -> ModelRequest:
     """The second try: a repair of what can be read, otherwise the same question with more room."""
     if problem.reason in ("not_json", "wrong_form", "unprintable"):
+        # An answer of another form shows that the schema is not enforced, unless the prompt held it already.
+        form = "" if "response_format" in completion.withheld else f" {schema_in_words(schema)}"
         told = (
-            ChatMessage(role="assistant", content=_shortened(completion.content)),
+            ChatMessage(role="assistant", content=_shortened(after_thinking(completion.content))),
             ChatMessage(
                 role="user",
                 content=f"That answer cannot be used. {problem.detail}. Answer again, as one JSON object that fits the "
-                "schema, and nothing else.",
+                f"schema, and nothing else.{form}",
             ),
         )
         return request.model_copy(update={"messages": (*request.messages, *told)})

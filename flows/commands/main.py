@@ -113,6 +113,8 @@ add_commands(app)
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
 WAITING = 3
 """Exit status of a pass that ended because people have not answered yet."""
+UNANSWERED = 4
+"""Exit status of a run that ended although no question to its language models brought an answer."""
 Engine = Annotated[
     EngineName,
     typer.Option(
@@ -212,7 +214,10 @@ def resume(
     found = look(folder)
     if not (found.due or enough or accept_code is not None):
         Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
-        raise typer.Exit(WAITING if found.ended == "waiting" else 0)
+        if found.ended == "waiting":
+            raise typer.Exit(WAITING)
+        _end_of(folder)
+        return
 
     from lakatos.flows.run.engine import cool_down, warm_up
 
@@ -397,6 +402,23 @@ def _carry(folder: Path, work: Any) -> None:
         f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
         soft_wrap=True,
     )
+    _end_of(folder)
+
+
+def _end_of(folder: Path) -> None:
+    """End with a status of its own, and say why, where a run's language models answered nothing.
+
+    Raises:
+        typer.Exit: No question to them brought an answer.
+    """
+    from lakatos.flows.roles.failures import silence_in
+
+    if silent := silence_in(folder):
+        sys.stderr.write(
+            f"lakatos: {silent}. The result is that of the laboratory without language models; try the server with "
+            "`lakatos models check --base-url ADDRESS --model NAME`.\n"
+        )
+        raise typer.Exit(UNANSWERED)
 
 
 def main() -> None:

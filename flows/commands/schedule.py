@@ -79,7 +79,7 @@ def schedule_command(
             runs, study, pause=pause, unpause=unpause, remove=remove, cancel=cancel, console=console
         )
         return
-    from lakatos.flows.operations.carry import check_study
+    from lakatos.flows.operations.carry import check_begun_once, check_study
     from lakatos.flows.run.run import has_run
     from lakatos.flows.run.study import load_study
 
@@ -97,6 +97,8 @@ def schedule_command(
     )
     if not new_run and has_run(runs / made.name):
         check_study(config, runs / made.name, study)
+    elif not (new_run or name):
+        check_begun_once(config, runs, study)
     change_schedules(runs, lambda known: known | {made.name: made})
     console.print(f"{escape(made.name)}: {escape(made.words)}; run {escape(str(runs / made.name))}")
     upcoming = made.next_after(datetime.now(UTC))
@@ -264,7 +266,7 @@ def serve_command(
     from lakatos.flows.run.prefect_server import configured_server
 
     say = speaker()
-    others = _deployable(studies, data, workers, say) if studies else {}
+    others = _deployable(studies, runs, data, workers, say) if studies else {}
     with ExitStack() as stack:
         server = configured_server()
         by_event = os.environ.get("LAKATOS_BY_EVENT", "" if server is None else "1") == "1"
@@ -312,9 +314,10 @@ def _be_client_of(server: str) -> None:
 
 
 def _deployable(
-    studies: Path, data: Path | None, workers: int, say: Any
+    studies: Path, runs: Path, data: Path | None, workers: int, say: Any
 ) -> dict[str, CampaignSchedule]:
-    """The studies of a folder; one that cannot be read is named and left out."""
+    """The studies of a folder; one that cannot be read, or of which another run is open, is named and left out."""
+    from lakatos.flows.operations.carry import check_begun_once
     from lakatos.flows.run.study import load_study
 
     files = [studies] if studies.is_file() else sorted(studies.glob("*.toml"))
@@ -331,6 +334,7 @@ def _deployable(
                 raise ScheduleError(
                     f"{file}: the name {config.name!r} is that of {found[config.name].study} too."
                 )
+            check_begun_once(config, runs, str(file))
             found[config.name] = made
         except FlowError as error:
             say(f"left out: {error}")

@@ -14,17 +14,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lakatos import IMPORT_ROOT
-from lakatos.flows.errors import ChangedStudyError, RunMissingError, StudyError
+from lakatos.flows.errors import ChangedStudyError, RunMissingError, ScheduleError, StudyError
 from lakatos.flows.run.next_pass import look
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import digest_bytes
-from lakatos.traces.errors import LockedError
+from lakatos.traces.errors import LockedError, TraceError
+from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.journal import Journal
 from lakatos.traces.owner import for_owner
+from lakatos.traces.place import holds_journal, run_folders
 
 if TYPE_CHECKING:
     from lakatos.flows.run.parts import EngineName
@@ -131,8 +135,6 @@ def check_study(study: CampaignConfig, folder: Path, where: str) -> None:
         ChangedStudyError: They differ; the message names the first key.
     """
     from lakatos.flows.run.study import CampaignConfig
-    from lakatos.traces.journal import Journal
-    from lakatos.traces.step import JOURNAL_FILE
 
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         begun = CampaignConfig.model_validate(journal.meta["study"])
@@ -144,6 +146,45 @@ def check_study(study: CampaignConfig, folder: Path, where: str) -> None:
         f"the study {where} was changed ({changed!r}) since the run {folder} was begun with it; a run keeps the study "
         "that it was preregistered with. Restore the file, or schedule the new one under another --name; "
         f"`lakatos resume {folder}` goes on with the old one."
+    )
+
+
+def open_runs(study: str, runs: Path) -> list[Path]:
+    """Runs in a folder that a study of this name began and that are not concluded, those changed last first."""
+    found = []
+    for folder in reversed(run_folders(runs)):
+        # A journal that cannot be read names no study, and must not keep other studies from being planned.
+        with suppress(TraceError):
+            known = look(folder)
+            is_open = known.due or known.ended != "concluded"
+            if is_open and _name_of(folder) == study:
+                found.append(folder)
+    return found
+
+
+def _name_of(folder: Path) -> str:
+    """Name of the study that began a run."""
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        return str(journal.meta.get("study", {}).get("name", ""))
+
+
+def check_begun_once(study: CampaignConfig, runs: Path, where: str) -> None:
+    """Refuse to begin a study under its own name where another run of it is open already.
+
+    A second run would have a preregistration of its own and recruit participants of its own.
+
+    Raises:
+        ScheduleError: There is an open run; the message names it and the command that carries it on.
+    """
+    if holds_journal(runs / study.name) or not (found := open_runs(study.name, runs)):
+        return
+    there = "" if runs == Path("runs") else f" --runs {runs}"
+    names = ", ".join(str(folder) for folder in found[:3])
+    raise ScheduleError(
+        f"the study {where} was begun already: {names} {'is' if len(found) == 1 else 'are'} open, and "
+        f"{runs / study.name} would be a second run with a preregistration of its own. "
+        f"`lakatos schedule {where} --name {found[0].name}{there}` carries {found[0].name} on; another --name plans a "
+        "second run, and --new-run with a time plans a run of its own each time."
     )
 
 

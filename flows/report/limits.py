@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
+from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
 from lakatos.traces.wording import plural
@@ -23,6 +24,7 @@ def limits(reading: RunReading) -> list[str]:
             _limits_of_people,
             _limits_of_evidence,
             _limits_of_search,
+            _limits_of_models,
             _limits_of_scope,
         )
         for text in rule(reading)
@@ -42,6 +44,16 @@ def _limits_of_progress(reading: RunReading) -> list[str]:
             "The search ended because its budget was spent, not because nothing better could be found."
         )
     return found
+
+
+def _limits_of_models(reading: RunReading) -> list[str]:
+    silent = silence([item.record for item in reading.state.roles.answered.values()])
+    if not silent:
+        return []
+    return [
+        f"The study gave roles to language models, and {silent}. "
+        "The result is that of the laboratory without them."
+    ]
 
 
 def _limits_of_people(reading: RunReading) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lakatos.flows.report.reader import RunReading
+from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.state import RunState
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
@@ -55,6 +56,8 @@ class ModelSpeaker:
     n_prompt_tokens: int = 0
     n_completion_tokens: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    withheld: set[str] = field(default_factory=set)
+    """Fields of requests without which it was asked."""
 
 
 def utterance_facts(reading: RunReading) -> dict[str, Any] | None:
@@ -85,6 +88,7 @@ def utterance_facts(reading: RunReading) -> dict[str, Any] | None:
         "n_refused": sum(
             item.record.answer is None for item in reading.state.roles.answered.values()
         ),
+        "silence": silence([item.record for item in reading.state.roles.answered.values()]),
     }
 
 
@@ -101,6 +105,7 @@ def _speakers(reading: RunReading) -> Iterator[ModelSpeaker]:
         own.n_prompt_tokens += record.n_prompt_tokens
         own.n_completion_tokens += record.n_completion_tokens
         own.outcomes[record.outcome] += 1
+        own.withheld.update(record.withheld)
     yield from found.values()
 
 

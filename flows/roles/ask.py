@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.failures import failures
 from lakatos.flows.roles.investigate import investigate
 from lakatos.flows.roles.models import RoleModels, out_of_budget, roles_of
 from lakatos.flows.roles.outcomes import outcomes_of
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
 
 T = TypeVar("T", bound=BaseModel)
+_SHOWN = 300
+"""Characters of an error, in the record of a question without an answer."""
 TYPICAL_TOKENS = 4000
 """Of a prompt, for the cost that is expected of a model before it was asked."""
 
@@ -127,11 +130,27 @@ async def ask_stage(
     for failed in found:
         if isinstance(failed, BaseException):
             raise failed
-    return [
+    replies = [
         _write_down(run, place, question, who, said)
         for (question, who), said in zip(pairs, found, strict=True)
         if not isinstance(said, BaseException)
     ]
+    if unanswered := failures([item.answered.record for item in replies]):
+        run.progress.note(f"to {stage} in cycle {cycle}, {unanswered}")
+    _note_withheld(run, replies)
+    return replies
+
+
+def _note_withheld(run: Run, replies: Sequence[RoleReply[Any]]) -> None:
+    """Show, once in a pass, which fields of a request a model is asked without."""
+    roles = roles_of(run)
+    for reply in replies:
+        record = reply.answered.record
+        for call in record.calls:
+            withheld = run.trace.get(call, LanguageModelCalled).withheld
+            if new := [name for name in withheld if (record.model, name) not in roles.noted]:
+                roles.noted.update((record.model, name) for name in new)
+                run.progress.note(f"model {record.model!r} is asked without {', '.join(new)}")
 
 
 @dataclass(frozen=True)
@@ -264,7 +283,7 @@ async def _ask(
                 f"model {who.model!r} gave no answer as {question.role}: {error} "
                 f"Nothing is lost: `lakatos resume {run.folder}` goes on from here."
             ) from error
-        return cut("no_answer", type(error).__name__)
+        return cut("no_answer", f"{type(error).__name__}: {error}"[:_SHOWN])
     if isinstance(said, TypedAnswer):
         return _DraftReply("answered", "", said.value, tuple(made), shown, rules)
     return _DraftReply(said.reason, said.detail, None, tuple(made), shown, rules)

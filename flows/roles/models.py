@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,17 @@ class RoleModels:
         """Held while a tool works."""
         self.looked = False
         """Whether the models were looked for in this pass."""
+        self.noted: set[tuple[str, str]] = set()
+        """Models with the fields without which they are asked, as far as this pass has shown them."""
         self.contexts = {
             name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
         }
+        self._models = {
+            name: CLIENTS[settings.client](settings) for name, settings in self.settings.items()
+        }
         self.callers = {
             name: ModelCaller(
-                CLIENTS[settings.client](settings),
+                self._models[name],
                 run.trace,
                 self.ledger,
                 price=settings.price,
@@ -71,10 +77,11 @@ class RoleModels:
             self.contexts[name] = ready.context_tokens or self.contexts[name]
 
     async def close(self) -> None:
-        """Close the connections to the servers."""
-        for caller in self.callers.values():
-            if isinstance(caller.model, ServedModel):
-                await caller.model.close()
+        """Close the connections to all servers, also where a branch asks a model through another one."""
+        async with AsyncExitStack() as stack:
+            for model in self._models.values():
+                if isinstance(model, ServedModel):
+                    stack.push_async_callback(model.close)
 
 
 def budget_in(trace: Trace, study: Budget) -> Budget:

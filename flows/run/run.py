@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, cast
+from typing import Any, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
 
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
@@ -51,6 +52,14 @@ from lakatos.traces.validity import Validity
 R = TypeVar("R", bound=Record)
 P = TypeVar("P")
 ENGINE_VERSION = "0.1.0"
+
+
+@runtime_checkable
+class ClosablePart(Protocol):
+    """A part of a run that holds connections, which have to be closed in the event loop that opened them."""
+
+    async def close(self) -> None:
+        """Close the connections; the part is not used afterwards."""
 
 
 class Run:
@@ -176,6 +185,17 @@ class Run:
         """Let a part be made anew, from the present state, when it is wanted next."""
         self._parts.pop(make, None)
 
+    async def close_parts(self) -> None:
+        """Close every part that holds connections, each once, also where closing another one fails.
+
+        Whoever makes an event loop for a run calls this before the loop ends. A part that is wanted later is made anew.
+        """
+        parts = [part for part in self._parts.values() if isinstance(part, ClosablePart)]
+        self._parts.clear()
+        async with AsyncExitStack() as stack:
+            for part in parts:
+                stack.push_async_callback(part.close)
+
     @property
     def hidden(self) -> Theory | None:
         """The rule that simulated people follow; for the verdict only, never handed to an advocate."""
@@ -199,9 +219,11 @@ class Run:
         write_head(self.folder)
 
     def close(self) -> None:
-        """End the sandbox and let others write the journal."""
-        self.laboratory.close()
-        self.trace.close()
+        """End the sandbox and let others write the journal, also where the sandbox cannot be ended."""
+        try:
+            self.laboratory.close()
+        finally:
+            self.trace.close()
 
     def __enter__(self) -> Self:
         return self
@@ -252,20 +274,24 @@ def create_run(
     settle(folder)
     if config.asks_people and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
-    trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
-    keep_answers(config, trace.artifacts, kept)
-    if config.domain_file is not None:
-        trace.artifacts.put(config.domain_file.text.encode())
-    return Run(
-        folder,
-        trace,
-        config,
-        source,
-        progress=progress,
-        hidden=hidden,
-        data=data,
-        n_workers=n_workers,
-    )
+    with ExitStack() as after_error:
+        trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+        after_error.callback(trace.close)
+        keep_answers(config, trace.artifacts, kept)
+        if config.domain_file is not None:
+            trace.artifacts.put(config.domain_file.text.encode())
+        run = Run(
+            folder,
+            trace,
+            config,
+            source,
+            progress=progress,
+            hidden=hidden,
+            data=data,
+            n_workers=n_workers,
+        )
+        after_error.pop_all()
+    return run
 
 
 def open_run(
@@ -284,8 +310,9 @@ def open_run(
         TaskFileError: The file that declares its domain was changed.
     """
     check_run(folder)
-    trace = Trace.open(folder, RECORD_TYPES)
-    try:
+    with ExitStack() as after_error:
+        trace = Trace.open(folder, RECORD_TYPES)
+        after_error.callback(trace.close)
         meta = trace.journal.meta
         config = CampaignConfig.model_validate(meta["study"])
         check_unchanged(config)
@@ -293,19 +320,18 @@ def open_run(
         source, hidden = make_source(
             config, folder, where, meta.get("sealed_rows"), trace.artifacts
         )
-    except BaseException:
-        trace.close()
-        raise
-    return Run(
-        folder,
-        trace,
-        config,
-        source,
-        progress=progress,
-        hidden=hidden,
-        data=where,
-        n_workers=n_workers,
-    )
+        run = Run(
+            folder,
+            trace,
+            config,
+            source,
+            progress=progress,
+            hidden=hidden,
+            data=where,
+            n_workers=n_workers,
+        )
+        after_error.pop_all()
+    return run
 
 
 def read_begun(folder: Path) -> tuple[RunState, Trace]:
@@ -353,24 +379,38 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     return replace(state, experiments=state.experiments.in_order_of_asking()), trace
 
 
+def check_code(run: Run) -> None:
+    """Refuse to go on with a run that other code computed so far, unless somebody accepted this code; writes nothing.
+
+    Raises:
+        FlowError: Nobody has accepted this code.
+    """
+    before = run.trace.recorded("start")
+    if before is None:
+        return
+    assert isinstance(before.record, CampaignStarted)
+    computed_by = code_in_force(run.trace, before.record.science)
+    science = started(run.config).science
+    if computed_by != science:
+        raise FlowError(
+            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+            f"({computed_by[:8]}, now {science[:8]}). Go on with that code, or with this one, on record: "
+            f'`lakatos resume {run.folder} --accept-code {science[:8]} --because "..."`.'
+        )
+
+
 def begin(run: Run) -> Recorded[CampaignStarted]:
     """Write down that a campaign began, or find it written down.
 
     Raises:
         FlowError: Other code than this one computed the run so far, and nobody said that it may go on with this one.
     """
+    check_code(run)
     now = started(run.config)
     before = run.trace.recorded("start")
     if before is None:
         return run.record(now, name="start")
     assert isinstance(before.record, CampaignStarted)
-    computed_by = code_in_force(run.trace, before.record.science)
-    if computed_by != now.science:
-        raise FlowError(
-            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
-            f"({computed_by[:8]}, now {now.science[:8]}). Go on with that code, or with this one, on record: "
-            f'`lakatos resume {run.folder} --accept-code {now.science[:8]} --because "..."`.'
-        )
     changed = [
         name for name, value in now.versions.items() if before.record.versions.get(name) != value
     ]

@@ -1,6 +1,7 @@
 """Any server that speaks the OpenAI protocol: vLLM, hosted providers, the rehearsal.
 
-Each call is sent once: trying again belongs to `language_models.call`, which writes down every try. The package
+A call that fails is not sent again here: `language_models.call` does that, and writes down every try. Only a request
+with a field that its server refuses is sent once more without that field, which the completion records. The package
 `openai` is loaded with the first call: it takes a quarter of the time that a pass without any model needs to begin.
 """
 
@@ -12,7 +13,7 @@ import math
 import os
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -38,12 +39,19 @@ from lakatos.language_models.errors import (
     QuotaExhaustedError,
     RateLimitedError,
     RequestRefusedError,
-    SchemaRefusedError,
     ServerFailedError,
     SlowServerError,
     UnreachableError,
 )
 from lakatos.language_models.settings import LOCAL, ModelSettings
+from lakatos.language_models.withheld import (
+    LIMIT_FIELDS,
+    in_words,
+    optional_fields,
+    refused_fields,
+    without,
+)
+from lakatos.traces.digest import Digest, digest_of
 
 if TYPE_CHECKING:
     import openai
@@ -66,6 +74,10 @@ class OpenAIModel:
         self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, openai.AsyncOpenAI] = (
             weakref.WeakKeyDictionary()
         )
+        self._refused: set[str] = set()
+        """Fields that the server has refused so far, whatever their values."""
+        self._unenforced: set[Digest] = set()
+        """Schemas of answers that the server has refused to enforce so far."""
 
     @property
     def name(self) -> str:
@@ -78,17 +90,71 @@ class OpenAIModel:
         return self.settings.version
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
-        """Send the request once and read the answer.
+        """Send the request, again without each field that the server refuses, and read the answer.
+
+        The completion names the fields that were left out. The same fields are left out whether or not the server
+        refused them before, so that a resumed run asks as one that was never interrupted.
 
         Raises:
             TransientError: No answer came, and asking again can help.
             RequestRefusedError: The server will not answer this.
         """
-        body = body_of_request(self.settings, request)
-        began = time.perf_counter()
+        n_refused, began = 0, time.perf_counter()
+        while True:
+            withheld = self.withheld(request)
+            body = body_of_request(self.settings, request, withheld)
+            try:
+                answer = await self._sent(body)
+            except _FieldRefusedError as refusal:
+                n_refused += 1
+                self._learn(request, body, refusal.fields)
+                continue
+            return completion_of(answer, latency_s=time.perf_counter() - began).model_copy(
+                update={"withheld": withheld, "n_refused": n_refused}
+            )
+
+    def withheld(self, request: ModelRequest) -> tuple[str, ...]:
+        """Fields of a request that are not sent, by the settings or because the server has refused them."""
+        fields = {*self.settings.without, *self._refused}
+        schema = request.answer_schema
+        if schema is not None and digest_of(schema) in self._unenforced:
+            fields.add("response_format")
+        whole = optional_fields(body_of_request(self.settings, request))
+        return tuple(name for name in whole if name in fields)
+
+    async def _sent(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send once.
+
+        Raises:
+            _FieldRefusedError: The server refuses fields of the body.
+        """
+        import openai
+
         async with self.sending():
-            answer = await (self._streamed(body) if self.settings.stream else self._whole(body))
-        return completion_of(answer, latency_s=time.perf_counter() - began)
+            try:
+                return await (self._streamed(body) if body.get("stream") else self._whole(body))
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if _is_about_length(error):
+                    raise
+                said = f"{_said(error)} {error.code or ''}"
+                if fields := refused_fields(said, error.param, body):
+                    raise _FieldRefusedError(fields, error) from error
+                raise
+
+    def _learn(self, request: ModelRequest, body: Mapping[str, Any], fields: Sequence[str]) -> None:
+        """Remember what the server refuses.
+
+        Raises:
+            RequestRefusedError: The server refuses both names of the most tokens of an answer.
+        """
+        if "response_format" in fields and request.answer_schema is not None:
+            self._unenforced.add(digest_of(request.answer_schema))
+        self._refused.update(name for name in fields if name != "response_format")
+        if self._refused.issuperset(LIMIT_FIELDS):
+            raise RequestRefusedError(
+                f"model {self.name!r} at {self.settings.base_url} refuses both `max_tokens` and "
+                "`max_completion_tokens`; without a limit to its answers no budget can hold, so it is not asked."
+            )
 
     async def offered(self) -> list[dict[str, Any]]:
         """What the server says it has, as it says it; costs nothing.
@@ -156,9 +222,7 @@ class OpenAIModel:
             return json_object(response.text)
 
     async def _streamed(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        stream = await self.connection().chat.completions.create(
-            **body, stream=True, stream_options={"include_usage": True}
-        )
+        stream = await self.connection().chat.completions.create(**body)
         async with stream:
             return joined([chunk.to_dict() async for chunk in stream])
 
@@ -192,7 +256,7 @@ class OpenAIModel:
 
     def _told(self, error: openai.APIStatusError, place: str) -> LanguageModelError:
         """The error that a status and its text mean."""
-        said, status = self._clean(error.message), error.status_code
+        said, status = self._clean(_said(error)), error.status_code
         words = f"{said} {error.code or ''}".lower()
         if status in (401, 403):
             named = (
@@ -220,17 +284,10 @@ class OpenAIModel:
                 f"model {place} failed ({status}): {said}",
                 retry_after_s=retry_after_s(error.response.headers),
             )
-        if any(
-            sign in words
-            for sign in ("context length", "context_length", "max_model_len", "too many tokens")
-        ):
+        if _is_about_length(error):
             return ContextTooLongError(
                 f"model {place}: prompt and answer do not fit its context ({status}): {said} "
                 "Shorten the prompt or ask for fewer tokens."
-            )
-        if any(sign in words for sign in ("schema", "grammar", "response_format", "structured")):
-            return SchemaRefusedError(
-                f"model {place} cannot enforce the schema ({status}): {said} Simplify the type of the answer."
             )
         return RequestRefusedError(f"model {place} refused the request ({status}): {said}")
 
@@ -242,17 +299,50 @@ class OpenAIModel:
         return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
-def body_of_request(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
-    """A request as arguments of ``chat.completions.create``."""
+class _FieldRefusedError(Exception):
+    """The server refuses fields of a request that can be asked without them."""
+
+    def __init__(self, fields: tuple[str, ...], error: Exception) -> None:
+        super().__init__(str(error))
+        self.fields = fields
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """What a server says is wrong: all that it sent, where the package finds no message in it."""
+    bare = error.message == f"Error code: {error.status_code}" and error.body is not None
+    return f"{error.message} - {error.response.text}" if bare else error.message
+
+
+def _is_about_length(error: openai.APIStatusError) -> bool:
+    """Whether a request is refused since prompt and answer are too long."""
+    words = f"{_said(error)} {error.code or ''}".lower()
+    signs = ("context length", "context_length", "max_model_len", "too many tokens")
+    return any(sign in words for sign in signs)
+
+
+def body_of_request(
+    settings: ModelSettings, request: ModelRequest, withheld: Collection[str] = ()
+) -> dict[str, Any]:
+    """A request as arguments of ``chat.completions.create``.
+
+    Args:
+        settings: Of the model.
+        request: What is asked.
+        withheld: Fields that are not sent. Where ``response_format`` is one of them, the prompt holds the schema.
+    """
     sampling = request.sampling
     body: dict[str, Any] = {
         "model": settings.model,
         "messages": [_message(message) for message in request.messages],
         "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
         settings.limit_field: sampling.max_tokens,
         "seed": request.seed,
     }
+    if sampling.top_p != 1.0:
+        # The default is not sent: some models refuse it beside a temperature.
+        body["top_p"] = sampling.top_p
+    if settings.stream and "stream" not in withheld:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
     if sampling.stop:
         body["stop"] = list(sampling.stop)
     if request.answer_schema is not None:
@@ -265,7 +355,9 @@ def body_of_request(settings: ModelSettings, request: ModelRequest) -> dict[str,
         body |= {"logprobs": True, "top_logprobs": request.n_log_probabilities}
     if settings.extra:
         body["extra_body"] = dict(settings.extra)
-    return body
+    if request.answer_schema is not None and "response_format" in withheld:
+        body["messages"] = in_words(body["messages"], request.answer_schema)
+    return without(body, withheld)
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from lakatos.language_models.client import (
 )
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
+from lakatos.language_models.preflight import offered_name
 from lakatos.language_models.serving.load import (
     TimedCall,
     body_of,
@@ -35,6 +36,8 @@ from lakatos.language_models.serving.load import (
 from lakatos.language_models.serving.metrics import read_metrics
 from lakatos.language_models.serving.shape import REPRESENTATIVE, PromptShape
 from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.thinking import after_thinking
+from lakatos.language_models.withheld import LIMIT_FIELDS, other_limit
 
 State = Literal["works", "fails", "partly", "unknown"]
 
@@ -103,13 +106,14 @@ async def check(
     model = OpenAIModel(settings)
     try:
         offered = await model.offered()
-        item = next((item for item in offered if item.get("id") == settings.model), None)
-        if item is None:
+        listed = {str(item.get("id")): item for item in offered}
+        name = offered_name(settings.model, listed)
+        if name is None:
             names = ", ".join(str(item.get("id")) for item in offered) or "none"
             raise ModelAbsentError(
                 f"{settings.base_url} has no model {settings.model!r}; it offers: {names}."
             )
-        context = item.get("max_model_len")
+        context = listed[name].get("max_model_len")
         findings = [
             ServingFinding(
                 "", "model", "works", f"{settings.model}, context {context or 'not told'}"
@@ -123,9 +127,36 @@ async def check(
                 found, figure = await _try(model, settings, client, shape, n_calls)
                 findings += found
                 figures += [figure] if figure else []
+        withheld = {name for shape in shapes for name in model.withheld(shape.request)}
+        findings += judge_fields(sorted(withheld))
     finally:
         await model.close()
     return ServingReport(settings.model, server, tuple(findings), tuple(figures))
+
+
+def judge_enforced(completion: ModelCompletion, fits: bool) -> ServingFinding:
+    """Whether a server enforces a schema that an answer would not fit by itself."""
+    feature = "schema is enforced"
+    if "response_format" in completion.withheld:
+        text = "the server refuses a schema, so the prompt holds it and answers are checked"
+        return ServingFinding("", feature, "partly", text)
+    if fits:
+        return ServingFinding(
+            "", feature, "works", "a schema holds against a prompt that wants prose"
+        )
+    text = (
+        f'not enforced: {completion.content[:60]!r}; put `without = ["response_format"]` under the model in the study, '
+        "and the prompt holds the schema"
+    )
+    return ServingFinding("", feature, "fails", text)
+
+
+def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
+    """Which fields of a request the server refuses."""
+    if not withheld:
+        return []
+    text = f"refused, so requests are sent without them: {', '.join(withheld)}"
+    return [ServingFinding("", "fields of a request", "partly", text)]
 
 
 def judge_structured(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
@@ -135,8 +166,9 @@ def judge_structured(shape: PromptShape, completion: ModelCompletion) -> Serving
     raw = ""
     try:
         # Grammars of vLLM let control characters into strings, which strict JSON forbids.
-        shape.answer.model_validate(json.loads(completion.content, strict=False))
-        if any(character < " " for character in completion.content):
+        content = after_thinking(completion.content)
+        shape.answer.model_validate(json.loads(content, strict=False))
+        if any(character < " " for character in content.strip()):
             raw = "; control characters stand in it as they are, so it must be read leniently"
     except ValueError as error:
         if completion.finish_reason == "length":
@@ -248,6 +280,16 @@ def figures_of(role: str, calls: Sequence[TimedCall]) -> CallFigures | None:
     )
 
 
+def as_accepted(settings: ModelSettings, withheld: Sequence[str]) -> ModelSettings:
+    """The settings with which every request is accepted that is refused without them."""
+    without = [name for name in withheld if name not in LIMIT_FIELDS]
+    limit = settings.limit_field
+    return settings.model_validate(
+        settings.model_dump()
+        | {"without": without, "limit_field": other_limit(limit) if limit in withheld else limit}
+    )
+
+
 async def _try(
     model: OpenAIModel,
     settings: ModelSettings,
@@ -260,6 +302,7 @@ async def _try(
         first, again = await model.complete(shape.request), await model.complete(shape.request)
     except LanguageModelError as error:
         return [ServingFinding(shape.role, "answer", "fails", str(error))], None
+    settings = as_accepted(settings, first.withheld)
     if first.finish_reason == "length":
         found = [
             ServingFinding(
@@ -338,13 +381,7 @@ async def _probes(
     found = []
     try:
         answer = await model.complete(asked.model_copy(update={"answer_schema": schema}))
-        kept = _fits_word(answer.content)
-        text = (
-            "a schema holds against a prompt that wants prose"
-            if kept
-            else f"not enforced: {answer.content[:60]!r}"
-        )
-        found.append(ServingFinding("", "schema is enforced", "works" if kept else "fails", text))
+        found.append(judge_enforced(answer, _fits_word(after_thinking(answer.content))))
     except LanguageModelError as error:
         found.append(ServingFinding("", "schema is enforced", "fails", str(error)))
     old = await client.post(

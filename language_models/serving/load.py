@@ -46,7 +46,7 @@ def http_client(settings: ModelSettings, n_connections: int = 128) -> httpx.Asyn
 
 def body_of(settings: ModelSettings, request: ModelRequest) -> dict[str, Any]:
     """A request as it goes over the line."""
-    body = body_of_request(settings, request)
+    body = body_of_request(settings, request, settings.without)
     further: dict[str, Any] = body.pop("extra_body", {})
     return body | further
 

@@ -273,21 +273,6 @@ def test_a_refusal_is_not_argued_with(trace):
     assert (found.reason, len(sent)) == ("refused", 1)
 
 
-def test_a_server_that_cannot_enforce_is_told_in_words(trace):
-    class Plain(ScriptedModel):
-        async def complete(self, request):
-            if request.answer_schema is not None:
-                raise SchemaRefusedError("no grammar here")
-            assert '"winner"' in request.messages[0].content
-            return await super().complete(request)
-
-    caller = ModelCaller(Plain([said(GOOD)]), trace, BudgetLedger(Budget()))
-    found = asyncio.run(
-        ask_for(Verdict, lambda request, number: caller.ask(request, role="judge"), QUESTION)
-    )
-    assert isinstance(found, TypedAnswer)
-
-
 @pytest.mark.slow
 def test_against_the_rehearsal_every_answer_is_typed_or_refused_for_a_reason(trace):
     faults = (

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from small import write_study
 
 from lakatos.flows.commands.main import app
+from lakatos.flows.commands.schedule import _deployable
 from lakatos.flows.errors import ScheduleError
 from lakatos.flows.operations.schedule import (
     SCHEDULES_FILE,
@@ -28,6 +30,11 @@ from lakatos.flows.operations.schedule import (
     schedule_of,
     seconds_of,
 )
+from lakatos.flows.run.next_pass import mark_pass
+from lakatos.flows.run.places import new_folder
+from lakatos.flows.run.run import create_run
+from lakatos.flows.run.study import load_study
+from lakatos.traces.step import JOURNAL_FILE
 
 NOW = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 STUDY = Path("a.toml")
@@ -204,6 +211,46 @@ def test_the_command_schedules_lists_pauses_and_removes(tmp_path: Path) -> None:
     refused = runner.invoke(app, ["schedule", "small", "--pause", "--runs", runs])
     assert isinstance(refused.exception, ScheduleError)
     assert "there are: none" in str(refused.exception)
+
+
+def test_a_study_whose_run_is_open_is_not_planned_as_a_second_run(tmp_path: Path) -> None:
+    study, runs, runner = write_study(tmp_path), tmp_path / "runs", CliRunner()
+
+    def schedule(*words: str) -> Result:
+        return runner.invoke(app, ["schedule", str(study), *words, "--runs", str(runs)])
+
+    run = new_folder(runs, "small", numbered=True)  # as `lakatos run` names it
+    create_run(load_study(study), run).close()
+    (runs / "broken").mkdir()
+    (runs / "broken" / JOURNAL_FILE).write_bytes(b"not a journal")
+    refused = schedule("--interval", "6h")
+    assert isinstance(refused.exception, ScheduleError)
+    message = str(refused.exception)
+    assert f"{run} is open" in message
+    assert f"`lakatos schedule {study} --name small-1 --runs {runs}`" in message
+    assert "--new-run" in message
+    assert not load_schedules(runs)
+    said: list[str] = []
+    assert not _deployable(study, runs, None, 1, said.append)
+    assert message in said[0]
+
+    assert schedule("--interval", "6h", "--name", "small-1").exit_code == 0
+    assert schedule("--interval", "6h", "--name", "another").exit_code == 0
+    assert schedule("--interval", "6h", "--new-run").exit_code == 0
+    assert sorted(load_schedules(runs)) == ["another", "small", "small-1"]
+
+
+def test_a_concluded_run_and_runs_of_other_studies_do_not_keep_a_study_from_being_planned(
+    tmp_path: Path,
+) -> None:
+    study, runs = write_study(tmp_path), tmp_path / "runs"
+    config = load_study(study)
+    create_run(config, runs / "small-1").close()
+    mark_pass(runs / "small-1", "concluded", "a verdict")
+    create_run(config.model_copy(update={"name": "other"}), runs / "other-1").close()
+    done = CliRunner().invoke(app, ["schedule", str(study), "--runs", str(runs)])
+    assert done.exit_code == 0, done.output
+    assert sorted(load_schedules(runs)) == ["small"]
 
 
 def test_a_study_that_cannot_be_is_refused_when_it_is_scheduled_not_when_it_is_due(

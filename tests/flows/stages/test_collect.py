@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ from lakatos.flows.operations.people import expire, find_person, holdings, impor
 from lakatos.flows.operations.people_export import export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import Run, has_run, read_state
+from lakatos.flows.run.run import Run, create_run, has_run, read_state
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import deliver
@@ -294,6 +295,60 @@ def test_going_on_with_too_few_people_is_refused_and_ends_nothing(
     with trace:
         assert not list(trace.records(CollectionClosed))
     assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+
+
+def refused(folder: Path, message: str, **how: Any) -> None:
+    """`resume --enough` is refused, has written nothing but what arrived, and the run waits as before."""
+    state, trace = read_state(folder)
+    with trace:
+        before, head = waiting_in(state), trace.journal.head
+    with pytest.raises(FlowError, match=message):
+        resume_run(folder, n_workers=1, enough=True, **how)
+    state, trace = read_state(folder)
+    with trace:
+        assert (waiting_in(state), trace.journal.head) == (before, head)
+        assert not list(trace.records(CollectionClosed))
+
+
+def test_a_collection_is_not_ended_where_other_code_may_not_carry_the_run_on(
+    asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "other"))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+    with monkeypatch.context() as patch:
+        patch.setattr("lakatos.flows.run.task.science", lambda _: "12345678" * 8)
+        refused(folder, "--accept-code 12345678")
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+
+
+def test_a_collection_is_not_ended_where_nothing_can_carry_the_run_on(
+    asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "unreachable"))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(6))))
+    assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "absent"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    refused(folder, "temporary server", engine="prefect")
+
+
+def test_a_run_that_has_not_begun_is_not_begun_by_a_refused_command(tmp_path: Path) -> None:
+    folder = tmp_path / "unbegun"
+    create_run(small_study(**ELSEWHERE), folder).close()
+    refused(folder, "waits for nobody")
+
+
+@pytest.mark.slow
+def test_where_the_last_responses_have_arrived_enough_carries_the_run_on(
+    asked: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "all"))
+    import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(12))))
+    assert isinstance(resume_run(folder, n_workers=1, enough=True), CampaignConcluded)
+    _, trace = read_state(folder)
+    with trace:
+        assert not list(trace.records(CollectionClosed))
 
 
 @pytest.mark.slow

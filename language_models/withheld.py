@@ -1,0 +1,131 @@
+"""Which fields of a request a server refuses, read from the text of its error.
+
+Servers of the OpenAI protocol differ in the fields that they accept, and answer 400 or 422 to a request with any other.
+A field is left out only where the error says that the field, or any value of it but the default, is not supported: a
+value out of range is a mistake of the study and stays an error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Literal, get_args
+
+OptionalField = Literal[
+    "temperature",
+    "top_p",
+    "seed",
+    "response_format",
+    "tool_choice",
+    "strict",
+    "stream",
+    "stream_options",
+]
+"""Fields without which a request asks for the same answer. ``strict`` stands in the description of each tool."""
+LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
+"""Both names of the most tokens of an answer. One of them is always sent: the budget rests on it."""
+
+_UNSUPPORTED: Final = re.compile(
+    r"unsupported|(?:not|n't) (?:be )?(?:supported|support|permitted|allowed|accepted|available)|unavailable"
+    r"|deprecated|unknown (?:parameter|name|field|argument)|unrecogni[sz]ed|extra_forbidden|unexpected keyword"
+    r"|cannot both be|only the default|may only be set|or unset",
+    re.IGNORECASE,
+)
+_ONE_OF_TWO: Final = re.compile(r"\bboth\b", re.IGNORECASE)
+_SCHEMA: Final = ("schema", "grammar", "response_format", "structured")
+_SENTENCE: Final = re.compile(r"(?<=[.;])\s+|\n|\\n")
+_PLAIN_WORDS: Final = ("stream", "strict")
+"""Fields whose names are English words; outside quotes an error may mean the word."""
+
+
+def refused_fields(error: str, parameter: str | None, body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Fields of a request that its server refuses; empty where the error is about something else.
+
+    Args:
+        error: Text of the error, with its code.
+        parameter: The field that the server names as ``param``, where it does.
+        body: What was sent.
+    """
+    # A model that must call a tool, or may call none, cannot be asked without that.
+    kept = "tool_choice" if body.get("tool_choice") != "auto" else ""
+    sent = [name for name in optional_fields(body) if name != kept]
+    said = [part for part in _SENTENCE.split(error) if _UNSUPPORTED.search(part)]
+    if said:
+        named = _root_of(parameter, sent)
+        found = [named] if named else [item for item in sent if _names(said, item)]
+        if len(found) > 1 and any(map(_ONE_OF_TWO.search, said)):
+            # Of two that exclude each other, the first in the order of `OptionalField` is kept.
+            found = found[1:]
+        if found:
+            return tuple(found)
+    if any(sign in error.lower() for sign in _SCHEMA):
+        return _unenforced(error, sent)
+    return ()
+
+
+def optional_fields(body: Mapping[str, Any]) -> list[str]:
+    """Fields of a request that can be left out or renamed, in the order of `OptionalField`."""
+    found = [name for name in (*get_args(OptionalField), *LIMIT_FIELDS) if name in body]
+    if any("strict" in tool["function"] for tool in body.get("tools") or ()):
+        found.append("strict")
+    return found
+
+
+def without(body: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:
+    """The same request without optional fields, its most tokens under the other name where the first is refused."""
+    kept = {
+        name: value for name, value in body.items() if name not in fields or name in LIMIT_FIELDS
+    }
+    if "strict" in fields and "tools" in kept:
+        kept["tools"] = [
+            tool | {"function": {k: v for k, v in tool["function"].items() if k != "strict"}}
+            for tool in kept["tools"]
+        ]
+    refused = [name for name in LIMIT_FIELDS if name in kept and name in fields]
+    for name in refused:
+        kept[other_limit(name)] = kept.pop(name)
+    return kept
+
+
+def in_words(messages: list[dict[str, Any]], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Messages whose first one also asks for JSON that fits a schema, for servers that do not enforce it."""
+    text = f"Answer with one JSON object and nothing else. {schema_in_words(schema)}"
+    first, *others = messages
+    if first["role"] not in ("system", "user"):
+        return [{"role": "system", "content": text}, *messages]
+    return [first | {"content": f"{first['content']}\n\n{text}"}, *others]
+
+
+def schema_in_words(schema: Mapping[str, Any]) -> str:
+    """The sentence that tells a model which form its answer must have."""
+    return f"It must fit this JSON schema:\n{json.dumps(schema)}"
+
+
+def other_limit(name: str) -> str:
+    """The other name of the most tokens of an answer."""
+    return LIMIT_FIELDS[1 - LIMIT_FIELDS.index(name)]
+
+
+def _root_of(parameter: str | None, sent: list[str]) -> str:
+    """The field that a server's ``param`` means, such as ``tools[0].function.strict``; empty for none that was sent."""
+    parts = re.split(r"[.\[\]]+", parameter or "")
+    return next((name for name in sent if name in (parts[0], parts[-1])), "")
+
+
+def _names(sentences: list[str], field: str) -> bool:
+    """Whether one of the sentences is about a field."""
+    quoted = rf"[\"'`.]{field}\\*[\"'`]|:\s*{field}\b"
+    plain = rf"(?<![\w.]){field}(?!\w)"
+    pattern = quoted if field in _PLAIN_WORDS else plain
+    return any(re.search(pattern, text) for text in sentences)
+
+
+def _unenforced(error: str, sent: list[str]) -> tuple[str, ...]:
+    """What made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
+    order = (
+        ("strict", "response_format")
+        if "function" in error.lower()
+        else ("response_format", "strict")
+    )
+    return tuple(name for name in order if name in sent)[:1]

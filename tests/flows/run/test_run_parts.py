@@ -1,0 +1,136 @@
+"""Parts of a run that hold connections are closed when its pass ends, whatever it ends with."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakatos.flows.campaign import run_campaign
+from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.models import roles_of
+from lakatos.flows.run.cluster import ClusterError
+from lakatos.flows.run.run import Run, create_run, open_run
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.language_models.clients.scripted import ScriptedModel
+from lakatos.language_models.rehearsal.serve import running
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small import SHORT, small_study
+
+ESTABLISHED = "01"
+
+
+def connections_to(base_url: str) -> int:
+    """Connections of this machine to a server's port that are open now."""
+    port = int(base_url.removesuffix("/v1").rpartition(":")[2])
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(
+        int(there.rpartition(":")[2], 16) == port and status == ESTABLISHED
+        for _, _, there, status, *_ in lines
+    )
+
+
+def study(base_url: str, **models: str) -> CampaignConfig:
+    """A campaign of one cycle whose arbiter and reviser are these models."""
+    names = sorted(models)
+    changes: dict[str, Any] = {
+        **SHORT,
+        "models": {name: {"base_url": base_url, "model": models[name]} for name in names},
+        "roles": {"arbiter": names[0], "reviser": names[-1]},
+    }
+    return small_study(**changes)
+
+
+async def connections_of_pass(run: Run, base_url: str) -> tuple[int, int, str]:
+    """Connections before and after a pass, while its event loop still runs, and what ended the pass."""
+    ended = "verdict"
+    await roles_of(run).look_for("first")
+    before = connections_to(base_url)
+    try:
+        await run_campaign(run)
+    except FlowError as error:
+        ended = str(error)
+    return before, connections_to(base_url), ended
+
+
+@pytest.mark.slow
+def test_connections_to_language_models_are_closed_when_a_campaign_ends(tmp_path: Path) -> None:
+    with (
+        running() as served,
+        create_run(study(served.base_url, first=served.model), tmp_path / "run") as run,
+    ):
+        before, after, ended = asyncio.run(connections_of_pass(run, served.base_url))
+    assert (before > 0, after, ended) == (True, 0, "verdict")
+
+
+def test_connections_to_language_models_are_closed_after_an_error(tmp_path: Path) -> None:
+    with (
+        running() as served,
+        create_run(
+            study(served.base_url, first=served.model, second="absent"), tmp_path / "run"
+        ) as run,
+    ):
+        before, after, ended = asyncio.run(connections_of_pass(run, served.base_url))
+    assert (before > 0, after) == (True, 0)
+    assert "does not offer 'absent'" in ended
+
+
+class ClosedPart:
+    """A part that counts how often it is closed."""
+
+    def __init__(self, run: Run) -> None:
+        self.n_closed = 0
+
+    async def close(self) -> None:
+        """Count, and fail as a connection that is gone already may."""
+        self.n_closed += 1
+        raise ConnectionResetError("gone")
+
+
+class OtherPart(ClosedPart):
+    """Another part of the same run."""
+
+
+def test_every_part_is_closed_once_also_where_another_one_cannot_be_closed(tmp_path: Path) -> None:
+    with create_run(small_study(**SHORT), tmp_path / "run") as run:
+        parts = [run.part(ClosedPart), run.part(OtherPart)]
+        with pytest.raises(ConnectionResetError):
+            asyncio.run(run.close_parts())
+        asyncio.run(run.close_parts())
+        assert [part.n_closed for part in parts] == [1, 1]
+        assert run.part(ClosedPart) is not parts[0]
+
+
+def test_a_model_behind_another_one_is_closed_too(tmp_path: Path) -> None:
+    async def connections(run: Run, base_url: str) -> tuple[int, int]:
+        await roles_of(run).look_for("first")
+        caller = roles_of(run).callers["first"]
+        caller.model = ScriptedModel([], name="first")
+        before = connections_to(base_url)
+        await run.close_parts()
+        return before, connections_to(base_url)
+
+    with (
+        running() as served,
+        create_run(study(served.base_url, first=served.model), tmp_path / "run") as run,
+    ):
+        assert asyncio.run(connections(run, served.base_url)) == (1, 0)
+
+
+def test_a_run_that_cannot_be_begun_or_opened_does_not_keep_its_journal_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    monkeypatch.setenv("LAKATOS_CLUSTER", "local:none")
+    with pytest.raises(ClusterError) as begun:
+        create_run(small_study(**SHORT), folder)
+    with pytest.raises(ClusterError) as opened:
+        open_run(folder)
+    monkeypatch.delenv("LAKATOS_CLUSTER")
+    with open_run(folder) as run:
+        assert run.config.name == "small"
+    del begun, opened  # they keep the frames that hold what was opened
