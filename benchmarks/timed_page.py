@@ -290,7 +290,7 @@ def main() -> None:
         finish(folder, given)
 
 
-PLACES = 8
+PLACES = 10
 """Of the study as it is kept, before anybody is excluded."""
 FIRST = ("one key", "too early", "made up")
 """How the first people take part; all later ones do as their theory says, until all places are taken by people who

@@ -33,6 +33,11 @@ def data_set_of(experiment: str) -> str:
     return name if SEPARATOR in experiment and name in data_set_names() else ""
 
 
+def archive_of(experiment: str) -> str:
+    """The archive whose answers a numbered experiment (``2.1 cpc18``) opened; empty where new people answered."""
+    return experiment.partition(" ")[2]
+
+
 def published_name(experiment: str) -> str:
     """What an experiment is called in its data set."""
     return experiment.partition(SEPARATOR)[2] if data_set_of(experiment) else experiment

@@ -1,11 +1,31 @@
-"""Intervals of proportions."""
+"""Intervals of means and proportions."""
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 from statistics import NormalDist
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
 from scipy.stats import beta
+
+LEAST_UNITS = 10
+"""Participants (or problems, where only counts are known) below which no difference is claimed."""
+
+
+def half_width(degrees: float | NDArray[Any] = inf, n_compared: int = 1) -> NDArray[Any]:
+    """Standard errors from a mean to each end of its 95% interval: Student's t, and two at least.
+
+    Args:
+        degrees: Of freedom, one less than there are participants.
+        n_compared: Means of which this is the best on the same data (Bonferroni).
+
+    References:
+        Dunn (1961), Journal of the American Statistical Association 56, 52-64.
+    """
+    return np.maximum(2.0, stdtrit(degrees, 1 - 0.025 / max(n_compared, 1)))
 
 
 def wilson_interval(n_successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:

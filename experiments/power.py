@@ -1,8 +1,9 @@
 """How often the planned sample would name the right theory: simulated recovery of every rival.
 
 People are drawn from one theory, all rivals are scored on their answers, and the rule that declares a winner in the
-real analysis is applied: the mean paired difference exceeds two standard errors, clustered by participant. Where an
-archive holds pooled counts only, the unit is the trial.
+real analysis is applied: the 95% interval of the mean paired difference, clustered by participant, lies above zero.
+Where an archive holds pooled counts only, the unit is the trial. That fewer than `LEAST_UNITS` participants show
+nothing is left to the verdict, which counts those of all experiments.
 """
 
 from __future__ import annotations
@@ -26,12 +27,10 @@ from lakatos.experiments.information import (
     log_predictive_of,
     simulate_in_blocks,
 )
-from lakatos.experiments.interval import wilson_interval
+from lakatos.experiments.interval import LEAST_UNITS, half_width, wilson_interval
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
-N_ERRORS = 2.0
-"""Standard errors by which the winner must lead."""
 MOST_AT_ONCE = 2**23
 """Counts of simulated people (people times trials times options) held at once."""
 MOST_SIMULATED = 2**28
@@ -86,7 +85,8 @@ class PowerTable:
         effect = float(self.effect[self.weaker(pair)])
         if effect <= 1e-6:
             return None
-        return max(2, ceil(((N_ERRORS + NormalDist().inv_cdf(power)) / effect) ** 2))
+        needed = ceil(((float(half_width()) + NormalDist().inv_cdf(power)) / effect) ** 2)
+        return max(LEAST_UNITS, needed)
 
 
 @dataclass(frozen=True)
@@ -571,7 +571,7 @@ def _recovered(differences: Array, sizes: Array) -> NDArray[np.bool_]:
         return np.zeros(len(differences), dtype=bool)
     residual = differences - value[:, None] * sizes
     error = np.sqrt(n_units / (n_units - 1) * (residual**2).sum(axis=1)) / size
-    return np.asarray(value > N_ERRORS * error)
+    return np.asarray(value > half_width(n_units - 1) * error)
 
 
 def _recovered_by_size(differences: Array) -> NDArray[np.bool_]:
@@ -581,4 +581,4 @@ def _recovered_by_size(differences: Array) -> NDArray[np.bool_]:
     squares = np.maximum(np.cumsum(differences**2, axis=1) - n * mean**2, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt(squares / (n - 1) / n)
-    return np.asarray((mean > N_ERRORS * error) & (n > 1))
+    return np.asarray((mean > half_width(np.maximum(n - 1, 1)) * error) & (n > 1))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.timed_answer import TimedTask, timed_task
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain
@@ -264,7 +265,8 @@ def _osf_prereg(
         "Analysis Plan": {
             "Statistical models": plan.analysis,
             "Transformations": "None.",
-            "Inference criteria": "Differences of more than two paired standard errors, clustered by participant.",
+            "Inference criteria": "The 95% interval of a paired difference, clustered by participant, "
+            f"excludes zero, and at least {LEAST_UNITS} participants are behind it.",
             "Data exclusion": parts.exclusions,
             "Missing data": "Answers that were not given are left out; nothing is imputed.",
             "Exploratory analysis": "Diagnoses of where theories fail, and theories made afterwards, are "

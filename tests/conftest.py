@@ -70,6 +70,14 @@ def data_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
+def odd_files() -> Path:
+    """Folder of small files of answers in unusual codings, ``../shared/inputs`` beside the checkout."""
+    place = ROOT.parent / "shared" / "inputs"
+    require(place.is_dir(), f"no files of answers in {place}")
+    return place
+
+
+@pytest.fixture(scope="session")
 def chromium() -> Path:
     """Path of an installed Chromium."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

@@ -271,7 +271,7 @@ class Line(BenchResult):
     """Nats per choice behind the best, paired."""
     behind_error: float
     tied: bool
-    """Closer to the best than two standard errors."""
+    """Not told from the best; see `is_tie`."""
 
 
 class Scored(BenchResult):

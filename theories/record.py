@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from lakatos.theories.dependence import OwnCenter
 from lakatos.theories.prior import Prior
-from lakatos.theories.scoring.score import UnitScores
+from lakatos.theories.scoring.score import ScoreEstimate, UnitScores
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 
@@ -377,6 +377,11 @@ class CompletenessMeasured(Record):
     ahead_error: float | None
     better: tuple[LearnerBetter, ...]
     text: str
+
+    def estimate(self, value: float, standard_error: float) -> ScoreEstimate:
+        """One of its numbers with the participants (or problems) that it was estimated from."""
+        n_units = sum(len(item.n_choices) for item in self.learner)
+        return ScoreEstimate(value, standard_error, n_units, max(n_units - 1, 1))
 
     @property
     def of_leader(self) -> float | None:

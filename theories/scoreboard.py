@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from lakatos.experiments.data_sets import data_sets_of
+from lakatos.experiments.data_sets import data_sets_of, left_out_with
 from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.record import SealedScored, TheoryChecked, TheoryScored
 from lakatos.theories.scoring.score import (
@@ -54,7 +54,7 @@ class TheoryStanding:
     behind: ScoreEstimate
     """Nats per choice by which the leader is ahead, paired."""
     tied: bool
-    """Closer to the leader than two standard errors."""
+    """Not told from the leader; see `is_tie`."""
     chance: float = 0.0
     """Monte Carlo error of ``behind``."""
 
@@ -102,7 +102,7 @@ def scoreboard(
     own = {theory: [scores[theory, name] for name in experiments] for theory in complete}
     left_out = {theory: left_out_scores(theory, experiments, scores) for theory in complete}
     means = {
-        theory: average([mean_over_units(item) for item in items])
+        theory: average([mean_over_units(item) for item in items], _parts(experiments))
         for theory, items in left_out.items()
     }
     order = sorted(complete, key=lambda theory: (-means[theory].value, theory))
@@ -114,6 +114,7 @@ def scoreboard(
             own[theory],
             means[theory],
             (left_out[leader], left_out[theory]),
+            experiments,
             leads=theory == leader,
         )
         for theory in order
@@ -126,17 +127,19 @@ def _standing(
     items: Sequence[TheoryScored],
     mean: ScoreEstimate,
     pair: tuple[Sequence[UnitScores], Sequence[UnitScores]],
+    experiments: Sequence[str],
     *,
     leads: bool,
 ) -> TheoryStanding:
     """One line of the scoreboard, with the leader's scores on what was left out and the theory's own."""
-    frozen = [item.frozen.scores for item in items if item.frozen is not None]
+    frozen = {item.experiment: item.frozen.scores for item in items if item.frozen is not None}
     correlations = [item.correlation for item in items if item.correlation is not None]
-    behind = paired_difference(*pair)
+    behind = paired_difference(*pair, _parts(experiments))
+    prequential = [mean_over_units(item) for item in frozen.values()]
     return TheoryStanding(
         theory=theory,
         score=mean,
-        prequential=average([mean_over_units(item) for item in frozen]) if frozen else None,
+        prequential=average(prequential, list(frozen)) if frozen else None,
         n_prequential=len(frozen),
         error=float(np.mean([item.error for item in items])),
         correlation=float(np.mean(correlations)) if correlations else None,
@@ -155,7 +158,7 @@ def simplest_of_best(
 ) -> Digest:
     """The leader; see the module docstring.
 
-    A theory that other data tell apart from the best, by more than two standard errors, does not lead either.
+    A theory that other data tell apart from the best, by more than a tie, does not lead either.
 
     Args:
         order: Theories, the best first by experiments left out in turn.
@@ -168,7 +171,7 @@ def simplest_of_best(
 
     def is_near(name: Digest) -> bool:
         trusted = paired_difference(*trusted_scores(best, name, experiments, scores, sealed))
-        everywhere = paired_difference(*_left_out(best, name, experiments, scores))
+        everywhere = _left_out_difference(best, name, experiments, scores)
         is_as_good = everywhere.value <= 0 or is_tie(everywhere)
         return trusted.value <= trusted.standard_error and is_as_good
 
@@ -196,9 +199,10 @@ def trusted_scores(
     if first in sealed and second in sealed:
         own, other = ([units.scores for units in sealed[name].scores] for name in (first, second))
         return own, other
-    return _frozen(first, second, experiments, scores) or _left_out(
-        first, second, experiments, scores
-    )
+    frozen = _frozen(first, second, experiments, scores)
+    if frozen:
+        return list(frozen[1]), list(frozen[2])
+    return _left_out(first, second, experiments, scores)
 
 
 def _sealed_mean(scored: SealedScored) -> float:
@@ -212,6 +216,19 @@ def _left_out(
     return own, other
 
 
+def _left_out_difference(
+    first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
+) -> ScoreEstimate:
+    """Advantage of the first theory over the second, each part predicted from the others."""
+    own, other = _left_out(first, second, experiments, scores)
+    return paired_difference(own, other, _parts(experiments))
+
+
+def _parts(experiments: Sequence[str]) -> Sequence[str]:
+    """Names of the parts of which each is predicted from the others; data sets share no participants."""
+    return tuple(dict.fromkeys(left_out_with(experiments)))
+
+
 def left_out_scores(theory: Digest, experiments: Sequence[str], scores: Scores) -> list[UnitScores]:
     """Scores of a theory on each experiment, predicted from the others; on each data set where there are several."""
     own = [scores[theory, name].left_out.scores for name in experiments]
@@ -220,8 +237,11 @@ def left_out_scores(theory: Digest, experiments: Sequence[str], scores: Scores) 
 
 def _frozen(
     first: Digest, second: Digest, experiments: Sequence[str], scores: Scores
-) -> tuple[list[UnitScores], list[UnitScores]] | None:
-    """Scores with predictions of both frozen; the first experiment counts only alone, as nobody had learned before."""
+) -> tuple[tuple[str, ...], tuple[UnitScores, ...], tuple[UnitScores, ...]] | None:
+    """Experiments, and scores of them with predictions of both frozen.
+
+    The first experiment counts only alone: its predictions were frozen with declared populations, before any answer.
+    """
     found = []
     for name in experiments:
         own, other = scores.get((first, name)), scores.get((second, name))
@@ -233,7 +253,10 @@ def _frozen(
         ):
             found.append((name, own.frozen.scores, other.frozen.scores))
     later = [item for item in found if item[0] != experiments[0]] or found
-    return ([item[1] for item in later], [item[2] for item in later]) if later else None
+    if not later:
+        return None
+    names, own_scores, other_scores = zip(*later, strict=True)
+    return names, own_scores, other_scores
 
 
 def advantage_on(first: TheoryScored, second: TheoryScored) -> ScoreEstimate:
@@ -251,8 +274,11 @@ def prequential_advantage(
     Returns:
         Nats per choice with its standard error and the number of experiments, or None without any.
     """
-    pairs = _frozen(first, second, experiments, scores)
-    return None if pairs is None else (paired_difference(*pairs), len(pairs[0]))
+    found = _frozen(first, second, experiments, scores)
+    if found is None:
+        return None
+    names, own, other = found
+    return paired_difference(own, other, names), len(names)
 
 
 def board_of(theories: TheoriesState, experiments: ExperimentsState) -> Scoreboard:
@@ -289,4 +315,4 @@ def left_out_advantage(
 ) -> ScoreEstimate:
     """Advantage of one theory over another on all data so far, each part predicted from the others."""
     scores = {key: item.record for key, item in theories.scores.items()}
-    return paired_difference(*_left_out(first, second, list(experiments.collected), scores))
+    return _left_out_difference(first, second, list(experiments.collected), scores)

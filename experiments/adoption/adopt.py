@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +31,7 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
+from lakatos.experiments.adoption.option_code import chosen_options, code_of_cells
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
@@ -39,11 +40,15 @@ from lakatos.experiments.adoption.row_cells import (
     read_part,
     whole_numbers,
 )
-from lakatos.experiments.adoption.step_answers import sequence_of_steps
+from lakatos.experiments.adoption.row_order import order_of_rows
+from lakatos.experiments.adoption.step_answers import (
+    number_of_options,
+    sequence_of_steps,
+    size_of_rewards,
+)
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
-from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -163,13 +168,14 @@ def _experiments(
     ):  # else a row without an answer tells what came before the next one
         _check_response(cells, columns)
     columns = _with_code(cells, columns, domain, notes)
+    size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
     found, people = [], []
     for name in dict.fromkeys(groups.tolist()):
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
-        trials = _experiment(name or ALL, own, columns, domain, notes)
+        trials = _experiment(name or ALL, own, columns, domain, notes, size)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
@@ -227,7 +233,7 @@ def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
         raise TrialsError(
             f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
             f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}=COLUMN (columns= in "
-            "Python)."
+            "Python). `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
         )
 
 
@@ -268,17 +274,24 @@ def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
 
 
 def _experiment(
-    name: str, cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+    name: str,
+    cells: RowCells,
+    columns: AnswerColumns,
+    domain: Domain,
+    notes: list[str],
+    size: float,
 ) -> Trials:
-    """The rows of one experiment as trials and answers."""
+    """The rows of one experiment as trials and answers; rewards are shares of their ``size`` in all experiments."""
     if columns.is_pooled:
         return _counted(name, cells, columns, domain)
-    participant, order = _people(cells, columns)
+    participant, told = _people(cells, columns), list[str]()
+    order = order_of_rows(cells, columns, participant, told, is_needed=domain.sequential)
     cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
     if domain.sequential:
-        return sequence_of_steps(name, cells, columns, participant, domain)
-    scale, told = scale_of(domain), list[str]()
+        notes += [f"{name}: {line}" if columns.experiment else line for line in told]
+        return sequence_of_steps(name, cells, columns, participant, domain, size)
+    scale = scale_of(domain)
     if make := _makes_from_order(domain):
         stimuli, trial, response, kept = make(cells, columns, participant, told)
         participant = participant[kept]
@@ -290,7 +303,7 @@ def _experiment(
     else:
         stimuli, trial = _stimuli(cells, columns, domain)
         response = (
-            _responses(cells, columns)
+            chosen_options(cells, columns)
             if scale is None
             else number_outcomes(cells, columns, scale, told)
         )
@@ -307,21 +320,19 @@ def _experiment(
     )
 
 
-def _people(cells: RowCells, columns: AnswerColumns) -> tuple[Array, Array]:
-    """``(n_rows,)`` number of the person, and the order of rows by person and time."""
+def _people(cells: RowCells, columns: AnswerColumns) -> Array:
+    """``(n_rows,)`` number of the person."""
     names = cells.text(columns.participant)
     cells.refuse_empty(names == "", columns.participant)
     number = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
-    participant = np.array([number[name] for name in names], dtype=np.int64)
-    when = cells.numbers(columns.order) if columns.order else np.arange(len(names))
-    return participant, np.lexsort((when, participant))
+    return np.array([number[name] for name in names], dtype=np.int64)
 
 
 def _known_of_people(
     cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> dict[str, tuple[str, ...]]:
     """What attributes say of each person, in the order of `_people`; what differs within a person is left out."""
-    participant, _ = _people(cells, columns)
+    participant = _people(cells, columns)
     found = {}
     for attribute in columns.attributes:
         said = cells.text(attribute)
@@ -367,7 +378,7 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     totals = whole_numbers(cells, columns.count)
     table = np.zeros((len(totals), n_options), dtype=np.int64)
     if not columns.share:
-        chosen = _responses(cells, columns)
+        chosen = chosen_options(cells, columns)
         table[np.arange(len(totals)), chosen] = totals
         return table
     if n_options != 2:
@@ -384,41 +395,15 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
 def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> AnswerColumns:
-    """The mapping with the option that each cell of all experiments names; of a schedule numbers stay numbers."""
+    """The mapping with the option that each cell of the responses names, the same in all experiments."""
     if scale := scale_of(domain):
         return with_answer_code(cells, columns) if scale.kind == "timed" else columns
-    is_numbered = domain.sequential and not isinstance(domain, HasOutcomes)
-    if columns.responses or is_numbered or (columns.is_pooled and not columns.response):
+    if columns.responses or (columns.is_pooled and not columns.response):
         return columns
-    said = {str(cell).strip() for cell in cells.text(columns.response or "response")}
-    return columns.model_copy(update={"responses": _code_of(sorted(said), domain, notes)})
-
-
-def _responses(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]:
-    """``(n_rows,)`` place of the option that was chosen."""
-    column, code = columns.response or "response", columns.responses
-    said = np.array([str(cell).strip() for cell in cells.text(column)], dtype=object)
-    cells.refuse(
-        ~np.isin(said.astype(str), list(code)),
-        column,
-        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}"
-        if code
-        else "names no option that is known; say in columns.responses which cell is which option, from 0",
-    )
-    return np.array([code[cell] for cell in said], dtype=np.int64)
-
-
-def _code_of(said: Sequence[str], domain: Domain, notes: list[str]) -> dict[str, int]:
-    """The option that each cell names: by the domain's labels, or by numbers from 0 or 1."""
-    labels = {label.lower(): place for place, label in enumerate(domain.options)}
-    n_options = len(domain.options)
-    from_one = {str(place + 1): place for place in range(n_options)}
-    if set(said) <= set(from_one) and set(said) != {"1"}:
-        notes.append(f"responses 1 to {n_options} are the options in their order")
-        return from_one
-    if "0" in said:
-        return {str(place): place for place in range(n_options)}
-    return {cell: labels[cell.lower()] for cell in said if cell.lower() in labels}
+    n_options = number_of_options(columns, domain)
+    labels = domain.options if len(domain.options) == n_options else ()
+    code = code_of_cells(cells, columns, n_options, labels, notes)
+    return columns.model_copy(update={"responses": code})
 
 
 # Trials ---------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import MOST_ROWS_NAMED, RowCells, rows_in_words
-from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.row_order import BLOCKS
+from lakatos.experiments.adoption.tables import AnswerTable, whole
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -19,8 +21,9 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     cells = RowCells(table.frame, table.name)
     kept = np.ones(len(table.frame), dtype=bool)
     for column, allowed in columns.where.items():
-        wanted = {allowed} if isinstance(allowed, str) else set(allowed)
-        kept &= np.isin(cells.text(column).astype(str), sorted(wanted))
+        wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
+        said = np.array([whole(cell) for cell in cells.text(column)], dtype=str)
+        kept &= np.isin(said, sorted(wanted))
     if not kept.any():
         raise TrialsError(f"{table.name}: no row is as columns.where says.")
     if not kept.all():
@@ -34,17 +37,17 @@ def without_copies(
     """The rows that equal no earlier one in every cell.
 
     Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
-    is a copy. Where no column does, such rows stay and are told.
+    is a copy. Where no column does, such rows stay and are told; nor does one do so whose numbers begin anew.
     """
     copies = frame.duplicated().to_numpy()
     if columns.is_pooled or not copies.any():
         return frame
     rows = frame.index.to_numpy()[copies].tolist()
-    if not (columns.order or columns.response_time):
+    if not (columns.response_time or _tells_places(frame[~copies], columns)):
         first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
         notes.append(
             f"{plural(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
-            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells the time. Delete what is a copy "
+            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells when each was given. Delete copies "
             "from the file."
         )
         return frame
@@ -55,6 +58,16 @@ def without_copies(
         )
     notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))
     return frame[~copies]
+
+
+def _tells_places(frame: pd.DataFrame, columns: AnswerColumns) -> bool:
+    """Whether the column of the order, with those of blocks, tells each answer of a person from the others."""
+    if not columns.order:
+        return False
+    stage = str(columns.stimulus.get("stage", ""))
+    told = {columns.participant, columns.experiment, columns.order, stage}
+    names = [name for name in frame.columns if name in told or set(words_of(str(name))) & BLOCKS]
+    return not frame.duplicated(names).any()
 
 
 def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:

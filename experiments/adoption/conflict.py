@@ -394,11 +394,15 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns) -> AnswerColumns:
 
 def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:
     """The column that holds the answers: keys where a column says which key is right, else right and wrong."""
-    told = KEYS if has_keys else {*CORRECT, *ERRORS, "accuracy", "acc", "response"}
+    of_correctness = {*CORRECT, *ERRORS, "accuracy", "acc"}
+    told = KEYS if has_keys else {*of_correctness, "response"}
     fits = []
     for name in map(str, frame.columns):
         said = set(folded(frame[name].unique())) - {""}
         code = guessed_keys(said) if has_keys else guessed_correctness(said, name)
-        if code and len(said) > 1 and name not in used and set(words_of(name)) & told:
+        words = set(words_of(name))
+        # Everybody may be right in all trials that have an answer.
+        may_be_one = not has_keys and bool(words & of_correctness)
+        if code and (len(said) > 1 or may_be_one) and name not in used and words & told:
             fits.append(name)
     return named if named in fits else next(iter(fits), "?")

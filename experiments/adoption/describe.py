@@ -18,8 +18,8 @@ from lakatos.experiments.adoption.conflict import (
     guessed_keys,
     guessed_response,
 )
-from lakatos.experiments.adoption.layouts import LAYOUTS, SIDES, layout_of
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, SIDES, layout_of
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
@@ -39,6 +39,8 @@ NAMES: dict[str, str] = {
     "reward": "reward points outcome payoff feedback won win",
 }
 """Words of columns' names that suggest a meaning, the most telling first."""
+UNITS = {unit: unit for unit in DAYS} | {unit.removesuffix("s"): unit for unit in DAYS}
+"""Words for units of delays in names of columns."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
 NUMBERS = frozenset((
     "response", "answer", "estimate", "estimation", "rating", "judgment", "judgement", "guess", "bid", "offer",
@@ -53,6 +55,8 @@ GUESSED_DOMAINS = (
     "games", "risky", "intertemporal", "offers", "multiattribute", "attention", "estimation", "public_goods",
 )  # fmt: skip
 """Whose trials may be told from columns, the most telling first."""
+RARE = 0.5
+"""Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 FEWEST_NUMBERS = 6
 """Different values of a column whose numbers may be answers."""
 
@@ -116,6 +120,7 @@ class TableDescription:
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
+            mapping = _with_unit_of_delays(mapping)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
@@ -139,7 +144,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         for item in summaries
     )
     chosen, stimulus = _guessed_stimulus(table.frame, domain)
-    mapping = _mapping(table, meanings, chosen, stimulus)
+    mapping = _with_unit_of_delays(_mapping(table, meanings, chosen, stimulus))
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -164,6 +169,18 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         ),
         beyond_grid=tuple(_beyond_the_grid(table, mapping, columns, task)),
     )
+
+
+def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:
+    """The mapping with the unit that names of columns of delays say, where nothing else says it."""
+    if "delay_unit" in mapping.stimulus or "delays_days" not in mapping.stimulus:
+        return mapping
+    names = [leaf for leaf in _flat(mapping.stimulus["delays_days"]) if isinstance(leaf, str)]
+    units = {UNITS[word] for name in names for word in words_of(name) if word in UNITS}
+    if len(units) != 1 or units == {"days"}:
+        return mapping
+    stimulus = {**mapping.stimulus, "delay_unit": units.pop()}
+    return mapping.model_copy(update={"stimulus": stimulus})
 
 
 def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
@@ -252,10 +269,28 @@ def _mapping(
         "response_time_unit": _unit(table, time),
     }
     if domain in DOMAINS and DOMAINS[domain].sequential:
-        n_options = int(table.frame[response].nunique()) if response in table.columns else 2
-        stimulus = {"options": n_options}
+        stimulus = {"options": _guessed_options(table, response)}
         common["feedback"] = {"reward": free.get("reward", "?")}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _guessed_options(table: AnswerTable, response: str) -> int | str:
+    """How many options steps have; a question where 0 is so rare that it may stand for no answer."""
+    if response not in table.columns:
+        return 2
+    if _rare_zero(table, response):
+        return OPEN_QUESTION
+    cells = table.frame[response]
+    return int(cells[cells != ""].nunique())
+
+
+def _rare_zero(table: AnswerTable, response: str) -> float:
+    """The share of 0 among codes from 0 to 2 or more, if it is much rarer than the others; else 0."""
+    cells = table.frame[response].str.strip()
+    shares = cells[cells != ""].value_counts(normalize=True)
+    is_from_zero = len(shares) > 2 and set(shares.index) == {str(n) for n in range(len(shares))}
+    zero = float(shares["0"]) if is_from_zero else 0.0
+    return zero if zero < RARE * float(shares.drop("0").min() if is_from_zero else 0.0) else 0.0
 
 
 def _columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
@@ -434,7 +469,26 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
             if 0.5 < float(numbers.mean()) < 1:
                 row = numbers.index[~numbers.to_numpy()][0]
                 odd.append(f"{item.name}: numbers, but row {row} says {cells[row]!r:.40}")
-    return odd + _odd_times(table, mapping)
+    return odd + _odd_codes(table, mapping) + _odd_times(table, mapping)
+
+
+def _odd_codes(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
+    """Numbers of trials that begin anew, and codes that may be read in two ways."""
+    odd, column = [], mapping.response
+    if _begins_anew(table.frame, mapping):
+        odd.append(
+            f"{mapping.order}: the same number in several rows of a person, as where it begins anew in each block; "
+            "rows are not sorted by it alone"
+        )
+    if mapping.stimulus.get("options") == OPEN_QUESTION and column in table.columns:
+        n_others = table.frame[column].nunique() - 1
+        code = " ".join(f"--column responses.{n}={n - 1}" for n in range(1, n_others + 1))
+        odd.append(
+            f"{column}: 0 is in {_rare_zero(table, column):.0%} of rows only. Is it an option (--column "
+            f"options={n_others + 1}), or an answer that was missed (--column options={n_others} {code} --column "
+            "bad_rows=leave_out)?"
+        )
+    return odd
 
 
 def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:

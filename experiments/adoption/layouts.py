@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.estimation.task import MOST_POINTS, asked
 from lakatos.domains.games.task import PLAYERS
-from lakatos.domains.offers.task import ATTRIBUTES, N_OFFERS
+from lakatos.domains.offers.task import ATTRIBUTES, N_OFFERS, OffersDomain
 from lakatos.domains.risky.space import pairs
 from lakatos.experiments.adoption import conflict, group_game
 from lakatos.experiments.adoption.names import words_of
@@ -74,13 +74,13 @@ def layout_of(domain: Domain) -> StimulusLayout | None:
     """How a domain's trials are written as columns; None where there is no way."""
     if not isinstance(domain, HasAttributes):
         return LAYOUTS.get(domain.name)
-    labels, n_options = domain.attribute_labels(), len(domain.options)
+    labels, options = domain.attribute_labels(), domain.options
 
     def build(parts: Mapping[str, Array]) -> Stimuli:
         return Stimuli({name: parts[name] for name in labels})
 
     def guess(names: Sequence[str]) -> dict[str, Any]:
-        return _guess_attributes(tuple(labels), n_options, names)
+        return _guess_attributes(tuple(labels), options, names)
 
     parts = {
         name: f"{words}: a column, or a number, for each option" for name, words in labels.items()
@@ -117,9 +117,9 @@ SIDES: tuple[tuple[str, str], ...] = (
     ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
     ("now", "later"), ("now", "then"), ("today", "later"), ("soon", "late"), ("early", "late"),
     ("immediate", "delayed"),
-    ("first", "second"), ("1", "2"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("0", "1"),
+    ("first", "second"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("1", "2"), ("0", "1"),
 )  # fmt: skip
-"""Words for the first and the second option."""
+"""Words for the first and the second option; numbers last, since they may count the outcomes of one option."""
 AMOUNTS = [
     "amount", "amt", "amounts", "x", "v", "val", "value",
     "payoff", "outcome", "out", "reward", "money", "gain", "o", "magnitude",
@@ -146,23 +146,45 @@ RATINGS = [
 ]
 
 
-def by_side(names: Sequence[str], kind: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """Columns of a kind for the first and the second option, each in the order of their numbers.
+def by_side(
+    names: Sequence[str], kind: Sequence[str], pairs: Sequence[tuple[str, str]] = SIDES
+) -> tuple[list[str], list[str]] | None:
+    """Columns of a kind for the first and for the second option, each in the order of their numbers.
 
-    Two words for the options are accepted if both have equally many columns, and at least one.
+    The first two words that both name columns of the kind are those of the options, even where one option has more
+    columns than the other: another pair of words would then number outcomes, not options.
+
+    Args:
+        names: Of all columns.
+        kind: Words for what the columns hold.
+        pairs: Words that may tell the two options apart, the most telling first.
+
+    Returns:
+        None where no pair of words names both options, or where a column's name holds both words.
     """
+    found = _words_and_sides(names, kind, pairs)
+    return found and found[1]
+
+
+def _words_and_sides(
+    names: Sequence[str], kind: Sequence[str], pairs: Sequence[tuple[str, str]] = SIDES
+) -> tuple[tuple[str, str], tuple[list[str], list[str]]] | None:
+    """The words that tell the two options apart, and the columns as `by_side` returns them."""
     named = {name: words_of(name) for name in names}
-    for pair in SIDES:
-        sides: list[list[str]] = []
-        for side, other in (pair, pair[::-1]):
-            own = [
-                name
-                for name, words in named.items()
-                if side in words and other not in words and _is_of(words, side, kind)
-            ]
-            sides.append(sorted(own, key=lambda name: (_number(named[name], side), name)))
-        if sides[0] and len(sides[0]) == len(sides[1]):
-            return sides[0], sides[1]
+    for pair in pairs:
+        first, second = (
+            [name for name, words in named.items() if side in words and _is_of(words, side, kind)]
+            for side in pair
+        )
+        if not first or not second:
+            continue
+        if set(first) & set(second):
+            return None
+        left, right = (
+            sorted(own, key=lambda name: (_number(named[name], side), name))
+            for own, side in ((first, pair[0]), (second, pair[1]))
+        )
+        return pair, (left, right)
     return None
 
 
@@ -179,9 +201,20 @@ def _number(words: Sequence[str], side: str) -> int:
 
 
 def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
-    amounts, chances = by_side(names, AMOUNTS), by_side(names, CHANCES)
-    if not amounts or not chances or len(chances[0]) - len(amounts[0]) not in (0, -1):
+    """Amounts and chances of two gambles, named by the same two words; each amount but the last needs its chance."""
+    told = _words_and_sides(names, AMOUNTS)
+    if told is None:
         return {}
+    pair, amounts = told
+    chances = by_side(names, CHANCES, [pair])
+    if chances is None:
+        return {}
+    for side, own_amounts, own_chances in zip(pair, amounts, chances, strict=True):
+        places, of = (
+            [_number(words_of(name), side) for name in own] for own in (own_amounts, own_chances)
+        )
+        if of not in (places, places[:-1], [0] * (len(places) - 1)):
+            return {}
     return {
         "a_amounts": amounts[0], "a_probabilities": chances[0],
         "b_amounts": amounts[1], "b_probabilities": chances[1],
@@ -190,10 +223,10 @@ def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
-    if not amounts or len(amounts[0]) != 1:
+    if not amounts or not len(amounts[0]) == len(amounts[1]) == 1:
         return {}
     soon, late = amounts[0][0], amounts[1][0]
-    if delays and len(delays[0]) == 1:
+    if delays and len(delays[0]) == len(delays[1]) == 1:
         return {"amounts": [soon, late], "delays_days": [delays[0][0], delays[1][0]]}
     # Money now needs no column for its delay.
     waits = [name for name in names if set(words_of(name)) & set(DELAYS)]
@@ -204,7 +237,7 @@ def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
 
 def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
     ratings = by_side(names, RATINGS)
-    if not ratings:
+    if not ratings or len(ratings[0]) != len(ratings[1]):
         return {}
     n_cues = len(ratings[0])
     told = sorted(name for name in names if "validity" in words_of(name))
@@ -254,20 +287,39 @@ def _numbered(names: Sequence[str], axis: str) -> list[str]:
 
 
 def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
-    return _guess_attributes(ATTRIBUTES, N_OFFERS, names)
+    return _guess_attributes(ATTRIBUTES, OffersDomain.options, names)
 
 
 def _guess_attributes(
-    attributes: Sequence[str], n_options: int, names: Sequence[str]
+    attributes: Sequence[str], options: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any]:
     """As many columns as there are options, whose names hold that of the attribute; all of them or none."""
     found = {}
     for attribute in attributes:
-        own = sorted(name for name in names if set(attribute.split("_")) <= set(words_of(name)))
-        if len(own) != n_options:
+        of_attribute = set(attribute.split("_"))
+        words = {name: set(words_of(name)) for name in names}
+        own = {name: told - of_attribute for name, told in words.items() if of_attribute <= told}
+        if len(own) != len(options):
             return {}
-        found[attribute] = own
+        found[attribute] = _by_option(own, options)
     return found
+
+
+def _by_option(words: Mapping[str, set[str]], options: Sequence[str]) -> list[str]:
+    """A column for each option, in the order of the options.
+
+    Their names hold the options' labels, words such as soon and late, or numbers; otherwise they are in the order of
+    the alphabet.
+    """
+    labels = [set(words_of(option)) or {option} for option in options]
+    for sides in (labels, *([{first}, {second}] for first, second in SIDES)):
+        by_side = [[name for name, told in words.items() if side <= told] for side in sides]
+        if len(sides) == len(words) and all(len(own) == 1 for own in by_side):
+            return [own[0] for own in by_side]
+    numbers = {name: [int(word) for word in told if word.isdigit()] for name, told in words.items()}
+    if all(len(own) == 1 for own in numbers.values()):
+        return sorted(words, key=lambda name: numbers[name])
+    return sorted(words)
 
 
 # Trials ---------------------------------------------------------------------------------------

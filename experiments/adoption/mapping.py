@@ -10,6 +10,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -64,6 +65,24 @@ class AnswerColumns(BaseModel):
     feedback: dict[str, str] = {}
     """What followed an answer, by its name in the domain, as in ``reward = "points"``."""
 
+    @field_validator("where", mode="before")
+    @classmethod
+    def _cells_are_text(cls, said: Any) -> Any:
+        """Numbers stand for the cells that say them, and true and false for the words in any writing."""
+        if not isinstance(said, Mapping):
+            return said
+        return {column: _cells_that_say(wanted) for column, wanted in said.items()}
+
+    @field_validator("responses", mode="before")
+    @classmethod
+    def _keys_are_text(cls, said: Any) -> Any:
+        """Cells that are said as numbers stand for their text."""
+        return (
+            {_cell(key): place for key, place in said.items()}
+            if isinstance(said, Mapping)
+            else said
+        )
+
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A key that came later is left out where it says nothing, so that earlier runs stay what they were."""
@@ -97,6 +116,24 @@ class AnswerColumns(BaseModel):
     def is_pooled(self) -> bool:
         """Whether rows are counts, so that people cannot be told apart."""
         return bool(self.counts or self.count or self.share)
+
+
+def _cells_that_say(wanted: Any) -> Any:
+    """What the cells of rows that count may say, from what a study or a command says."""
+    if isinstance(wanted, list | tuple):
+        cells = [_cells_that_say(item) for item in wanted]
+        return tuple(leaf for cell in cells for leaf in leaves_of(cell))
+    if isinstance(wanted, bool):
+        word = str(wanted)
+        return (word, word.lower(), word.upper(), str(int(wanted)))
+    return _cell(wanted)
+
+
+def _cell(value: Any) -> Any:
+    """A number as a cell writes it; what is no number stays as it is."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, int | float) else value
 
 
 def leaves_of(value: Any) -> list[Any]:

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import steps
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
+from lakatos.experiments.adoption.option_code import chosen_options
+from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -18,10 +19,24 @@ Array = NDArray[Any]
 
 
 def sequence_of_steps(
-    name: str, cells: RowCells, columns: AnswerColumns, participant: Array, domain: Domain
+    name: str,
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    domain: Domain,
+    size: float,
 ) -> Trials:
-    """Answers of people who learn: everybody's steps are numbered in their order."""
-    n_options, needed = _told_options(columns, domain), _outcomes_of(domain)
+    """Answers of people who learn: everybody's steps are numbered in their order.
+
+    Args:
+        name: Of the experiment.
+        cells: Its rows, by person and in the order of the person's steps.
+        columns: What they mean.
+        participant: ``(n_rows,)`` number of the person.
+        domain: Of the trials.
+        size: What a reward of 1 is in the file; see `size_of_rewards`.
+    """
+    n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
     for key in needed:
         if key not in columns.feedback:
             what = "people received" if key == "reward" else "an option would have paid"
@@ -41,9 +56,11 @@ def sequence_of_steps(
         | _step_attributes(cells, columns, domain, step, n_steps)
     )
     domain.check(stimuli)
-    chosen = _chosen_options(cells, columns, n_options)
+    chosen = chosen_options(cells, columns)
+    cells.refuse(chosen >= n_options, columns.response, f"is none of {n_options} options")
     feedback = {"next_state": np.zeros(len(step))}
     feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
+    feedback["reward"] = (feedback["reward"] / size).round(12)
     return Trials(
         experiment=name,
         stimuli=stimuli,
@@ -57,9 +74,32 @@ def sequence_of_steps(
     )
 
 
-def _told_options(columns: AnswerColumns, domain: Domain) -> int:
-    """How many options each step has: as declared, or as the mapping says."""
-    if isinstance(domain, HasOutcomes):
+def size_of_rewards(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> float:
+    """The largest reward or loss of a file, which stands for 1, so that theories do not depend on the unit of rewards.
+
+    Declared tasks say the range of their outcomes; there it is 1.
+    """
+    column = columns.feedback.get("reward", "")
+    if not domain.sequential or isinstance(domain, HasOutcomes) or not column:
+        return 1.0
+    size = float(np.abs(cells.numbers(column)).max(initial=0.0))
+    if size in (0.0, 1.0):
+        return 1.0
+    notes.append(
+        f"{column}: rewards are divided by {size:g}, the largest one, so that theories do not depend on their unit"
+    )
+    return size
+
+
+def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
+    """How many options each trial or step has: as its domain says, or as the mapping says.
+
+    Raises:
+        TrialsError: The mapping has to say it, and does not.
+    """
+    if not domain.sequential or isinstance(domain, HasOutcomes):
         return len(domain.options)
     told = columns.stimulus.get("options")
     if not isinstance(told, int) or told < 2:
@@ -91,23 +131,6 @@ def _step_attributes(
         )
         found[name] = kept
     return found
-
-
-def _chosen_options(cells: RowCells, columns: AnswerColumns, n_options: int) -> NDArray[np.int64]:
-    """The options chosen at steps of a schedule, numbered from 0."""
-    if columns.responses:
-        said = np.array([str(cell).strip() for cell in cells.text(columns.response)], dtype=object)
-        cells.refuse(
-            ~np.isin(said.astype(str), list(columns.responses)), columns.response, "is no option"
-        )
-        values = np.array([columns.responses[cell] for cell in said], dtype=np.int64)
-    else:
-        values = whole_numbers(cells, columns.response)
-        values = values - int(values.min() == 1 and values.max() == n_options)
-    cells.refuse(
-        (values < 0) | (values >= n_options), columns.response, f"is none of {n_options} options"
-    )
-    return values
 
 
 def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:

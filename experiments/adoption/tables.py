@@ -28,8 +28,16 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabulators", "|": "bars"}
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
-MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
-"""What programs write where there is no value."""
+MISSING = {
+    "na", "n/a", "n.a.", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#ind", "-1.#ind",
+    "1.#qnan", "-1.#qnan", "null", "#null!", "(null)", "undefined", ".",
+}  # fmt: skip
+"""What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
+MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
+"""What people write there; it may be a word like others, except in a column whose other cells are numbers."""
+NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
+WHOLE = re.compile(r"([+-]?\d+)\.0*")
+"""A whole number as programs write it that keep numbers with decimals."""
 KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
@@ -95,18 +103,58 @@ def _checked(table: AnswerTable) -> AnswerTable:
             f"{table.name} has {len(table.frame):,} rows and {len(names):,} columns; at most "
             f"{MOST_ROWS:,} and {MOST_COLUMNS:,} are read. Leave out what is not needed."
         )
-    return _with_empty_cells(table)
+    return _with_whole_numbers(_with_empty_cells(table))
 
 
 def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     """The table with nothing in cells that say that nothing is there."""
-    missing = table.frame.isin(MISSING)
-    n_missing = int(missing.to_numpy().sum())
+    frame, n_missing, words = table.frame.copy(), 0, set[str]()
+    for name in frame.columns:
+        marks = _missing_marks(frame[name].unique().tolist())
+        if marks:
+            is_missing = frame[name].isin(marks)
+            n_missing += int(is_missing.sum())
+            words |= marks
+            frame[name] = frame[name].mask(is_missing, "")
     if not n_missing:
         return table
-    words = sorted(set(table.frame.to_numpy()[missing.to_numpy()]))
-    note = f"{n_missing:,} cells that say {' or '.join(words)} are taken as empty"
-    return replace(table, frame=table.frame.mask(missing, ""), notes=(*table.notes, note))
+    said = " or ".join(sorted(word.strip() for word in words))
+    note = f"{n_missing:,} cells that say {said} are taken as empty"
+    return replace(table, frame=frame, notes=(*table.notes, note))
+
+
+def _missing_marks(distinct: Sequence[str]) -> set[str]:
+    """Those of a column's cells that stand where there is no value."""
+    folded = {cell: cell.strip().casefold() for cell in distinct}
+    marks = {cell for cell, word in folded.items() if word in MISSING or cell.strip() == "None"}
+    doubtful = {cell for cell, word in folded.items() if word in MISSING_AMONG_NUMBERS} - marks
+    if doubtful:
+        rest = [word for cell, word in folded.items() if word and cell not in marks | doubtful]
+        marks |= doubtful if rest and all(map(NUMBER.fullmatch, rest)) else set()
+    return marks
+
+
+def _with_whole_numbers(table: AnswerTable) -> AnswerTable:
+    """The table with 1.0 written as 1, where every cell of a column is a whole number.
+
+    Programs that keep numbers with decimals, as pandas does of a column with gaps, write whole numbers so.
+    """
+    frame = table.frame.copy()
+    for name in frame.columns:
+        distinct = [cell.strip() for cell in frame[name].unique() if cell.strip()]
+        if any("." in cell for cell in distinct) and all(
+            cell.removeprefix("-").isdecimal() or WHOLE.fullmatch(cell) for cell in distinct
+        ):
+            frame[name] = frame[name].map(whole)
+    return replace(table, frame=frame)
+
+
+def whole(cell: str) -> str:
+    """A cell with 1.0 written as 1."""
+    found = WHOLE.fullmatch(cell.strip())
+    if found is None:
+        return cell
+    return "0" if found[1].strip("+-0") == "" else found[1]
 
 
 # Text -----------------------------------------------------------------------------------------
@@ -134,7 +182,8 @@ def _read_text(path: Path) -> AnswerTable:
     )  # fmt: skip
     frame.index = pd.RangeIndex(2, len(frame) + 2)
     frame, found = _without_question_texts(frame)
-    return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *found)), mark)
+    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *found)))
+    return _with_decimal_points(read, mark)
 
 
 def _check_widths(path: Path, text: str, mark: str, n_columns: int) -> None:

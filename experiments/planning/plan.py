@@ -15,6 +15,7 @@ from lakatos.experiments.information import (
     information_of_batch,
     information_of_people,
 )
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.planning.trials import ChosenTrials
 from lakatos.experiments.power import (
@@ -239,6 +240,7 @@ def _power(
             people,
             rng,
             most=most,
+            least=min(LEAST_UNITS, most),
             power=settings.power,
             pairs=question.open_pairs,
             n_simulations=200,
@@ -260,6 +262,7 @@ def _power(
         repetitions,
         rng,
         most=most,
+        least=min(LEAST_UNITS, most),
         power=settings.power,
         pairs=question.open_pairs,
         n_simulations=200,

@@ -42,7 +42,7 @@ def fit_each(
     Returns:
         A frame with a row for each theory, the lowest BIC first. ``behind`` is the mean difference in BIC to the first.
         ``likelihood`` is the normalised likelihood of what was fitted (geometric mean of the probabilities of
-        choices), ``second_half`` that of the others; intervals are two standard errors over people to each side.
+        choices), ``second_half`` that of the others; intervals are 95%, over people.
 
     Raises:
         TrialsError: People cannot be told apart, or give a single answer.

@@ -40,7 +40,7 @@ class AttributeEffects:
         """A row for each theory, the best first: how people are predicted by others with effects, in nats per choice.
 
         ``effects`` is what they gain over one population for all people; ``behind`` what the best theory is ahead by.
-        Intervals are two standard errors to each side, clustered by person.
+        Intervals are 95%, clustered by person.
         """
         order = sorted(self.theories, key=lambda name: -self.theories[name].score().value)
         best = self.theories[order[0]].scores

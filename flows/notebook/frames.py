@@ -39,7 +39,7 @@ def in_kind(found: pd.DataFrame, given: Any) -> Any:
 
 
 def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:
-    """A number and the ends of its interval, two standard errors away; not a number where there is none."""
+    """A number and the ends of its 95% interval; not a number where there is none."""
     if estimate is None:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
     low, high = estimate.interval

@@ -85,7 +85,7 @@ class GroupComparison:
         """A row for each theory and group: how its people are predicted by others of the group, in nats per choice.
 
         ``own_numbers`` is what they gain over the population of all people; ``behind`` what the theory that is best
-        in the group is ahead by. Intervals are two standard errors to each side, clustered by person.
+        in the group is ahead by. Intervals are 95%, clustered by person.
         """
         rows = []
         for group in self.n_people:

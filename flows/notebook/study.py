@@ -56,7 +56,7 @@ class StudyOutcome:
     def leaderboard(self) -> pd.DataFrame:
         """All rivals, the leader first: nats per choice on answers that taught them nothing, and how far behind.
 
-        Ends of intervals are two standard errors away. ``error`` is the mean squared error of choice proportions.
+        Intervals are 95%. ``error`` is the mean squared error of choice proportions.
         """
         state, trace = self._open()
         with trace:

@@ -117,7 +117,7 @@ def score(
 
     Each theory's people are learned from other experiments, of a single one from other people (from other trials where
     people cannot be told apart). Scores are log probabilities of the answers given, in nats per choice; ``low`` and
-    ``high`` are two standard errors away, clustered by person.
+    ``high`` are the ends of 95% intervals, clustered by person.
 
     Args:
         answers: As `adopt` returned them, or what `adopt` takes.

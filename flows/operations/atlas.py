@@ -67,7 +67,7 @@ class AtlasEntry:
         company = self.company
         if company is None or company.ahead is None or company.ahead_error is None:
             return False
-        return company.ahead > 2 * company.ahead_error
+        return company.estimate(company.ahead, company.ahead_error).is_above_zero()
 
 
 def load_atlas(folder: Path) -> dict[str, CampaignConfig]:

@@ -43,6 +43,14 @@ def interval(value: float | None, standard_error: float | None, digits: int = 4)
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 
 
+def interval_of(estimate: ScoreEstimate, digits: int = 4) -> str:
+    """The 95% interval of an estimate, which is wider where few participants are behind it."""
+    if not estimate.is_known:
+        return "interval unknown"
+    low, high = estimate.interval
+    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+
+
 def percent_more(nats: float) -> str:
     """Nats per choice as a change of the probability given to the choices that people made."""
     change = 100 * np.expm1(nats)
@@ -64,6 +72,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "signed": signed,
     "experiment": told_experiment,
     "interval": interval,
+    "interval_of": interval_of,
     "listed": listed,
     "plural": plural,
     "thousands": thousands,

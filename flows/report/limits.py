@@ -145,11 +145,7 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
 
 def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
     """Rivals that the answers do not tell from the winner, or from one another."""
-    ties = [
-        reading.label(line.theory).tag
-        for line in reading.board.standings
-        if line.tied and line.theory != reading.leader
-    ]
+    ties = [reading.label(theory).tag for theory in reading.tied_with_leader]
     if ties:
         yield (
             f"The winner is tied with {', '.join(ties)}: the data do not show that it is better than "

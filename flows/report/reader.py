@@ -131,6 +131,19 @@ class RunReading:
         return self.concluded is not None and self.concluded.basis == EXPLORATORY
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the verdict and the leaderboard both show that the winner is better than every first rival."""
+        if self.concluded is None or self.exploratory or not self.concluded.holds:
+            return False
+        return not set(self.state.seeds) & {*self.tied_with_leader}
+
+    @property
+    def tied_with_leader(self) -> list[Digest]:
+        """Theories that the leaderboard calls tied with the leader."""
+        lines = self.board.standings
+        return [line.theory for line in lines if line.tied and line.theory != self.leader]
+
+    @property
     def leader(self) -> Digest | None:
         """The winner, or who leads so far."""
         if self.concluded is not None:
@@ -176,7 +189,8 @@ class RunReading:
         seeds = set(self.state.seeds)
         first = [line.theory for line in self.board.standings if line.theory in seeds]
         state = self.state
-        return compare_leader(state.theories, state.experiments, self.leader, first).rival
+        decides = compare_leader(state.theories, state.experiments, self.leader, first).strictest
+        return decides.rival if decides else None
 
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:

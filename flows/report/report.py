@@ -20,6 +20,7 @@ import numpy as np
 from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -81,6 +82,7 @@ def render(reading: RunReading) -> str:
         "label": reading.label,
         "cite": reading.journal.get,
         "unknown": UNKNOWN,
+        "least_units": LEAST_UNITS,
         "first_pictures": FIRST_PICTURES,
         "few": FEW_VERDICTS,
         "COIN": COIN,

@@ -441,7 +441,7 @@ def library_fits(state: RunState) -> bool:
 
 
 def clearly_behind(state: RunState, theory: Digest, other: Digest) -> bool:
-    """Whether another theory predicts all answers so far better by more than two standard errors."""
+    """Whether another theory predicts all answers so far better by more than a tie."""
     gap = left_out_advantage(state.theories, state.experiments, other, theory)
     return gap.value > 0 and not is_tie(gap)
 

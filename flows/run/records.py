@@ -111,6 +111,8 @@ class LeaderboardLine(Record):
     correlation: float | None
     behind: float
     behind_error: float
+    behind_interval: tuple[float, float] | None = None
+    """95% interval of ``behind``; lines of earlier versions do not tell it."""
     tied: bool
 
     @model_validator(mode="before")

@@ -74,6 +74,7 @@ def _leaderboard_line(line: TheoryStanding) -> LeaderboardLine:
         correlation=line.correlation,
         behind=line.behind.value,
         behind_error=line.behind.standard_error,
+        behind_interval=line.behind.interval,
         tied=line.tied,
     )
 

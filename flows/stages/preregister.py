@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.design import design_from_json
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.model_words import words_of_missing_answers
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.timed import grid_words
@@ -151,8 +152,9 @@ def with_interval(shares: Array, n_participants: int) -> Array:
 ANALYSIS = (
     "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
     "over the population of parameters frozen here; this decides what counts as a test. Populations learned "
-    "from the other experiments are scored beside it and rank the theories for the search. Theories closer than "
-    "two paired standard errors, clustered by participant, are tied."
+    "from the other experiments are scored beside it and rank the theories for the search. Theories are tied where "
+    "the 95% interval of their paired difference, clustered by participant, holds zero (Student's t, two standard "
+    f"errors at least), or where fewer than {LEAST_UNITS} participants are behind it."
 )
 """How answers decide between theories."""
 

@@ -22,7 +22,7 @@ from lakatos.flows.view.trial_points import (
 from lakatos.flows.view.watch import RunMoment
 from lakatos.theories.record import TheoryScored
 from lakatos.theories.scoreboard import advantage_on, left_out_scores, prequential_advantage
-from lakatos.theories.scoring.score import paired_difference
+from lakatos.theories.scoring.score import is_tie, paired_difference
 from lakatos.traces.digest import Digest
 
 MOST_ROWS: Final = 200
@@ -53,6 +53,7 @@ def compare(look: RunMoment, first: str, second: str) -> dict[str, Any]:
         "plot": compared_plot(look, points[:MOST_POINTS], chosen),
         "differences": differences(chosen, scores),
         "total": total(look, chosen, scores),
+        "is_tie": is_tie,
         "where": where_they_part(look, points),
         "pictures": [pictured(look, point) for point in points[:MOST_PICTURES] if point.gap > 0.01],
         "option_of": lambda point: option_name(look, point.option),

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
+from scipy.stats import t as student
 
 from lakatos.experiments import power
 from lakatos.experiments.errors import DesignError
@@ -36,7 +37,7 @@ def exact_power(p, q, n):
     one, zero = np.log(p / q), np.log((1 - p) / (1 - q))
     mean = (k * one + (n - k) * zero) / n
     error = np.sqrt((k * (one - mean) ** 2 + (n - k) * (zero - mean) ** 2) / (n - 1) / n)
-    return binom.pmf(k, n, p)[mean > 2 * error].sum()
+    return binom.pmf(k, n, p)[mean > max(2.0, student.ppf(0.975, n - 1)) * error].sum()
 
 
 class TestRecoveryPower:
@@ -99,7 +100,7 @@ class TestRecoveryPower:
         error = (
             np.sqrt(2 * ((scores - value[:, None] * n_answers) ** 2).sum(axis=1)) / n_answers.sum()
         )
-        exact = chance[value > 2 * error].sum()
+        exact = chance[value > student.ppf(0.975, 1) * error].sum()
         table = recovery_power(
             [single(*p), single(*q)],
             1,

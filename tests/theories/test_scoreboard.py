@@ -156,11 +156,13 @@ def test_the_best_mean_over_experiments_leads():
 
 
 def test_a_theory_is_tied_within_two_paired_errors_and_not_beyond():
-    same_noise = np.array([-0.3, -0.9, -0.5, -0.7])
+    same_noise = np.tile([-0.3, -0.9, -0.5, -0.7], 5)
     board = board_of(
         scored(A, "e", same_noise),
-        scored(B, "e", same_noise - [0.05, 0.06, 0.04, 0.05]),  # hardly any paired error
-        scored(C, "e", same_noise - [0.3, -0.2, 0.3, -0.2]),
+        scored(
+            B, "e", same_noise - np.tile([0.05, 0.06, 0.04, 0.05], 5)
+        ),  # hardly any paired error
+        scored(C, "e", same_noise - np.tile([0.9, -0.8, 0.9, -0.8], 5)),
     )
     assert board.of(A).tied
     assert not board.of(B).tied

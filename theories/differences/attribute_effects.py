@@ -41,7 +41,13 @@ from lakatos.theories.fitting.known_people import (
 )
 from lakatos.theories.laboratory import Laboratory
 from lakatos.theories.prior import Prior
-from lakatos.theories.scoring.score import ScoreEstimate, UnitScores, advantage, mean_over_units
+from lakatos.theories.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    advantage,
+    is_tie,
+    mean_over_units,
+)
 from lakatos.theories.scoring.view import TheoryView
 from lakatos.theories.theory import Theory
 
@@ -208,7 +214,8 @@ class LearnedEffect:
     def is_shown(self) -> bool:
         """Whether the parameter changes with what is known; of several columns those whose own interval says so."""
         low, high = self.estimate.interval_of_chosen(self.n_columns)
-        return self.is_likely and (self.n_columns == 1 or low > 0 or high < 0)
+        is_clear = self.n_columns == 1 or low > 0 or high < 0
+        return self.is_likely and is_clear and not self.gain.is_of_few
 
 
 @dataclass(frozen=True)
@@ -396,10 +403,9 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     name = max(theories, key=lambda key: theories[key].score().value)
     best = theories[name]
     by = best.attribute.by
-    low, high = best.gain.interval
-    if low > 0:
+    if best.gain.is_above_zero():
         worth = f"To know {by} predicts other people better"
-    elif high < 0:
+    elif not is_tie(best.gain):
         worth = f"To know {by} predicts other people worse than one population for all does"
     else:
         worth = (

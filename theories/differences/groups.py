@@ -29,6 +29,7 @@ from lakatos.theories.scoring.score import (
     ScoreEstimate,
     UnitScores,
     advantage,
+    is_tie,
     mean_over_units,
     paired_difference,
 )
@@ -244,7 +245,7 @@ def said_of_groups(
     for group in theories[name].scores:
         best = best_in(theories, group)
         ahead = paired_difference([theories[best].scores[group]], [theories[name].scores[group]])
-        if best != name and ahead.interval[0] > 0:
+        if best != name and ahead.is_above_zero():
             said.append(
                 f"Where {by} is {group}, {best} is another form that predicts better ({_in_words(ahead)})."
             )
@@ -293,10 +294,9 @@ def _from(nearest: ParameterDifference) -> str:
 
 def _of_numbers(gain: ScoreEstimate) -> str:
     """Whether numbers of each group's own predict better, in words."""
-    low, high = gain.interval
-    if low > 0:
+    if gain.is_above_zero():
         return "With numbers of its own each group is predicted better than by one population"
-    if high < 0:
+    if not is_tie(gain):
         return "One population predicts everybody better than numbers of each group's own"
     return (
         "Whether numbers of its own predict a group's people better is not decided, since a person's own answers "

@@ -12,7 +12,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +82,8 @@ def completeness(
         )
         for own, best, chance in rows
     ]
-    return ScoreEstimate(value, average(residuals).standard_error / reach.value)
+    found = average(residuals)
+    return replace(found, value=value, standard_error=found.standard_error / reach.value)
 
 
 def mean_score(scores: Sequence[UnitScores]) -> ScoreEstimate:

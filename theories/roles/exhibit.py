@@ -115,7 +115,8 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     }
     if diagnosis.tie:
         value["settled"] = (
-            "no: the difference is below two standard errors; the leader is the simplest theory that is not behind the "
+            "no: the interval of the difference holds zero, or few people are behind it; "
+            "the leader is the simplest theory that is not behind the "
             "best by more than one"
         )
     value |= {

@@ -58,7 +58,7 @@ def error_beyond_chance(trials: Trials, predicted: Array) -> ScoreEstimate | Non
     rest = np.concatenate(parts)
     n = len(rest)
     variance = (n - 1) / n * ((rest - rest.mean()) ** 2).sum()
-    return ScoreEstimate(float(whole[usable].mean()), float(np.sqrt(variance)))
+    return ScoreEstimate(float(whole[usable].mean()), float(np.sqrt(variance)), n, n - 1)
 
 
 def _deviation(counts: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:

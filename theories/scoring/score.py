@@ -8,15 +8,17 @@ pooled counts were published. All logarithms are natural; scores are in nats per
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, ndtri
+from scipy.special import logsumexp
 
-from lakatos.experiments.data_sets import left_out_with
+from lakatos.experiments.data_sets import archive_of, left_out_with
+from lakatos.experiments.interval import LEAST_UNITS, half_width
 from lakatos.experiments.task import Trials
 from lakatos.theories.running.sequence import TINY
 
@@ -216,6 +218,10 @@ class ScoreEstimate:
 
     value: float
     standard_error: float
+    n_units: int | None = None
+    """Participants (or problems) that it is estimated from, each counted once; None where it is no mean over them."""
+    degrees: float = math.inf
+    """Degrees of freedom of the standard error."""
 
     @property
     def is_known(self) -> bool:
@@ -223,19 +229,23 @@ class ScoreEstimate:
         return self.standard_error < UNKNOWN
 
     @property
+    def is_of_few(self) -> bool:
+        """Whether it is estimated from so few participants (or problems) that no difference is claimed."""
+        return self.n_units is not None and self.n_units < LEAST_UNITS
+
+    @property
     def interval(self) -> tuple[float, float]:
-        """Two standard errors to each side."""
-        return self.value - 2 * self.standard_error, self.value + 2 * self.standard_error
+        """95% interval; two standard errors to each side where there are many participants."""
+        return self.interval_of_chosen(1)
 
     def interval_of_chosen(self, n_compared: int) -> tuple[float, float]:
-        """95% interval where this is the best of ``n_compared`` that were compared on the same data (Bonferroni).
-
-        References:
-            Dunn (1961), Journal of the American Statistical Association 56, 52-64.
-        """
-        quantile = float(-ndtri(0.025 / max(n_compared, 1)))
-        half = max(2.0, quantile) * self.standard_error
+        """95% interval where this is the best of ``n_compared`` on the same data; see `half_width`."""
+        half = float(half_width(self.degrees, n_compared)) * self.standard_error
         return self.value - half, self.value + half
+
+    def is_above_zero(self, n_compared: int = 1) -> bool:
+        """Whether the whole interval lies above zero, and enough participants are behind it to claim so."""
+        return self.interval_of_chosen(n_compared)[0] > 0 and not self.is_of_few
 
     def interval_in_words(self, n_compared: int = 1) -> str:
         """For example ``95% interval +0.0020 to +0.0220``, with the choice that it was corrected for."""
@@ -272,11 +282,14 @@ def mean_over_units(scores: UnitScores) -> ScoreEstimate:
     return ratio(scores.log_predictive, scores.n_choices)
 
 
-def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> ScoreEstimate:
+def paired_difference(
+    first: Sequence[UnitScores], second: Sequence[UnitScores], experiments: Sequence[str] = ()
+) -> ScoreEstimate:
     """Mean advantage of the first theory over the second, averaged over experiments.
 
     Args:
         first, second: The two theories' scores of the same experiments, in the same order.
+        experiments: Names of these; see `average`.
 
     Returns:
         Nats per choice and the standard error clustered by unit within experiment.
@@ -285,7 +298,7 @@ def paired_difference(first: Sequence[UnitScores], second: Sequence[UnitScores])
         advantage(a.log_predictive - b.log_predictive, a.n_choices)
         for a, b in zip(first, second, strict=True)
     ]
-    return average(parts)
+    return average(parts, experiments)
 
 
 def advantage(totals: Array, sizes: Array) -> ScoreEstimate:
@@ -298,17 +311,47 @@ def advantage(totals: Array, sizes: Array) -> ScoreEstimate:
     found, n_units = ratio(totals, sizes), len(totals)
     if n_units < 2 or found.standard_error > ALIKE * abs(found.value):
         return found
-    return ScoreEstimate(found.value, 3 * abs(found.value) / n_units)
+    return replace(found, standard_error=3 * abs(found.value) / n_units)
 
 
-def average(parts: Sequence[ScoreEstimate]) -> ScoreEstimate:
-    """Mean over experiments of independent estimates; those of a single unit count only where there are no others."""
-    known = [part for part in parts if part.is_known]
-    mean = float(np.mean([part.value for part in known or parts]))
-    if not known:
-        return ScoreEstimate(mean, UNKNOWN)
-    variance = np.sum([part.standard_error**2 for part in known])
-    return ScoreEstimate(mean, float(np.sqrt(variance) / len(known)))
+def average(parts: Sequence[ScoreEstimate], experiments: Sequence[str] = ()) -> ScoreEstimate:
+    """Mean over experiments of independent estimates; those of a single unit count only where there are no others.
+
+    Degrees of freedom are Satterthwaite's, and one less than there are participants at most.
+
+    Args:
+        parts: One estimate of each experiment.
+        experiments: Names of these, where some may be of one archive: its participants are then counted once.
+
+    References:
+        Satterthwaite (1946), Biometrics Bulletin 2(6), 110-114.
+    """
+    names = experiments or [str(place) for place in range(len(parts))]
+    mean_of = [place for place, part in enumerate(parts) if part.is_known]
+    mean_of = mean_of or list(range(len(parts)))
+    used = [parts[place] for place in mean_of]
+    n_units = _units_once([names[place] for place in mean_of], used)
+    mean = float(np.mean([part.value for part in used]))
+    if not used[0].is_known:
+        return ScoreEstimate(mean, UNKNOWN, n_units)
+    variances = np.array([part.standard_error**2 for part in used])
+    total = variances.sum()
+    spread = sum(variance**2 / part.degrees for variance, part in zip(variances, used, strict=True))
+    degrees = float(total**2 / spread) if spread > 0 else sum(part.degrees for part in used)
+    if n_units is not None:
+        degrees = min(degrees, max(n_units - 1, 1))
+    return ScoreEstimate(mean, float(np.sqrt(total) / len(used)), n_units, degrees)
+
+
+def _units_once(experiments: Sequence[str], parts: Sequence[ScoreEstimate]) -> int | None:
+    """Units behind estimates of several experiments: the most of each archive, since these may be the same people."""
+    most: dict[str, int] = {}
+    for name, part in zip(experiments, parts, strict=True):
+        if part.n_units is None:
+            return None
+        whose = archive_of(name) or name
+        most[whose] = max(most.get(whose, 0), part.n_units)
+    return sum(most.values())
 
 
 def chance_of_difference(first: Sequence[UnitScores], second: Sequence[UnitScores]) -> float:
@@ -318,8 +361,9 @@ def chance_of_difference(first: Sequence[UnitScores], second: Sequence[UnitScore
 
 
 def is_tie(difference: ScoreEstimate) -> bool:
-    """Whether two theories are closer than two standard errors of their difference."""
-    return bool(abs(difference.value) <= 2 * difference.standard_error)
+    """Whether the interval of two theories' difference holds zero, or too few participants are behind it."""
+    low, high = difference.interval
+    return bool(low <= 0 <= high) or difference.is_of_few
 
 
 def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
@@ -327,10 +371,10 @@ def ratio(totals: Array, sizes: Array) -> ScoreEstimate:
     n_units, size = len(totals), sizes.sum()
     value = totals.sum() / size
     if n_units < 2:
-        return ScoreEstimate(float(value), UNKNOWN)
+        return ScoreEstimate(float(value), UNKNOWN, n_units)
     residual = totals - value * sizes
     variance = n_units / (n_units - 1) * (residual**2).sum()
-    return ScoreEstimate(float(value), float(np.sqrt(variance) / size))
+    return ScoreEstimate(float(value), float(np.sqrt(variance) / size), n_units, n_units - 1)
 
 
 def noise_ceiling(trials: Trials, *, pseudo_count: float = 1.0) -> ScoreEstimate | None:

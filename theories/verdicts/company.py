@@ -336,11 +336,11 @@ def describe(measured: CompletenessMeasured) -> str:
             "better than guessing, so that completeness is not defined."
         )
     else:
-        half = 2 * own.completeness_error
+        low, high = measured.estimate(own.completeness, own.completeness_error).interval
         parts.append(
             f"It predicts {own.completeness:.0%} of what generic learners (gradient boosting and a small network) "
-            f"taught by the same answers predict (completeness; 95% interval {own.completeness - half:.0%} to "
-            f"{own.completeness + half:.0%}; {measured.basis})."
+            f"taught by the same answers predict (completeness; 95% interval {low:.0%} to "
+            f"{high:.0%}; {measured.basis})."
         )
     if not measured.published:
         return parts[0]
@@ -351,7 +351,8 @@ def describe(measured: CompletenessMeasured) -> str:
             f"It is itself the best of {n_published} published theories, all fitted likewise."
         )
     else:
-        interval = ScoreEstimate(measured.ahead, measured.ahead_error).interval_in_words()
+        ahead = measured.estimate(measured.ahead, measured.ahead_error)
+        interval = ahead.interval_in_words()
         parts.append(
             f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the "
             f"leader's advantage over it is {measured.ahead:+.4f} nats per choice ({interval})."

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.data_sets import data_sets_of
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.state import ExperimentsState
 from lakatos.theories.account import names_held_back
 from lakatos.theories.evidence import TheoryEvidence
@@ -28,6 +29,7 @@ from lakatos.theories.scoring.score import (
 from lakatos.theories.state import TheoriesState
 from lakatos.theories.verdicts.record import (
     EXPLORATORY,
+    LEADERBOARD,
     CampaignConcluded,
     CrossValidated,
     ErrorOnTrials,
@@ -35,46 +37,52 @@ from lakatos.theories.verdicts.record import (
     TruthCompared,
 )
 from lakatos.traces.digest import Digest
+from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RivalAdvantages:
-    """By how much the leader is ahead of each of some rivals."""
+class RivalComparison:
+    """The leader beside one rival on some data."""
 
-    advantages: Mapping[Digest, ScoreEstimate]
+    rival: Digest
+    advantage: ScoreEstimate
+    """Of the leader, in nats per choice."""
     basis: str
     """On which data."""
-    n_compared: int
+    n_compared: int = 1
     """Theories among which the leader was chosen on these data; 1 where it was chosen without them."""
 
     @property
-    def closest(self) -> Digest:
-        """The rival that comes closest."""
-        return min(self.advantages, key=lambda name: self.advantages[name].value)
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the advantage, corrected for all theories that could have been chosen."""
+        return self.advantage.interval_of_chosen(self.n_compared)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the leader is ahead beyond the interval, on enough participants to claim so."""
+        return self.advantage.is_above_zero(self.n_compared)
 
 
 @dataclass(frozen=True)
 class ComparedLeader:
-    """The leader beside the first rival that comes closest to it."""
+    """The leader beside all rivals that the study began with, on all data on which a report shows them."""
 
     leader: Digest
-    rival: Digest | None
-    """None where there is no first rival, and then no advantage."""
-    advantage: ScoreEstimate | None
-    basis: str
-    n_compared: int = 1
+    comparisons: tuple[RivalComparison, ...]
+    """Those on data that the leader was not made from come first; none where there is no first rival."""
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """95% interval of the advantage, corrected for all theories that could have been chosen."""
-        return self.advantage.interval_of_chosen(self.n_compared) if self.advantage else None
+    def strictest(self) -> RivalComparison | None:
+        """The comparison that decides: the one whose interval has the lowest lower end, the first of equal ones."""
+        return min(self.comparisons, key=lambda item: item.interval[0], default=None)
 
     @property
     def holds(self) -> bool:
-        """Whether it is ahead, beyond its interval, on data that it was not fitted to."""
-        return self.basis != EXPLORATORY and self.interval is not None and self.interval[0] > 0
+        """Whether it is ahead of every rival in every comparison, one of them on data that it was not fitted to."""
+        is_tested = any(item.basis != EXPLORATORY for item in self.comparisons)
+        return is_tested and all(item.is_ahead for item in self.comparisons)
 
 
 def in_new_names(theories: TheoriesState, text: str) -> str:
@@ -113,8 +121,10 @@ def conclude_from(
     errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
     found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
     cross_validated = _cross_validated(folds)
+    decides = found.strictest
+    rival = decides.rival if decides else None
     parts = [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
-    parts += [*_on_each_data_set(evidence, found), _error_in_words(errors[0])]
+    parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
     parts += _truth_in_words(truth, leader)
     if cross_validated:
         best = cross_validated[0]
@@ -125,15 +135,16 @@ def conclude_from(
     return CampaignConcluded(
         leader=leader,
         runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
-        rival=found.rival,
+        rival=rival,
         holds=found.holds,
         text=" ".join([*parts, *told]),
         stop=stop,
-        advantage=found.advantage.value if found.advantage else None,
-        advantage_error=found.advantage.standard_error if found.advantage else None,
-        interval=found.interval,
-        n_compared=found.n_compared,
-        basis=found.basis,
+        advantage=decides.advantage.value if decides else None,
+        advantage_error=decides.advantage.standard_error if decides else None,
+        interval=decides.interval if decides else None,
+        n_compared=decides.n_compared if decides else 1,
+        n_units=decides.advantage.n_units if decides else None,
+        basis=decides.basis if decides else "no first rival",
         errors=errors,
         cross_validated=cross_validated,
     )
@@ -182,28 +193,30 @@ def compare_leader(
     leader: Digest,
     first: Sequence[Digest],
 ) -> ComparedLeader:
-    """The leader beside the first rival that comes closest, on the most trustworthy data there are.
+    """The leader beside all first rivals, on the most trustworthy data there are and on the leaderboard.
 
-    The leader was chosen on the same data, so it counts how many theories it was chosen from. That it must beat every
-    rival needs no correction: a false claim would have to be false for each.
+    Where the leader was chosen on the same data, it counts how many theories it was chosen from. That it must beat
+    every rival needs no correction: a false claim would have to be false for each.
 
     Args:
         theories: With their scores.
         experiments: That these are of.
         leader: Is compared.
-        first: Theories that the campaign began with, the leader perhaps among them; the earlier of two that come
-            equally close is the rival.
+        first: Theories that the campaign began with, the leader perhaps among them.
     """
     rivals = [name for name in first if name != leader]
-    if not rivals:
-        return ComparedLeader(leader, None, None, "no first rival")
-    found = (
+    tested = (
         _on_sealed(theories, experiments, leader, rivals)
         or _on_frozen(theories, experiments, leader, rivals)
-        or _on_all_data(theories, experiments, rivals)
+        or []
     )
-    advantage = found.advantages[found.closest]
-    return ComparedLeader(leader, found.closest, advantage, found.basis, found.n_compared)
+    basis = LEADERBOARD if tested else EXPLORATORY
+    listed = [
+        RivalComparison(line.theory, line.behind, basis)
+        for line in board_of(theories, experiments).standings
+        if line.theory in rivals
+    ]
+    return ComparedLeader(leader, (*tested, *listed))
 
 
 def _nearest_of_all(
@@ -214,13 +227,16 @@ def _nearest_of_all(
     Rivals that the campaign itself found are often much closer than those that it began with.
     """
     others = [name for name in decisive_sealed_of(theories, experiments) if name != leader]
-    found = _on_sealed(theories, experiments, leader, others) if others else None
-    if found is None or found.closest == told:
+    found = _on_sealed(theories, experiments, leader, others)
+    if not found:
         return []
-    gain = found.advantages[found.closest]
+    nearest = min(found, key=lambda item: item.advantage.value)
+    if nearest.rival == told:
+        return []
+    gain = nearest.advantage
     return [
-        f"Of all rivals {theories.name(found.closest)} comes closest there: "
-        f"{gain.value:+.4f} ({gain.interval_in_words(found.n_compared)})."
+        f"Of all rivals {theories.name(nearest.rival)} comes closest on the sealed trials: "
+        f"{gain.value:+.4f} ({gain.interval_in_words(nearest.n_compared)})."
     ]
 
 
@@ -229,18 +245,20 @@ def _on_sealed(
     experiments: ExperimentsState,
     leader: Digest,
     rivals: Sequence[Digest],
-) -> RivalAdvantages | None:
-    """On answers that were sealed from the loop; None where there are none."""
+) -> list[RivalComparison]:
+    """On answers that were sealed from the loop; none where there are none."""
     sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
     if not sealed or opened is None:
-        return None
+        return []
     scores = {
         name: over_data_sets(opened.record.experiments, [units.scores for units in item.scores])
         for name, item in sealed.items()
     }
-    found = {name: paired_difference(scores[leader], scores[name]) for name in rivals}
     basis = f"{opened.record.n_trials} sealed trials, populations learned from the open ones"
-    return RivalAdvantages(found, basis, len(scores))
+    return [
+        RivalComparison(name, paired_difference(scores[leader], scores[name]), basis, len(scores))
+        for name in rivals
+    ]
 
 
 def _on_frozen(
@@ -248,28 +266,23 @@ def _on_frozen(
     experiments: ExperimentsState,
     leader: Digest,
     rivals: Sequence[Digest],
-) -> RivalAdvantages | None:
-    """On predictions that were frozen before the answers; None where a rival has none."""
+) -> list[RivalComparison]:
+    """On predictions that were frozen before the answers; none where a rival has none."""
     advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
     frozen = {name: item for name, item in advantages.items() if item is not None}
-    if len(frozen) < len(rivals):
-        return None
-    n_experiments = min(item[1] for item in frozen.values())
+    if not frozen or len(frozen) < len(rivals):
+        return []
+    n_experiments = min(n_both for _, n_both in frozen.values())
     basis = (
         f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
     )
     scores = theories.scores.items()
     predicted = {name for (name, _), item in scores if item.record.frozen is not None}
     n_compared = len(predicted & set(theories.pool))
-    return RivalAdvantages({name: item[0] for name, item in frozen.items()}, basis, n_compared)
-
-
-def _on_all_data(
-    theories: TheoriesState, experiments: ExperimentsState, rivals: Sequence[Digest]
-) -> RivalAdvantages:
-    """On the answers that the theories were made from."""
-    board = board_of(theories, experiments)
-    return RivalAdvantages({name: board.of(name).behind for name in rivals}, EXPLORATORY, 1)
+    return [
+        RivalComparison(name, advantage, basis, n_compared)
+        for name, (advantage, _) in frozen.items()
+    ]
 
 
 def _cross_validated(folds: Sequence[FoldFinished]) -> tuple[CrossValidated, ...]:
@@ -308,39 +321,50 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
 
 
 def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
-    """Whether the leader is ahead, of whom, and by how much."""
-    name, advantage = evidence.theories.name(found.leader), found.advantage
-    if advantage is None or found.rival is None:
+    """Whether the leader is ahead, of which rival, and by how much."""
+    name, decides = evidence.theories.name(found.leader), found.strictest
+    if decides is None:
         return [f"{name} leads; there is no first rival to compare it with."]
-    interval = advantage.interval_in_words(found.n_compared)
+    advantage = decides.advantage
+    interval = advantage.interval_in_words(decides.n_compared)
     better = "predicts choices better than"
     claim = better if found.holds else "is not shown to predict choices better than"
     return [
-        f"{name} {claim} {evidence.theories.name(found.rival)}, "
+        f"{name} {claim} {evidence.theories.name(decides.rival)}, "
         f"of the rivals that the study began with the closest: "
-        f"{advantage.value:+.4f} nats per choice ({interval}; {found.basis}).",
-        *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, found.rival),
+        f"{advantage.value:+.4f} nats per choice ({interval}; {decides.basis}).",
+        *_few_in_words(evidence, found),
+        *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
 
 
-def _on_each_data_set(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
+def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
+    """That no difference is claimed, where too few participants (or problems) are behind a comparison."""
+    fewest = min(item.advantage.n_units or LEAST_UNITS for item in found.comparisons)
+    if fewest >= LEAST_UNITS:
+        return []
+    pooled = any(item.record.pooled for item in evidence.experiments.collected.values())
+    units = plural(fewest, "problem" if pooled else "participant")
+    verb = "is" if fewest == 1 else "are"
+    more = "" if pooled or evidence.terms.archival else " Ask more (design.participants)."
+    return [f"Only {units} {verb} behind it; below {LEAST_UNITS} no difference is claimed.{more}"]
+
+
+def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | None) -> list[str]:
     """How the leader predicts each data set from the others, where there are several, and that this made it lead."""
     experiments = list(evidence.experiments.collected)
     data_sets = data_sets_of(experiments)
     if not data_sets:
         return []
     scores = {key: item.record for key, item in evidence.theories.scores.items()}
-    own = left_out_scores(found.leader, experiments, scores)
-    rival = found.rival or found.leader
-    others = left_out_scores(rival, experiments, scores)
+    own = left_out_scores(leader, experiments, scores)
+    others = left_out_scores(rival or leader, experiments, scores)
     lines = []
     for name, mine, other in zip(data_sets, own, others, strict=True):
         gain = paired_difference([mine], [other])
-        ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if found.rival else ""
+        ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if rival else ""
         lines.append(f"{name} {mine.mean:.4f}{ahead}")
-    beside = (
-        f", and ahead of (+) or behind (-) {evidence.theories.name(rival)}" if found.rival else ""
-    )
+    beside = f", and ahead of (+) or behind (-) {evidence.theories.name(rival)}" if rival else ""
     return [
         "It leads by what it predicts for each data set with people that only the other data sets taught "
         f"(nats per choice{beside}): {'; '.join(lines)}. Its form was found on all of them."

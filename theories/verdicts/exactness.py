@@ -81,7 +81,7 @@ def error_of_all_frozen(evidence: TheoryEvidence, theory: Digest) -> ScoreEstima
     frozen = foretold(evidence, theory)
     errors = [error_of_frozen(evidence, theory, name) for name in frozen]
     known = [item for item in errors if item is not None]
-    return average(known) if known and len(known) == len(frozen) else None
+    return average(known, frozen) if known and len(known) == len(frozen) else None
 
 
 def error_of_frozen(

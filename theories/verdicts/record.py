@@ -9,6 +9,8 @@ from lakatos.traces.record import Record
 
 EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 """Basis of a verdict that claims nothing."""
+LEADERBOARD = "the leaderboard: all open answers, each experiment predicted from the others"
+"""Basis of a verdict where the leaderboard is stricter than sealed trials or frozen predictions."""
 
 
 class ExactnessWeighed(Record):
@@ -169,9 +171,10 @@ class CampaignConcluded(Record):
     leader: Digest
     runner_up: Digest | None
     rival: Digest | None = None
-    """The first rival that the leader is compared with: the one that comes closest. Version 1 does not say."""
+    """The first rival of the strictest comparison, which comes closest to the leader. Version 1 does not say."""
     holds: bool
-    """Whether the leader is ahead of every first rival, beyond its interval, on data that it was not fitted to."""
+    """Whether the leader is ahead of every first rival beyond its interval, with enough participants: on data that it
+    was not fitted to, and on the leaderboard."""
     text: str
     """In plain words, with the uncertainty."""
     stop: str
@@ -182,7 +185,9 @@ class CampaignConcluded(Record):
     """95% interval of the advantage; wider where the leader was chosen among several on the same data."""
     n_compared: int
     """Theories that could have been the leader on the data behind the advantage; 1 where it was chosen without them."""
+    n_units: int | None = None
+    """Participants (or problems where only counts are known) behind the advantage, each counted once."""
     basis: str
-    """Data behind the advantage: sealed trials, frozen predictions, or `EXPLORATORY`."""
+    """Data behind the advantage: sealed trials, frozen predictions, `LEADERBOARD` or `EXPLORATORY`."""
     errors: tuple[ErrorOnTrials, ...]
     cross_validated: tuple[CrossValidated, ...]

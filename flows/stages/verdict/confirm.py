@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.design import design_to_json
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.power import power_of_people, recovery_power
@@ -25,7 +26,7 @@ from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
 from lakatos.theories.design_rivals import DESIGN_DRAWS
 from lakatos.theories.rivals import differing
-from lakatos.theories.scoring.score import paired_difference
+from lakatos.theories.scoring.score import ScoreEstimate, is_tie, paired_difference
 from lakatos.theories.verdicts.record import ConfirmationFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
@@ -246,7 +247,7 @@ def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFini
             [item.record.frozen.scores] for item in pair if item is not None and item.record.frozen
         )
         advantage = paired_difference(own, other)
-    outcome, text = verdict(names[0], names[1], None if advantage is None else advantage.interval)
+    outcome, text = verdict(names[0], names[1], advantage)
     collected = run.state.experiments.collected[CONFIRMATION]
     return run.record(
         ConfirmationFinished(
@@ -264,17 +265,22 @@ def finish(run: Run, leader: Digest, rival: Digest) -> Recorded[ConfirmationFini
     )
 
 
-def verdict(winner: str, rival: str, interval: tuple[float, float] | None) -> tuple[Outcome, str]:
-    """What the preregistered interval says: ``confirmed``, ``refuted`` or ``inconclusive``, and in words."""
-    if interval is None:
+def verdict(winner: str, rival: str, advantage: ScoreEstimate | None) -> tuple[Outcome, str]:
+    """The outcome by the preregistered interval of the winner's advantage, and in words."""
+    if advantage is None:
         return "inconclusive", f"The confirmation of {winner} could not be scored."
-    low, high = interval
-    how = f"(95% interval of its advantage over {rival} {low:+.4f} to {high:+.4f} nats per choice)"
-    if low > 0:
+    low, high = advantage.interval
+    few = (
+        f"; below {LEAST_UNITS} participants no difference is claimed"
+        if advantage.is_of_few
+        else ""
+    )
+    how = f"(95% interval of its advantage over {rival} {low:+.4f} to {high:+.4f} nats per choice{few})"
+    if advantage.is_above_zero():
         return (
             "confirmed",
             f"A preregistered test on new people confirmed what {winner} alone predicts {how}.",
         )
-    if high < 0:
+    if advantage.value < 0 and not is_tie(advantage):
         return "refuted", f"A preregistered test on new people went against {winner} {how}."
     return "inconclusive", f"A preregistered test on new people left {winner} open {how}."

@@ -396,6 +396,74 @@ def test_money_now_and_later_is_known_by_its_columns_names(head: str, delays: An
         assert found.mapping.stimulus == {"amounts": names[2:4], "delays_days": delays}
 
 
+SURE_OR_UNCERTAIN = [
+    ("anna", "0", "5", "1", "20", "0.2", "3", "0.3", "0", "0.5"),
+    ("anna", "1", "4", "1", "9", "0.5", "1", "0.5", "", ""),
+    ("bea", "1", "5", "1", "20", "0.2", "3", "0.3", "0", "0.5"),
+]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "person choice a_x1 a_p1 b_x1 b_p1 b_x2 b_p2 b_x3 b_p3",
+        "person choice safe_v_1 safe_p_1 risky_v_1 risky_p_1 risky_v_2 risky_p_2 risky_v_3 risky_p_3",
+        "person choice leftX leftP rightX1 rightP1 rightX2 rightP2 rightX3 rightP3",
+        "person choice v_0_a p_0_a v_0_b p_0_b v_1_b p_1_b v_2_b p_2_b",
+    ],
+)
+def test_gambles_with_unequal_numbers_of_outcomes_keep_their_sides(head: str) -> None:
+    made = table(SURE_OR_UNCERTAIN, head)
+    names, guessed = head.split(), describe_table(made)
+    assert guessed.domain == "risky"
+    assert guessed.mapping.stimulus == {
+        "a_amounts": [names[2]], "a_probabilities": [names[3]],
+        "b_amounts": names[4::2], "b_probabilities": names[5::2],
+    }  # fmt: skip
+    (found,) = adopt(made, guessed.mapping, DOMAINS["risky"]).trials
+    assert found.stimuli["outcomes"][:, :, :3].tolist() == [
+        [[5, 5, 5], [0, 3, 20]],
+        [[4, 4, 4], [1, 9, 9]],
+    ]
+    assert found.response.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "person choice a_x1 x b_x1 b_p1 b_x2 b_p2 b_x3 b_p3",  # the chances of one option alone
+        "person choice x_1_1 p_1_1 x_1_2 p_1_2 x_2_1 p_2_1 x_2_2 p_2_2",  # which number is the option?
+        "person choice a_x1 a_p1 b_x1 z b_x2 b_p2 b_x3 b_p3",  # the first outcome's chance is left out
+    ],
+)
+def test_gambles_whose_columns_tell_no_sides_are_asked_for(head: str) -> None:
+    made = table(SURE_OR_UNCERTAIN, head)
+    assert describe_table(made).domain == ""
+    guessed = describe_table(made, DOMAINS["risky"]).mapping
+    with pytest.raises(TrialsError, match=r"nothing says yet which column.* is stimulus.a_amounts"):
+        adopt(made, guessed, DOMAINS["risky"])
+
+
+def test_columns_of_options_are_in_the_order_of_labels_sides_or_numbers_not_of_the_alphabet() -> (
+    None
+):
+    labels = ("yes", "no")
+    layouts = [
+        (labels, ["pay_no", "pay_yes"], ["pay_yes", "pay_no"]),
+        (labels, ["pay_late", "pay_soon"], ["pay_soon", "pay_late"]),
+        (tuple("abcdefghijk"), [f"pay_{n}" for n in range(11, 0, -1)], [f"pay_{n}" for n in range(1, 12)]),
+    ]  # fmt: skip
+    for options, names, ordered in layouts:
+        domain = DeclaredDomain(
+            f'name = "paid"\nquestion = "Which?"\ninstructions = ["Choose."]\noptions = {list(options)}\n'
+            '[attributes.pay]\nkind = "number"\nlabel = "pay"\nfrom = 1\nto = 12\nstep = 1\n'
+        )
+        found = describe_table(
+            table([("1",) * (len(names) + 2)], f"person choice {' '.join(names)}"), domain
+        )
+        assert found.mapping.stimulus == {"pay": ordered}
+
+
 def test_one_is_told_in_the_singular() -> None:
     person = ("p1", "ss", "10", "20", "0", "")
     head = "person took x1 x2 t1 t2"

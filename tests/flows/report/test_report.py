@@ -651,6 +651,30 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("tied", "head"), [(1, "Not shown:"), (None, "Shown:")])
+def test_a_verdict_is_not_called_shown_above_a_leaderboard_on_which_a_first_rival_is_tied(
+    tied: int | None, head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verdicts of earlier versions rested on one comparison alone."""
+    written = WrittenRun(tmp_path / "run")
+    written.write("closed")
+    with Trace.open(written.folder, RECORD_TYPES) as trace:
+        trace.record(
+            CampaignConcluded(
+                leader=written.winner, runner_up=None, holds=True, text="T", stop="", advantage=0.05,
+                advantage_error=0.01, interval=(0.03, 0.07), n_compared=1,
+                basis="predictions frozen before 1 experiment", errors=(), cross_validated=(),
+            ),
+            name="conclude",
+        )  # fmt: skip
+    on_board = [] if tied is None else [written.seeds[tied]]
+    monkeypatch.setattr(RunReading, "tied_with_leader", on_board)
+    page = outline(written.folder, tmp_path)
+    assert head in page.text
+    assert {"Not shown:": "Shown:", "Shown:": "Not shown:"}[head] not in page.text
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rival", "words"),
     [

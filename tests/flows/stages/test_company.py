@@ -12,8 +12,10 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
-from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness
+from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness, UnitLogPredictives
 from lakatos.theories.verdicts.company import describe
+
+ANSWERS = UnitLogPredictives(log_predictive=(-5.0,) * 100, n_choices=(10.0,) * 100)
 
 
 def line(name, share, *, score=-0.5) -> TheoryCompleteness:
@@ -25,7 +27,7 @@ def line(name, share, *, score=-0.5) -> TheoryCompleteness:
 
 def measured(leader, *published, ahead=None) -> CompletenessMeasured:
     return CompletenessMeasured(
-        leader=leader.theory, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(),
+        leader=leader.theory, basis="people left out in turn", experiments=("e",), guessing=-0.69, learner=(ANSWERS,),
         ceiling=-0.4, ceiling_error=0.01, noise=None, noise_error=None, theories=(leader,), published=published,
         failed={}, ahead=ahead, ahead_error=None if ahead is None else 0.005, better=(), text="",
     )  # fmt: skip

@@ -63,11 +63,11 @@ def test_the_rival_is_the_first_one_that_comes_closest_whatever_its_place() -> N
     state, name = sealed_state(**GAINS, near=(-5.4, -5.5, -5.3, -5.5))
     first = [name["leader"], name["first"], name["near"]]
     found = compare_leader(state.theories, state.experiments, name["leader"], first)
-    assert found.rival == name["near"]
-    assert found.advantage is not None
-    assert found.advantage.value == pytest.approx(0.0375, abs=1e-4)
+    assert found.strictest is not None
+    assert found.strictest.rival == name["near"]
+    assert found.strictest.advantage.value == pytest.approx(0.0375, abs=1e-4)
     alone = compare_leader(state.theories, state.experiments, name["leader"], first[:1])
-    assert (alone.rival, alone.advantage, alone.holds) == (None, None, False)
+    assert (alone.strictest, alone.holds) == (None, False)
 
 
 class TestNearestOfAll:
@@ -78,7 +78,9 @@ class TestNearestOfAll:
         (sentence,) = _nearest_of_all(
             state.theories, state.experiments, name["leader"], name["first"]
         )
-        assert sentence.startswith("Of all rivals found comes closest there: +0.0075 (95% interval")
+        assert sentence.startswith(
+            "Of all rivals found comes closest on the sealed trials: +0.0075 (95% interval"
+        )
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:
         state, name = sealed_state(**GAINS)

@@ -10,17 +10,23 @@ from lakatos.theories.verdicts.sensitivity import describe
 
 
 @pytest.mark.parametrize(
-    ("interval", "outcome", "words"),
+    ("advantage", "outcome", "words"),
     [
-        ((0.001, 0.02), "confirmed", r"confirmed what A alone predicts .*\+0.0010 to \+0.0200"),
-        ((-0.03, -0.001), "refuted", "went against A"),
-        ((-0.001, 0.02), "inconclusive", "left A open"),
-        ((0.0, 0.02), "inconclusive", "left A open"),
+        (
+            ScoreEstimate(0.011, 0.005),
+            "confirmed",
+            r"confirmed what A alone predicts .*\+0.0010 to \+0.0210",
+        ),
+        (ScoreEstimate(-0.011, 0.005), "refuted", "went against A"),
+        (ScoreEstimate(0.009, 0.005), "inconclusive", "left A open"),
+        (ScoreEstimate(0.01, 0.005), "inconclusive", "left A open"),
+        (ScoreEstimate(0.5, 0.01, 9, 8.0), "inconclusive", "below 10 participants"),
+        (ScoreEstimate(-0.5, 0.01, 9, 8.0), "inconclusive", "below 10 participants"),
         (None, "inconclusive", "could not be scored"),
     ],
 )
-def test_the_preregistered_interval_alone_decides(interval, outcome, words):
-    found, text = verdict("A", "B", interval)
+def test_the_preregistered_interval_alone_decides(advantage, outcome, words):
+    found, text = verdict("A", "B", advantage)
     assert found == outcome
     assert re.search(words, text)
 

@@ -1,0 +1,199 @@
+"""Which option each cell of a column of responses names, where a study does not say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_cells import RowCells, read_part
+from lakatos.experiments.adoption.tables import whole
+from lakatos.experiments.errors import TrialsError
+
+EARLY = {"ss", "sooner", "now", "today", "soon", "early", "earlier", "immediate"}
+LATE = {"ll", "later", "then", "late", "delayed", "wait"}
+OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
+    (EARLY, LATE),
+    ({"safe", "sure", "certain"}, {"risky", "gamble", "lottery"}),
+    ({"left", "l"}, {"right", "r"}),
+    ({"first", "1"}, {"second", "2"}),
+    ({"a"}, {"b"}),
+    ({"x"}, {"y"}),
+)
+"""Words for one of two options and for the other one, the usual first option first."""
+NEED_A_VERB = {"first", "second", "1", "2", "then"}
+"""Words that are no option in a name such as ``first_choice``; nor is any single letter."""
+VERBS = {
+    "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
+    "select", "selected", "take", "taken", "takes", "took",
+}  # fmt: skip
+WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+TRUTH = {"false": "0", "true": "1"}
+
+
+def code_of_cells(
+    cells: RowCells, columns: AnswerColumns, n_options: int, labels: Sequence[str], notes: list[str]
+) -> dict[str, int]:
+    """The option, from 0, that each cell of the responses names: by labels, or by numbers from 0 or from 1.
+
+    Of two options, -1 and 1 are the first and the second one; and where the column's name names an option, as
+    ``chose_now`` does, 1 and true stand for it.
+
+    Returns:
+        Nothing where the cells can be read in two ways, or in none.
+
+    Raises:
+        TrialsError: The cells are numbers that can be read in two ways; the message says both.
+    """
+    column = columns.response or "response"
+    said = {str(cell).strip() for cell in cells.text(column)} - {""}
+    by_label = _by_label(said, labels)
+    if said and len(by_label) == len(said):
+        return by_label
+    truth = {cell: TRUTH[cell.casefold()] for cell in said if cell.casefold() in TRUTH}
+    if n_options == 2 and said and len(truth) == len(said):
+        zero_or_one = {"0": 0, "1": 1}
+        code = {cell: zero_or_one[number] for cell, number in truth.items()}
+        notes.append(f"{column}: false is the first option and true the second")
+    else:
+        numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
+        code = _by_number(cells.name, column, numbers, n_options, notes)
+        code = code if code else by_label
+    if n_options == 2 and code and not set(code) <= {"1", "2"}:
+        code = _turned(cells, columns, code, labels, notes)
+    return code
+
+
+def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:
+    places = {label.casefold(): place for place, label in enumerate(labels)}
+    return {cell: places[cell.casefold()] for cell in said if cell.casefold() in places}
+
+
+def _by_number(
+    name: str, column: str, numbers: Mapping[str, int], n_options: int, notes: list[str]
+) -> dict[str, int]:
+    """The option of each number; numbers that no option has are left out, for the rows to be refused."""
+    found = set(numbers.values())
+    from_zero, from_one = set(range(n_options)), set(range(1, n_options + 1))
+    if n_options == 2 and found == {-1, 1}:
+        notes.append(f"{column}: -1 is the first option and 1 the second")
+        return _written(numbers, {-1: 0, 1: 1})
+    if found and found <= from_one and n_options in found:
+        notes.append(f"responses 1 to {n_options} are the options in their order")
+        return _written(numbers, {place + 1: place for place in range(n_options)})
+    if 0 not in found:
+        if n_options > 2 and found and found <= from_one:
+            raise TrialsError(
+                f"{name}: {column} never says 0 and never {n_options}, so that its {n_options} options may be numbered "
+                f"from 0 or from 1. {_say_which(numbers, n_options)}"
+            )
+        return {}
+    other = found - from_zero
+    if other & {-1, n_options}:
+        others = " and ".join(str(number) for number in sorted(other))
+        raise TrialsError(
+            f"{name}: {column} says 0 to {n_options - 1} and also {others}, and there are {n_options} options: 0 may "
+            f"be an option, or an answer that was missed. {_say_which(numbers, n_options)} Cells that are not said "
+            'there are left out with bad_rows = "leave_out" (--column bad_rows=leave_out).'
+        )
+    return _written(numbers, {place: place for place in range(n_options)})
+
+
+def _written(numbers: Mapping[str, int], code: Mapping[int, int]) -> dict[str, int]:
+    """The option of each number, by how cells write it."""
+    as_said = {cell: code[number] for cell, number in numbers.items() if number in code}
+    return {str(number): place for number, place in code.items()} | as_said
+
+
+def _say_which(numbers: Mapping[str, int], n_options: int) -> str:
+    """How to say which cell is which option, with an example."""
+    options = sorted(numbers, key=lambda cell: numbers[cell])[-n_options:]
+    example = " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(options))
+    return (
+        "Say which cell is which option, from 0, in the study's section participants.columns.responses, or such as "
+        f"`{example}`."
+    )
+
+
+def _turned(
+    cells: RowCells,
+    columns: AnswerColumns,
+    code: dict[str, int],
+    labels: Sequence[str],
+    notes: list[str],
+) -> dict[str, int]:
+    """The code with 1 for the option that the column's name names, if it names one."""
+    named = option_named(cells, columns, labels)
+    if named is None:
+        return code
+    column = columns.response or "response"
+    high = max(code, key=lambda cell: code[cell])
+    notes.append(
+        f"{column}: {high} is taken for the {('first', 'second')[named]} option, which the column's name names"
+    )
+    return {cell: place if named else 1 - place for cell, place in code.items()}
+
+
+def option_named(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) -> int | None:
+    """Which of two options the name of the column of responses names, as ``chose_now`` and ``took_left`` do."""
+    words = set(words_of(columns.response))
+    by_label = [place for place, label in enumerate(labels) if _names(words, {label.casefold()})]
+    for sides in OPPOSITES:
+        named = [place for place, side in enumerate(sides) if _names(words, side)]
+        if len(named) == 1:
+            place = named[0]
+            return 1 - place if _begins_with_second(cells, columns.stimulus, sides) else place
+    return by_label[0] if len(by_label) == 1 else None
+
+
+def _names(words: set[str], side: set[str]) -> bool:
+    """Whether a name holds a word for a side; a letter or a number needs a verb beside it."""
+    hits = words & side
+    return any(word not in NEED_A_VERB and len(word) > 1 for word in hits) or bool(
+        hits and words & VERBS
+    )
+
+
+def _begins_with_second(
+    cells: RowCells, stimulus: Mapping[str, Any], sides: tuple[set[str], set[str]]
+) -> bool:
+    """Whether the first option of the trials is the one that usually is the second: the later one, or the right one."""
+    if sides == (EARLY, LATE) and "delays_days" in stimulus:
+        delays = read_part(cells, stimulus["delays_days"], "delays_days", ragged=True)
+        return bool(np.nanmean(delays[:, 0]) > np.nanmean(delays[:, 1]))
+    first, second = sides
+    shown = [_words_of_option(stimulus, place) for place in (0, 1)]
+    return bool(shown[0] & second - shown[1]) or bool(shown[1] & first - shown[0])
+
+
+def _words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
+    """Words in the names of the columns that show an option."""
+    own = [value for part, value in stimulus.items() if part.startswith("ab"[place] + "_")]
+    own += [
+        value[place] for value in stimulus.values() if isinstance(value, list) and len(value) == 2
+    ]
+    return {word for leaf in leaves_of(own) for word in words_of(str(leaf))}
+
+
+def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]:
+    """``(n_rows,)`` place of the option that was chosen, by the code of the mapping.
+
+    Raises:
+        RowsWrongError: Cells name no option; their rows are told.
+    """
+    column, code = columns.response or "response", columns.responses
+    said = np.array([whole(str(cell).strip()) for cell in cells.text(column)], dtype=object)
+    code = {whole(cell): place for cell, place in code.items()}
+    cells.refuse(
+        ~np.isin(said.astype(str), list(code)),
+        column,
+        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}"
+        if code
+        else "names no option that is known; say in columns.responses which cell is which option, from 0",
+    )
+    return np.array([code[cell] for cell in said], dtype=np.int64)

@@ -1,0 +1,120 @@
+"""The order in which each person gave the answers of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.errors import TrialsError
+
+Array = NDArray[Any]
+BLOCKS = {"block", "blocks", "blk", "run", "session", "sess", "game", "part", "phase", "round"}
+"""Words in names of columns in whose parts numbers of trials may begin anew."""
+
+
+def order_of_rows(
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+    *,
+    is_needed: bool,
+) -> Array:
+    """``(n_rows,)`` rows by person and by the order in which the person gave the answers.
+
+    Where numbers of trials occur twice for a person, as where they begin anew in each block, rows are never sorted by
+    these numbers alone: they keep their order in the file, or that of blocks and numbers in these.
+
+    Args:
+        cells: Of one experiment.
+        columns: What they mean.
+        participant: ``(n_rows,)`` number of the person.
+        notes: What is assumed is added to them.
+        is_needed: Whether trials depend on the order.
+
+    Raises:
+        TrialsError: Numbers occur twice, and neither a column nor the order of rows tells which came first.
+    """
+    by_person = np.argsort(participant, kind="stable")
+    if not columns.order:
+        return by_person
+    when = [cells.numbers(columns.order)]
+    if "stage" in columns.stimulus:
+        when = [cells.numbers(str(columns.stimulus["stage"])), *when]
+    if not _occurs_twice([*when, participant]):
+        return np.lexsort([*when, participant])
+    anew = f"{columns.order} says the same in several rows of a person, as where it begins anew"
+    if _is_in_runs(participant[by_person], [part[by_person] for part in when]):
+        notes.append(
+            f"{anew}: rows are in their order in the file. Where a new game begins there, say block_start"
+            if is_needed
+            else f"{anew}: rows are in their order in the file"
+        )
+        return by_person
+    names, blocks = _blocks(cells, columns, [*when, participant])
+    if names:
+        notes.append(
+            f"{anew}: rows are in the order of {' and '.join(names)}, then {columns.order}"
+        )
+        return np.lexsort([*when, *blocks, participant])
+    if not is_needed:
+        notes.append(f"{anew}: rows are in their order in the file")
+        return by_person
+    row = cells.row_numbers(np.flatnonzero(_duplicates([*when, participant]))[0])
+    raise TrialsError(
+        f"{cells.name}: row {row}: {anew}, and rows of a person are not in the order of blocks, so that nobody knows "
+        "what came before. Name a column that counts through all of a person's answers (order = NAME in "
+        "participants.columns, --column order=NAME), or sort the rows by time and leave order out (--column order=)."
+    )
+
+
+def _duplicates(columns: Sequence[Array]) -> Array:
+    """``(n_rows,)`` whether an earlier row has the same numbers."""
+    return np.asarray(pd.DataFrame(dict(enumerate(columns))).duplicated())
+
+
+def _occurs_twice(columns: Sequence[Array]) -> bool:
+    return bool(_duplicates(columns).any())
+
+
+def _is_in_runs(participant: Array, when: Sequence[Array]) -> bool:
+    """Whether each person's numbers grow again and again, no more often than the most frequent number occurs.
+
+    Args:
+        participant: ``(n_rows,)`` rows of one person stand together.
+        when: ``(n_rows,)`` numbers that tell the order, the most important last.
+    """
+    rank = np.empty(len(participant), dtype=np.int64)
+    order = np.lexsort(when)
+    changes = np.any([np.diff(part[order]) != 0 for part in when], axis=0)
+    rank[order] = np.concatenate([[0], np.cumsum(changes)])
+    begins = np.ones(len(rank), dtype=bool)
+    begins[1:] = (np.diff(participant) != 0) | (np.diff(rank) <= 0)
+    n_runs = np.bincount(participant, weights=begins)
+    times = pd.DataFrame({"who": participant, "when": rank}).value_counts()
+    return bool((n_runs <= times.groupby("who").max().sort_index().to_numpy()).all())
+
+
+def _blocks(
+    cells: RowCells, columns: AnswerColumns, told: Sequence[Array]
+) -> tuple[list[str], list[Array]]:
+    """Columns of numbers of blocks in which no number of a trial occurs twice, the least important first."""
+    used = {columns.participant, columns.order, columns.response, columns.response_time}
+    found: dict[str, Array] = {}
+    for name in map(str, cells.frame.columns):
+        if name not in used and set(words_of(name)) & BLOCKS:
+            values = pd.to_numeric(cells.frame[name].str.strip(), errors="coerce").to_numpy()
+            if np.isfinite(values).all():
+                found[name] = values
+    choices = [[name] for name in found] + ([list(found)] if len(found) > 1 else [])
+    for names in choices:
+        if not _occurs_twice([*told, *(found[name] for name in names)]):
+            return names, [found[name] for name in reversed(names)]
+    return [], []

@@ -1,0 +1,312 @@
+"""The same answers in another coding, unit or order are read the same, or refused."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.tables import read_answers
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
+
+MONEY = pd.DataFrame(
+    {
+        "person": ["anna"] * 4 + ["bea"] * 4,
+        "amount_sooner": [5, 4, 5, 4] * 2,
+        "amount_later": [10, 9, 12, 8] * 2,
+        "delay_sooner": [0] * 8,
+        "delay_later": [30, 7, 60, 14] * 2,
+        "choice": [1, 0, 1, 1, 0, 0, 1, 0],
+    }
+)
+GAMBLES = pd.DataFrame(
+    {
+        "person": MONEY["person"],
+        "a_x": [3, 4, 5, 6] * 2,
+        "a_p": [1.0] * 8,
+        "b_x1": [9, 8, 7, 20] * 2,
+        "b_p1": [0.5, 0.6, 0.9, 0.2] * 2,
+        "b_x2": [0, 1, 2, 0] * 2,
+        "b_p2": [0.5, 0.4, 0.1, 0.8] * 2,
+        "choice": MONEY["choice"],
+    }
+)
+STEPS = pd.DataFrame(
+    {
+        "person": ["anna"] * 6 + ["bea"] * 6,
+        "block": [1, 1, 1, 2, 2, 2] * 2,
+        "trial": [1, 2, 3, 1, 2, 3] * 2,
+        "choice": [1, 2, 2, 1, 1, 2, 2, 2, 1, 2, 1, 1],
+        "outcome": [1.0, 0.0, 0.25, 1.0, 0.5, 0.0, 0.0, 1.0, 1.0, 0.5, 0.25, 1.0],
+    }
+)
+MARKS = ["n/a", ".", "NA", "na", "NaN", "#N/A", "null", "None", "none", "-", "<NA>", " n/a "]
+
+
+def read(text: str | pd.DataFrame, folder: Path, domain: str = "", **said: Any) -> AdoptedAnswers:
+    """What a file is read as, by guessed meanings of columns and those that are said."""
+    file = folder / "answers.csv"
+    file.write_text(text if isinstance(text, str) else text.to_csv(index=False))
+    return read_file(file, domain, **said)
+
+
+def read_file(file: Path, domain: str = "", **said: Any) -> AdoptedAnswers:
+    table = read_answers(file)
+    found = describe_table(table, DOMAINS[domain] if domain else None).with_columns(said)
+    return adopt(table, found.mapping, DOMAINS[domain or found.domain])
+
+
+def only(found: AdoptedAnswers) -> Trials:
+    (trials,) = found.trials
+    return trials
+
+
+@pytest.mark.parametrize("frame", [MONEY, GAMBLES], ids=["money and delay", "gambles"])
+@pytest.mark.parametrize("mark", MARKS)
+def test_a_mark_of_a_missing_answer_is_an_empty_cell(
+    frame: pd.DataFrame, mark: str, tmp_path: Path
+) -> None:
+    plain = frame.assign(choice=[*map(str, frame["choice"][:-1]), ""])
+    marked = plain.assign(choice=[*plain["choice"][:-1], mark])
+    wanted, found = read(plain, tmp_path), read(marked, tmp_path)
+    assert only(found).digest == only(wanted).digest
+    assert only(found).n_responses == 7
+    assert any(
+        f"1 cells that say {mark.strip()} are taken as empty" in line for line in found.notes
+    )
+
+
+def test_none_is_a_word_among_words() -> None:
+    frame = pd.DataFrame({"condition": ["none", "congruent"], "n": ["none", "2"]}, dtype=str)
+    from lakatos.experiments.adoption.tables import table_of_frame
+
+    found = table_of_frame("t", frame).frame
+    assert found["condition"].tolist() == ["none", "congruent"]
+    assert found["n"].tolist() == ["", "2"]
+
+
+def test_gaps_among_decimal_commas_leave_them_decimal_commas(tmp_path: Path) -> None:
+    found = read_answers(written(tmp_path, "p;x\n0,25;1,0\nn/a;.\n0,5;0,0\n")).frame
+    assert found["p"].tolist() == ["0.25", "", "0.5"]
+    assert found["x"].tolist() == ["1", "", "0"]
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "answers.csv"
+    file.write_text(text)
+    return file
+
+
+CODES: dict[str, Callable[[int], Any]] = {
+    "1.0 and 0.0": float,
+    "-1 and 1": lambda chosen: 2 * chosen - 1,
+    "-1.0 and 1.0": lambda chosen: 2.0 * chosen - 1,
+    "1 and 2": lambda chosen: chosen + 1,
+    "1.0 and 2.0": lambda chosen: chosen + 1.0,
+    "+1 and -1": lambda chosen: "+1" if chosen else "-1",
+    "TRUE and FALSE": lambda chosen: str(bool(chosen)).upper(),
+}
+
+
+@pytest.mark.parametrize("frame", [MONEY, GAMBLES], ids=["money and delay", "gambles"])
+@pytest.mark.parametrize("code", CODES)
+def test_two_options_may_be_coded_in_many_ways_with_gaps(
+    frame: pd.DataFrame, code: str, tmp_path: Path
+) -> None:
+    wanted = read(frame.assign(choice=[*map(str, frame["choice"][:-1]), ""]), tmp_path)
+    found = read(
+        frame.assign(choice=[*map(CODES[code], frame["choice"][:-1]), ""]).astype(str), tmp_path
+    )
+    assert only(found).digest == only(wanted).digest
+    if "-1" in code:
+        assert "choice: -1 is the first option and 1 the second" in found.notes
+
+
+@pytest.mark.parametrize("codes", [(-1, 0, 1), (0, 1, 2)])
+def test_codes_that_can_be_read_in_two_ways_are_refused_with_both(
+    codes: tuple[int, ...], tmp_path: Path
+) -> None:
+    rows = MONEY.assign(choice=[*codes, *codes, *codes[:2]])
+    for bad_rows in ("leave_out_empty", "leave_out"):
+        with pytest.raises(
+            TrialsError, match=r"0 may be an option, or an answer that was missed. .* responses"
+        ):
+            read(rows, tmp_path, bad_rows=bad_rows)
+    code = {str(codes[0]): 0, str(codes[2]): 1} if codes[0] else {"1": 0, "2": 1}
+    found = only(read(rows, tmp_path, bad_rows="leave_out", responses=code))
+    assert found.n_responses == 5
+
+
+@pytest.mark.parametrize(
+    ("column", "first_is_one"),
+    [
+        ("chose_now", True), ("chose_sooner", True), ("immediate_chosen", True), ("chose_later", False),
+        ("choseDelayed", False), ("LaterOptionChosen", False), ("choice", False), ("first_choice", False),
+        ("chose_first", True),
+    ],
+)  # fmt: skip
+def test_a_column_that_names_an_option_says_one_where_it_was_chosen(
+    column: str, first_is_one: bool, tmp_path: Path
+) -> None:
+    wanted = only(read(MONEY, tmp_path))
+    told = 1 - MONEY["choice"] if first_is_one else MONEY["choice"]
+    renamed = MONEY.assign(choice=told).rename(columns={"choice": column})
+    found = read(renamed, tmp_path, response=column)
+    assert only(found).response.tolist() == wanted.response.tolist()
+    assert any("which the column's name names" in line for line in found.notes) == (
+        column not in ("choice", "first_choice")
+    )
+    turned = {"amounts": ["amount_later", "amount_sooner"], "delays_days": ["delay_later", 0]}
+    other = only(read(renamed, tmp_path, response=column, stimulus=turned))
+    if column not in ("choice", "first_choice", "chose_first"):
+        assert other.response.tolist() == (1 - wanted.response).tolist()
+
+
+@pytest.mark.parametrize(
+    ("said", "cells"),
+    [*itertools.product([1, 1.0, "1", "1.0", [1, 3]], ["1", "1.0"]), (True, "True"), (True, "1")],
+)
+def test_numbers_may_say_which_rows_count(said: Any, cells: str, tmp_path: Path) -> None:
+    rows = MONEY.assign(part=[cells, "0", cells, "0"] * 2)
+    assert only(read(rows, tmp_path, where={"part": said})).n_responses == 4
+
+
+def test_delays_have_the_unit_that_their_columns_names_say(tmp_path: Path) -> None:
+    wanted = only(read(MONEY, tmp_path))
+    weeks = MONEY.assign(delay_later=MONEY["delay_later"] / 7).rename(
+        columns={"delay_later": "delay_later_weeks", "delay_sooner": "delay_sooner_weeks"}
+    )
+    found = only(read(weeks, tmp_path)).stimuli["delays_days"]
+    assert found == pytest.approx(wanted.stimuli["delays_days"])
+
+
+# Learning -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [100.0, 0.01, 37.0, 1 / 3])
+def test_rewards_in_another_unit_are_the_same_answers(factor: float, tmp_path: Path) -> None:
+    wanted = only(read(STEPS, tmp_path, "learning"))
+    found = read(STEPS.assign(outcome=STEPS["outcome"] * factor), tmp_path, "learning")
+    assert only(found).digest == wanted.digest
+    assert any("rewards are divided by" in line for line in found.notes)
+
+
+def test_rewards_of_several_experiments_have_one_unit(tmp_path: Path) -> None:
+    rows = STEPS.assign(study=["s1"] * 6 + ["s2"] * 6, outcome=STEPS["outcome"] * 10)
+    rows.loc[6:, "outcome"] *= 0.5
+    found = read(rows, tmp_path, "learning", experiment="study").trials
+    assert [float(item.feedback["reward"].max()) for item in found] == [1.0, 0.5]
+
+
+def test_numbers_of_trials_that_begin_anew_keep_the_order_of_the_file(tmp_path: Path) -> None:
+    wanted = only(read(STEPS.drop(columns=["trial"]), tmp_path, "learning"))
+    found = read(STEPS, tmp_path, "learning")
+    assert only(found).digest == wanted.digest
+    assert any("trial says the same in several rows of a person" in line for line in found.notes)
+    table = describe_table(read_answers(tmp_path / "answers.csv"), DOMAINS["learning"])
+    assert any(line.startswith("trial: the same number in several rows") for line in table.odd)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_any_order_are_put_in_that_of_blocks_and_trials(seed: int, tmp_path: Path) -> None:
+    wanted = only(read(STEPS, tmp_path, "learning"))
+    first = [row for row in STEPS.index if row in (0, 6)]  # people are numbered as they come
+    rest = np.random.default_rng(seed).permutation([row for row in STEPS.index if row not in first])
+    found = read(STEPS.loc[[*first, *rest]], tmp_path, "learning")
+    assert only(found).digest == wanted.digest
+
+
+@pytest.mark.parametrize("order", [["person", "trial"], ["trial", "person"]])
+def test_rows_whose_order_nobody_knows_are_refused(order: list[str], tmp_path: Path) -> None:
+    mixed = STEPS.sort_values(order, kind="stable").drop(columns=["block"])
+    with pytest.raises(TrialsError, match=r"nobody knows what came before. Name a column .*order="):
+        read(mixed, tmp_path, "learning")
+    # rows that grow in another order than that of the trials, with no number twice, are sorted by them
+    once = STEPS.assign(trial=[1, 2, 3, 4, 5, 6] * 2).drop(columns=["block"])
+    wanted = only(read(once, tmp_path, "learning"))
+    assert (
+        only(
+            read(once.iloc[::-1].sort_values("person", kind="stable"), tmp_path, "learning")
+        ).digest
+        == wanted.digest
+    )
+
+
+def test_equal_rows_are_no_copies_where_numbers_of_trials_begin_anew(tmp_path: Path) -> None:
+    rows = STEPS.drop(columns=["block"]).assign(outcome=1.0)
+    found = read(rows, tmp_path, "learning")
+    assert only(found).n_responses == len(STEPS)
+    assert any("counted as answers" in line for line in found.notes)
+
+
+def test_codes_are_those_of_the_whole_file_not_of_one_experiment(tmp_path: Path) -> None:
+    rows = STEPS.assign(study=["s1"] * 6 + ["s2"] * 6, choice=[1, 2, 3, 1, 3, 2, 2, 1, 2, 1, 2, 1])
+    first, second = read(rows, tmp_path, "learning", experiment="study").trials
+    assert first.response.tolist() == [0, 1, 2, 0, 2, 1]
+    assert second.response.tolist() == [1, 0, 1, 0, 1, 0]
+    assert second.n_options == 3
+    with pytest.raises(TrialsError, match="numbered from 0 or from 1"):
+        read(rows, tmp_path, "learning", stimulus={"options": 4})
+
+
+def test_a_rare_zero_is_asked_about(tmp_path: Path) -> None:
+    rows = pd.concat([STEPS, STEPS.assign(trial=STEPS["trial"] + 3)]).sort_values(
+        "person", kind="stable"
+    )
+    rows["choice"] = [0, *rows["choice"][1:]]
+    with pytest.raises(TrialsError, match=r"stimulus\.options.*`lakatos data describe FILE`"):
+        read(rows, tmp_path, "learning")
+    odd = describe_table(read_answers(tmp_path / "answers.csv"), DOMAINS["learning"]).odd
+    assert any("0 is in 4% of rows only. Is it an option" in line for line in odd)
+    with pytest.raises(TrialsError, match="0 may be an option, or an answer that was missed"):
+        read(rows, tmp_path, "learning", stimulus={"options": 2})
+    code: dict[str, Any] = {"stimulus": {"options": 2}, "responses": {"1": 0, "2": 1}}
+    found = read(rows, tmp_path, "learning", bad_rows="leave_out", **code)
+    assert (only(found).n_options, only(found).n_responses) == (2, 23)
+
+
+# Files as they are found ----------------------------------------------------------------------
+
+
+def test_a_file_of_the_brain_imaging_form_is_read_with_its_gaps(odd_files: Path) -> None:
+    found = read_file(odd_files / "na_lower_case.csv")
+    assert found.trials[0].n_responses == 56
+    assert any("8 cells that say n/a" in line for line in found.notes)
+    assert any(line.startswith("4 rows without a key or a time") for line in found.notes)
+
+
+def test_answers_are_read_alike_whatever_their_codes(odd_files: Path) -> None:
+    names = ("codes_minus1_1", "codes_as_floats", "chose_now_01", "delay_in_weeks_by_name")
+    signs, floats, now, weeks = (only(read_file(odd_files / f"{name}.csv")) for name in names)
+    assert signs.digest == now.digest
+    assert floats.n_responses == signs.n_responses - 2
+    assert weeks.response.tolist() == signs.response.tolist()
+    assert weeks.stimuli["delays_days"] == pytest.approx(signs.stimuli["delays_days"])
+
+
+def test_points_and_trials_that_begin_anew_are_read_as_they_are_meant(
+    odd_files: Path, tmp_path: Path
+) -> None:
+    points = pd.read_csv(odd_files / "reward_in_points.csv")
+    shares = points.assign(outcome=points["outcome"] / 100)
+    own, other = (only(read(rows, tmp_path, "learning")) for rows in (points, shares))
+    assert own.digest == other.digest
+    file = odd_files / "trial_restarts_in_block.csv"
+    rows = pd.read_csv(file)
+    assert only(read_file(file, "learning")).response.tolist() == (rows["choice"] - 1).tolist()
+
+
+def test_a_mapping_keeps_numbers_as_cells() -> None:
+    columns = AnswerColumns(where={"part": 2, "x": [1.0, "b"]}, responses={1: 0, 2.0: 1})  # type: ignore[dict-item]
+    assert columns.where == {"part": "2", "x": ("1", "b")}
+    assert columns.responses == {"1": 0, "2": 1}
