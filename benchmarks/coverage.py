@@ -37,7 +37,7 @@ from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.source import hidden_theory  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "coverage.json"
 SHARES = (0.0, 0.25, 0.5, 1.0)

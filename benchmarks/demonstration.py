@@ -37,7 +37,7 @@ from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.theories.record import SearchFinished  # noqa: E402
+from lakatos.theories.engine.record import SearchFinished  # noqa: E402
 from lakatos.traces.journal import INTENT  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 

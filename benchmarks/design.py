@@ -93,8 +93,8 @@ def information_about_people(outcomes: NDArray[np.float32], weights: Array) -> A
 def probabilities(n_rivals: int, n_draws: int, n_candidates: int) -> tuple[list[Array], float]:
     """Choice probabilities of risky theories in single precision, and the seconds that the theories took."""
     from lakatos.domains import DOMAINS, FAMILIES
-    from lakatos.theories.laboratory import Laboratory
-    from lakatos.theories.theory import read_program
+    from lakatos.theories.engine.laboratory import Laboratory
+    from lakatos.theories.language.theory import read_program
 
     domain, family = DOMAINS["risky"], FAMILIES["risky"]
     stimuli = domain.candidates(SPACE, np.random.default_rng(1), n_candidates)
@@ -266,9 +266,9 @@ def part_power() -> dict[str, Any]:
     from lakatos.domains import DOMAINS, FAMILIES
     from lakatos.experiments.interval import wilson_interval
     from lakatos.experiments.power import find_n_participants, recovery_power
-    from lakatos.theories.laboratory import Laboratory
-    from lakatos.theories.scoring.score import log_predictive
-    from lakatos.theories.theory import read_program
+    from lakatos.theories.engine.laboratory import Laboratory
+    from lakatos.theories.engine.scoring.score import log_predictive
+    from lakatos.theories.language.theory import read_program
 
     names = ("diminishing_returns", "weighted_additive", "exemplar")
     domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]

@@ -56,8 +56,8 @@ from benchmarks.theories.engine import (  # noqa: E402
 )
 from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.flows.run.cluster import ClusterLaboratory  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.journal import Journal, step_key  # noqa: E402
 
 AXES = {

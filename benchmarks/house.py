@@ -396,7 +396,7 @@ def tell_habits(figures: Figures, root: Path, files: Sequence[CodeFile]) -> None
     text_run = [
         f"{file.path}:{line}"
         for file in files
-        if not file.path.startswith("theories/sandbox/")
+        if not file.path.startswith("theories/engine/sandbox/")
         for line in runs_text(file)
     ]
     figures.count("text_run_outside_the_sandbox", text_run)

@@ -86,8 +86,8 @@ TARGETS = {
         ),
     ),
     "score": MutationTarget(
-        ("theories/scoring/score.py",),
-        ("tests/theories/test_score.py", "tests/theories/test_scoreboard.py"),
+        ("theories/engine/scoring/score.py",),
+        ("tests/theories/engine/test_score.py", "tests/theories/engine/test_scoreboard.py"),
     ),
     "prolific": MutationTarget(
         ("experiments/participants/prolific/*.py",),
@@ -111,17 +111,17 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "strict=True",
     ): "lengths that differ are refused before: items and answers are those registered",
     (
-        "theories/scoring/score.py",
+        "theories/engine/scoring/score.py",
         "2 ** 22 -> 2 * 22",
         "MOST_AT_ONCE",
     ): "only smaller parts: the same figures with less memory, slower",
     (
-        "theories/scoring/score.py",
+        "theories/engine/scoring/score.py",
         "1 -> 2",
         "MOST_AT_ONCE //",
     ): "only the size of parts: the same figures",
     (
-        "theories/scoring/score.py",
+        "theories/engine/scoring/score.py",
         "1 -> 2",
         "reshape(len(log_p), -1)",
     ): "NumPy takes any negative length for what is left over",

@@ -58,10 +58,10 @@ from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.domains.learning.task import LearningDomain  # noqa: E402
 from lakatos.experiments.design import choose_trials  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.person_fits import fit_each_person  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.person_fits import fit_each_person  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "peers.json"

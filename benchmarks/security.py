@@ -27,13 +27,13 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories import cheats  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.checks.exam import CHEAT_STEPS  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import read_program  # noqa: E402
+from lakatos.theories.engine.checks.exam import CHEAT_STEPS  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.theory import read_program  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "security.json"
 PAGE = ROOT / "docs" / "security.md"
-ESCAPES = "tests/theories/sandbox/test_escape.py"
+ESCAPES = "tests/theories/engine/sandbox/test_escape.py"
 TABLE_BEGINS = "<!-- written by benchmarks/security.py -->"
 TABLE_ENDS = "<!-- end of what is written -->"
 LONGEST_CELL = 110

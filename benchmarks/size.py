@@ -39,8 +39,8 @@ from lakatos.domains.risky.space import pairs  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 PROBLEMS = (200, 1000, 4000, 12000)
 ANSWERS = (10_000, 100_000, 1_000_000)
@@ -104,8 +104,8 @@ def richest() -> Theory:
 
 def work(part: str, trials: Trials) -> dict[str, Any]:
     """One cell's work, with what it found."""
-    from lakatos.theories.grammar_search.composition_search import search_compositions
-    from lakatos.theories.grammar_search.proposal import AdvocateBrief
+    from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+    from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief
 
     if part == "campaign":
         return campaign(trials)

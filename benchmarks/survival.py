@@ -184,7 +184,7 @@ class Laboratory:
         """Add a comment to the module that scores theories."""
         path = self.code / "theories" / "scoring" / "score.py"
         path.write_text(f"{path.read_text()}\n# {words}\n")
-        return f"a comment at the end of theories/scoring/score.py: {words!r}"
+        return f"a comment at the end of theories/engine/scoring/score.py: {words!r}"
 
     def translate(self, old: str, new: str) -> str:
         """Say something otherwise in German."""

@@ -46,9 +46,9 @@ from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa:
 from lakatos.flows.commands.collect import invite  # noqa: E402
 from lakatos.flows.operations.people_export import export  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.theories.checks.check import load_theory  # noqa: E402
-from lakatos.theories.running.behave import TheoryCrowd  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
+from lakatos.theories.engine.running.behave import TheoryCrowd  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "timed_page.json"
 STUDY, NAME = ROOT / "studies" / "attention-page.toml", "attention-page-1"

@@ -48,7 +48,7 @@ from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.judges.judge import Verdict, VerdictResolved  # noqa: E402
 from lakatos.language_models.client import TokenSampling  # noqa: E402
 from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
-from lakatos.theories.record import (  # noqa: E402
+from lakatos.theories.engine.record import (  # noqa: E402
     Diagnosis,
     DiagnosisClaim,
     TheoryAdmitted,
@@ -56,7 +56,7 @@ from lakatos.theories.record import (  # noqa: E402
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.scoring.score import UnitScores  # noqa: E402
+from lakatos.theories.engine.scoring.score import UnitScores  # noqa: E402
 from lakatos.traces.digest import Digest, digest_of  # noqa: E402
 from lakatos.traces.journal import INTENT, EventEntry, step_key  # noqa: E402
 from lakatos.traces.record import Record, body_of, kind_of  # noqa: E402

@@ -15,7 +15,7 @@ from lakatos.domains.kit.archive import ArchiveReader
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
-from lakatos.theories.family import Family, find_family
+from lakatos.theories.language.family import Family, find_family
 from lakatos.traces.plugin_table import PluginTable
 
 DOMAINS: PluginTable[Domain] = PluginTable(

@@ -29,8 +29,8 @@ from lakatos.flows.stages.verdict.confirm import confirm
 from lakatos.flows.stages.verdict.effects import learn_effects_of_people
 from lakatos.flows.stages.verdict.groups import compare_by_group
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
-from lakatos.theories.scoring.score import telling
-from lakatos.theories.verdicts.record import CampaignConcluded, FoldFinished
+from lakatos.theories.engine.scoring.score import telling
+from lakatos.theories.findings.verdicts.record import CampaignConcluded, FoldFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.step import Recorded, StepContext

@@ -17,7 +17,7 @@ from lakatos.flows.run.summary import keep_summary, summary_of
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import n_counting, take_answers
 from lakatos.flows.stages.enough import close_collection
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.step import Recorded, Trace
 
 

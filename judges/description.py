@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics.rule import PREDICTIONS
-from lakatos.theories.checks.prediction import read_predictions
-from lakatos.theories.scoring.score import UnitScores, paired_difference
-from lakatos.theories.theory import Theory
+from lakatos.theories.engine.checks.prediction import read_predictions
+from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
+from lakatos.theories.language.theory import Theory
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from lakatos.memory.plan import Called, Plan, make_plan
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import LEAST_STUDIES
 from lakatos.memory.verb import LaboratoryVerb
-from lakatos.theories.bench import ArtifactShelf
+from lakatos.theories.discovery.bench import ArtifactShelf
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.step import Recorded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from lakatos.theories.roles.record import CheckedStatement
+from lakatos.theories.discovery.roles.record import CheckedStatement
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record, RecordTypes, kind_of
 

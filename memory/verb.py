@@ -17,8 +17,8 @@ from lakatos.language_models.errors import ToolError
 from lakatos.language_models.pins import Effect
 from lakatos.language_models.tool import as_json
 from lakatos.memory.errors import MemoryLibraryError
-from lakatos.theories.argument_kind import NamedKind
 from lakatos.theories.errors import BenchError, SandboxUnavailableError, TheoryError
+from lakatos.theories.language.argument_kind import NamedKind
 from lakatos.traces.digest import Digest, digest_of
 
 READING: frozenset[Effect] = frozenset({"reads", "computes"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from lakatos.memory.winner import TheoryWon, has_its_source
-from lakatos.theories.checks.complexity import form_of_source
+from lakatos.theories.discovery.grammar_search.proposal import SearchStart
+from lakatos.theories.engine.checks.complexity import form_of_source
+from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.grammar import Grammar, composition_of
-from lakatos.theories.grammar_search.proposal import SearchStart
-from lakatos.theories.sandbox.lint import check_source
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.language.grammar import Grammar, composition_of
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 SEEN_TWICE: Final = 2
 MOST_REMEDIES: Final = 4

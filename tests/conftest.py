@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from servers import PostgresServer, postgres_programs, postgres_server
 
 if TYPE_CHECKING:
-    from lakatos.theories.sandbox.client import Sandbox
+    from lakatos.theories.engine.sandbox.client import Sandbox
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -103,7 +103,7 @@ def chrome(chromium: Path) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[Sandbox]:
     """One sandbox for the whole session."""
-    from lakatos.theories.sandbox.client import Sandbox
+    from lakatos.theories.engine.sandbox.client import Sandbox
 
     with Sandbox() as running:
         yield running

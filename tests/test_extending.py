@@ -24,8 +24,8 @@ from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.testing import LanguageModelContract
 from lakatos.memory.tools import TOOLS
-from lakatos.theories.bench import TheoryBench
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.discovery.bench import TheoryBench
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import digest_of
 from lakatos.traces.journal import Journal

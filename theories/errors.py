@@ -57,7 +57,7 @@ class ClaimContradictedError(TheoryError):
     """The code does other than what the theory predicts in words."""
 
     def __init__(self, message: str, counterexample: object = None) -> None:
-        """The message has it in words; ``counterexample`` is a `theories.checks.prediction.ClaimCounterexample`."""
+        """The message has it in words; ``counterexample`` is a `checks.prediction.ClaimCounterexample`."""
         super().__init__(message)
         self.counterexample = counterexample
 

@@ -26,14 +26,14 @@ from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set  # noqa: E402
 from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
 from lakatos.language_models.client import ChatMessage  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.prior import draw_population  # noqa: E402
-from lakatos.theories.running.behave import behave  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.running.behave import behave  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.prior import draw_population  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 DOMAIN, SPACE = "multiattribute", {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 N_PEOPLE, N_TRIALS = 24, 24

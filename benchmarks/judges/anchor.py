@@ -47,7 +47,7 @@ from lakatos.judges.program import (  # noqa: E402
     labelled,
 )
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "anchor.json"
 SEED, PER_DOMAIN = 1, 128

@@ -10,7 +10,7 @@ with people learned from the others. Which would have been fitted is chosen by s
 
 - *declared*: what their population says of the answers as it stands;
 - *before fit*: draws of it, weighted by what one half of the people teaches, on the other half, as the workbench does
-  (`lakatos.theories.fitting.screen`). Chance would keep the best in 0.2.
+  (`lakatos.theories.engine.fitting.screen`). Chance would keep the best in 0.2.
 
 Counted is how often the best of all is among the ten, and by how much the best of these ten is behind, nats per choice.
 """
@@ -44,17 +44,17 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.screen import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap  # noqa: E402
+from lakatos.theories.engine.fitting.screen import (  # noqa: E402
     SCREEN_DRAWS,
     score_before_fit,
     worth_fitting,
 )
-from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import log_predictive  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import log_predictive  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.language.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "drafts.json"
 N_DRAFTS = 50

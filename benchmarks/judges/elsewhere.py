@@ -53,21 +53,21 @@ from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials, with_random_sides  # noqa: E402
-from lakatos.theories.checks.complexity import code_length  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.fitting.fit import Scored  # noqa: E402
-from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.prior import Prior  # noqa: E402
-from lakatos.theories.scoring.score import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap  # noqa: E402
+from lakatos.theories.engine.checks.complexity import code_length  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.fitting.fit import Scored  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,
     paired_difference,
     telling,
 )
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.language.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.language.prior import Prior  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "elsewhere.json"

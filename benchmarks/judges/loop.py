@@ -43,8 +43,8 @@ from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # n
 from lakatos.flows.stages.judging.anchor import read_anchor  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import log_predictive  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import log_predictive  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "loop.json"
 STUDIES = ("multiattribute-binary", "intertemporal")

@@ -38,9 +38,9 @@ from benchmarks.judges.elsewhere import (  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "mind.json"
 DRAFTS = Path(__file__).resolve().parent / "mind"

@@ -35,8 +35,8 @@ from lakatos.judges.feature import table  # noqa: E402
 from lakatos.judges.items.ground_truth import machine_theory  # noqa: E402
 from lakatos.judges.judge import JudgeSubmission  # noqa: E402
 from lakatos.judges.preference import SCALES, learn_taste, scaled_features  # noqa: E402
-from lakatos.theories.checks.prediction import read_predictions  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.checks.prediction import read_predictions  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "preferences.json"

@@ -45,7 +45,7 @@ from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "stopping.json"

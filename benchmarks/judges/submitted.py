@@ -38,7 +38,7 @@ from lakatos.judges.feature import table  # noqa: E402
 from lakatos.judges.items.ground_truth import simulated_items  # noqa: E402
 from lakatos.judges.items.searched import searched_items  # noqa: E402
 from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "judges" / "submitted.json"

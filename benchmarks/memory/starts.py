@@ -53,10 +53,14 @@ from lakatos.memory.winner_start import (  # noqa: E402
     shared_mechanisms,
     starts_of_winners,
 )
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
+    AdvocateBrief,
+    SearchProposal,
+    SearchStart,
+)
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "memory" / "starts.json"

@@ -43,9 +43,9 @@ from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
 from lakatos.memory.winner import TheoryTried, TheoryWon  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.head import write_head  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from lakatos.memory.plan import Called, Plan, make_plan
 from lakatos.memory.verb import LaboratoryVerb
-from lakatos.theories.argument_kind import DesignName, ExperimentName, TheoryName
-from lakatos.theories.bench import BenchArguments, BenchResult
+from lakatos.theories.discovery.bench import BenchArguments, BenchResult
 from lakatos.theories.errors import BenchError
+from lakatos.theories.language.argument_kind import DesignName, ExperimentName, TheoryName
 from lakatos.traces.digest import digest_of
 
 READS = frozenset({"reads", "computes"})

@@ -32,7 +32,7 @@ from lakatos.flows.roles.answers import answers_in  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
+from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
 
 DRAWN_FROM = ("second blind", "sixth blind")
 PEOPLE = 25

@@ -31,11 +31,11 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.flows.roles.brief import CycleCase, case_of  # noqa: E402
 from lakatos.flows.run.run import open_run  # noqa: E402
 from lakatos.language_models.pins import active  # noqa: E402
-from lakatos.theories.roles.answer import Statement, TypedClaim  # noqa: E402
-from lakatos.theories.roles.exhibit import Exhibit, records_of  # noqa: E402
-from lakatos.theories.roles.rule import pins_of  # noqa: E402
-from lakatos.theories.roles.statement import checked, contradictions  # noqa: E402
-from lakatos.theories.roles.typed_claim import PEOPLE  # noqa: E402
+from lakatos.theories.discovery.roles.answer import Statement, TypedClaim  # noqa: E402
+from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of  # noqa: E402
+from lakatos.theories.discovery.roles.rule import pins_of  # noqa: E402
+from lakatos.theories.discovery.roles.statement import checked, contradictions  # noqa: E402
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE  # noqa: E402
 
 GOLDEN = ROOT / "tests" / "golden" / "format-1.tar.gz"
 RULES = active(pins_of(), "arbiter", 1)

@@ -36,14 +36,14 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.differences.attribute_effects import (  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import ScoreEstimate  # noqa: E402
+from lakatos.theories.findings.differences.attribute_effects import (  # noqa: E402
     columns_of,
     learn_effects,
 )
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import ScoreEstimate  # noqa: E402
-from lakatos.theories.theory import read_program  # noqa: E402
-from tests.theories.differences.test_attribute_effects import found, studied  # noqa: E402
+from lakatos.theories.language.theory import read_program  # noqa: E402
+from tests.theories.findings.differences.test_attribute_effects import found, studied  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "ages.json"
 PUBLISHED = (

@@ -46,8 +46,8 @@ from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.run.task import domain_of, family_of, with_domain  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "autora_equations.json"

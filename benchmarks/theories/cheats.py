@@ -17,25 +17,25 @@ import numpy as np
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.checks.check import check_theory
-from lakatos.theories.checks.exam import ExamStep
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.grammar import Composition
-from lakatos.theories.prior import draw_population
-from lakatos.theories.running.behave import behave
-from lakatos.theories.running.sequence import log_likelihood_of_all
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.sandbox.evaluator import (
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.exam import ExamStep
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.running.sequence import log_likelihood_of_all
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.evaluator import (
     NamedArrays,
     SequenceWalk,
     TheoryEvaluator,
     load,
     whole,
 )
-from lakatos.theories.sandbox.session import SequenceStep, TheorySession
-from lakatos.theories.scoring.score import ExperimentEvidence
-from lakatos.theories.scoring.view import TheoryView
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.sandbox.session import SequenceStep, TheorySession
+from lakatos.theories.engine.scoring.score import ExperimentEvidence
+from lakatos.theories.engine.scoring.view import TheoryView
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import draw_population
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 N_PEOPLE = 12

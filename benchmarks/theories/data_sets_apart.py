@@ -25,15 +25,15 @@ from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.flows.run.evidence import theory_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.task import domain_of  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoreboard import left_out_scores  # noqa: E402
-from lakatos.theories.scoring.score import (  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoreboard import left_out_scores  # noqa: E402
+from lakatos.theories.engine.scoring.score import (  # noqa: E402
     ScoreEstimate,
     average,
     log_predictive,
     mean_over_units,
 )
+from lakatos.theories.errors import TheoryError  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "data_sets_apart.json"
 N_DRAWS = 512

@@ -6,7 +6,7 @@ People choose between products by a weighted sum of their ratings (experiments o
 random order) and depart from it in one planted way of random strength. Shown are: the share of diagnoses that claim
 anything where nothing is planted; the share of planted flaws that the first claim names, or any claim; whether
 claims of a stated confidence are right as often as stated; and the time that a diagnosis takes. Half of the seeds fit
-the confidence (`theories.diagnosis.case_file.CONFIDENCE`), the other half are those reported.
+the confidence (`theories.discovery.diagnosis.case_file.CONFIDENCE`), the other half are those reported.
 
 A claim about trials is right when its pattern explains at least half of the squared deviations of the theory from the
 people's shares without noise, that of a region when squared deviations inside are at least twice those outside. Any
@@ -39,8 +39,8 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS  # noqa: E402
 from lakatos.experiments.interval import exact_interval  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
-from lakatos.theories.diagnosis.case_file import (  # noqa: E402
+from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
+from lakatos.theories.discovery.diagnosis.case_file import (  # noqa: E402
     CONFIDENCE,
     CONFIDENCE_OF_RULE,
     N_REPLICAS,
@@ -48,8 +48,8 @@ from lakatos.theories.diagnosis.case_file import (  # noqa: E402
     confidence_columns,
     examine,
 )
-from lakatos.theories.diagnosis.rule import RULES, DiagnosisCheck  # noqa: E402
-from lakatos.theories.scoring.score import ExperimentEvidence, learn_population  # noqa: E402
+from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck  # noqa: E402
+from lakatos.theories.engine.scoring.score import ExperimentEvidence, learn_population  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 
 Array = NDArray[np.float64]

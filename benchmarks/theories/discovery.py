@@ -56,17 +56,17 @@ from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.evidence import with_fit  # noqa: E402
-from lakatos.theories.grammar_search import composition_search  # noqa: E402
-from lakatos.theories.grammar_search.advocate import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search import composition_search  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import (  # noqa: E402
     AdvocateBrief,
     Evaluate,
     Glance,
     GrammarAdvocate,
     SearchProposal,
 )
-from lakatos.theories.grammar_search.prune import Same, Validate  # noqa: E402
-from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
+from lakatos.theories.discovery.grammar_search.prune import Same, Validate  # noqa: E402
+from lakatos.theories.engine.evidence import with_fit  # noqa: E402
+from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
 SEEDS = {

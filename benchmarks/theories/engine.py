@@ -37,14 +37,14 @@ from benchmarks.memory_use import memory_mib  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.prior import Prior  # noqa: E402
-from lakatos.theories.running.sequence import TINY  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.sandbox.session import SandboxLimits  # noqa: E402
-from lakatos.theories.scoring.score import log_likelihood, log_predictive  # noqa: E402
-from lakatos.theories.scoring.view import TheoryView  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.running.sequence import TINY  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.sandbox.session import SandboxLimits  # noqa: E402
+from lakatos.theories.engine.scoring.score import log_likelihood, log_predictive  # noqa: E402
+from lakatos.theories.engine.scoring.view import TheoryView  # noqa: E402
+from lakatos.theories.language.prior import Prior  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3, 4]}

@@ -24,13 +24,13 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
-from lakatos.theories.diagnosis.case_file import examine  # noqa: E402
+from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
+from lakatos.theories.discovery.diagnosis.case_file import examine  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.exactness import error_beyond_chance  # noqa: E402
+from lakatos.theories.engine.scoring.score import learn_population  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.exactness import error_beyond_chance  # noqa: E402
-from lakatos.theories.scoring.score import learn_population  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 STUDY = load_study(ROOT / "studies" / "demo.toml")
 DOMAIN, FAMILY = DOMAINS[STUDY.domain], FAMILIES[STUDY.domain]

@@ -33,16 +33,16 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.account import ToldClause  # noqa: E402
-from lakatos.theories.checks.check import check_theory  # noqa: E402
-from lakatos.theories.checks.claim_exam import check_clauses  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition, Grammar, Mechanism  # noqa: E402
-from lakatos.theories.laboratory import LIMITS, Laboratory  # noqa: E402
-from lakatos.theories.prior import Prior, parse_prior  # noqa: E402
-from lakatos.theories.rewrite import with_literal  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.checks.check import check_theory  # noqa: E402
+from lakatos.theories.engine.checks.claim_exam import check_clauses  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.laboratory import LIMITS, Laboratory  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.account import ToldClause  # noqa: E402
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism  # noqa: E402
+from lakatos.theories.language.prior import Prior, parse_prior  # noqa: E402
+from lakatos.theories.language.rewrite import with_literal  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "explanations.json"
 SPACES: dict[str, dict[str, Any]] = {

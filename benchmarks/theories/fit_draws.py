@@ -28,13 +28,13 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import planted  # noqa: E402
 from benchmarks.theories.planted import PlantedAnswers, truth_of  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.theories.fitting.fit import learn_people  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.prior import Prior  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.scoring.view import TheoryView  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.fitting.fit import learn_people  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.scoring.view import TheoryView  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.prior import Prior  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "fit_draws.json"
 DRAWS = (128, 256, 512, 1024)

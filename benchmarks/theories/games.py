@@ -26,11 +26,11 @@ from lakatos.experiments.participants.table import get_trials  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
+from lakatos.theories.engine.evidence import with_fit  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import squared_errors  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evidence import with_fit  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import squared_errors  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "games.json"
 N_DRAWS = 512

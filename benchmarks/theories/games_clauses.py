@@ -30,12 +30,12 @@ from lakatos.experiments.participants.archival import ArchivalParticipants, rest
 from lakatos.experiments.task import Trials, identities  # noqa: E402
 from lakatos.flows.run.source import archive_trials  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
+from lakatos.theories.discovery.grammar_search.prune import simplifications  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import squared_errors  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.prune import simplifications  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import squared_errors  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "games_clauses.json"
 GRAMMAR = FAMILIES["games"].grammar

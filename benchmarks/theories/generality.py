@@ -34,20 +34,20 @@ from benchmarks.theories.discovery import ALL, SPACES  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.grammar_search.proposal import CompositionAttempt, ranked  # noqa: E402
-from lakatos.theories.grammar_search.search_tree import ArchiveMap  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import CompositionAttempt, ranked  # noqa: E402
+from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,
     paired_difference,
     proportion_error,
 )
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.language.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "generality.json"
 ARCHIVE = "multiattribute_autocog"

@@ -29,7 +29,7 @@ import hashlib, json, resource, sys
 import numpy as np
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.task import Trials
-from lakatos.theories.induction.induce import induce
+from lakatos.theories.discovery.induction.induce import induce
 
 seed, n_experiments, remembers = map(int, sys.argv[1:])
 domain, rng = MultiattributeDomain(), np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
     python benchmarks/theories/others_measures.py --data ../shared/data     # resumes
 
-Each theory is fitted to each person alone by maximum likelihood (`lakatos.theories.person_fits`), on people whose
+Each theory is fitted to each person alone by maximum likelihood (`person_fits`), on people whose
 answers the campaign of the data set never saw. Reported are
 
 - the mean Bayesian information criterion, as by GeCCo (arXiv 2502.00879), lower is better;
@@ -39,11 +39,11 @@ from lakatos.experiments.participants.archival import ArchivalParticipants  # no
 from lakatos.experiments.task import Trials  # noqa: E402
 from lakatos.flows.run.source import archive_trials  # noqa: E402
 from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.person_fits import fit_each_person  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from lakatos.theories.transfer import first_half  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.person_fits import fit_each_person  # noqa: E402
+from lakatos.theories.findings.transfer import first_half  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "others_measures.json"
 MOST_PEOPLE = 32

@@ -3,7 +3,7 @@
     python benchmarks/theories/people.py --data ../shared/data   # resumes; benchmarks/results/theories/people.json
 
 For each data set and each published theory of its domain: the population is fitted to four fifths of the problems
-(or of the people) by `theories.fitting.evaluate`, and predicts the rest; for some also what the grammar's search
+(or of the people) by `theories.engine.fitting.evaluate`, and predicts the rest; for some also what the grammar's search
 finds in the same four fifths, anew in each fold. Reported are nats per choice and the mean squared error of choice
 proportions, with standard errors over people (over problems where only counts are published). Where every person has
 a schedule of their own, only people can be left out. Large data sets are represented by as many people of each
@@ -31,15 +31,15 @@ from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
 from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.participants.archival import restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
+from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.scoring.score import average, log_predictive, mean_over_units  # noqa: E402
+from lakatos.theories.engine.scoring.view import TheoryView  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
-from lakatos.theories.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.scoring.score import average, log_predictive, mean_over_units  # noqa: E402
-from lakatos.theories.scoring.view import TheoryView  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "people.json"
 N_FOLDS, N_DRAWS = 5, 128

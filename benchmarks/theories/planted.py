@@ -40,22 +40,26 @@ from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.explanations import SPACES, hanging, planted, wilson  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.theories.checks.complexity import code_length  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitted_compositions import FittedCompositions  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.fitting.fit import FITTING_DRAWS  # noqa: E402
-from lakatos.theories.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
-from lakatos.theories.grammar_search.prune import prune  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
+    AdvocateBrief,
+    CompositionAttempt,
+    SearchStart,
+)
+from lakatos.theories.discovery.grammar_search.prune import prune  # noqa: E402
+from lakatos.theories.engine.checks.complexity import code_length  # noqa: E402
+from lakatos.theories.engine.fitted_compositions import FittedCompositions  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.fitting.fit import FITTING_DRAWS  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import (  # noqa: E402
     UnitScores,
     log_predictive,
     paired_difference,
 )
-from lakatos.theories.theory import Theory  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.language.grammar import Composition, Grammar  # noqa: E402
+from lakatos.theories.language.theory import Theory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "planted.json"
 STARTS = {

@@ -31,11 +31,11 @@ import numpy as np  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Domain, Trials  # noqa: E402
-from lakatos.theories.fitting.posterior import PosteriorInference  # noqa: E402
-from lakatos.theories.fitting.posterior_check import simulation_based_calibration  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.sandbox.tracer import LIMITS, TracerSandbox  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.fitting.posterior import PosteriorInference  # noqa: E402
+from lakatos.theories.engine.fitting.posterior_check import simulation_based_calibration  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "theories" / "posterior.json"
 RATES = (

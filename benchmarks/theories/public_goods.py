@@ -28,12 +28,12 @@ from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.participants.archival import ArchivalParticipants, restrict  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import UnitScores, log_predictive  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.generic_learners.learners import predict_others  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import UnitScores, log_predictive  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.findings.generic_learners.learners import predict_others  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "public_goods.json"
 SEVERAL = Composition(

@@ -27,12 +27,12 @@ from benchmarks.cells import complete  # noqa: E402
 from benchmarks.theories.random_rules import Drawn, pick, table  # noqa: E402
 from lakatos.domains.learning.task import LearningDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.checks.check import load_theory  # noqa: E402
-from lakatos.theories.induction.induce import induce  # noqa: E402
-from lakatos.theories.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.running.sequence import follow  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import TheoryProgram  # noqa: E402
+from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
+from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
+from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.engine.running.sequence import follow  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram  # noqa: E402
 
 DOMAIN = LearningDomain()
 TASKS: dict[str, dict[str, Any]] = {

@@ -32,11 +32,11 @@ import numpy as np  # noqa: E402
 from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories import rules  # noqa: E402
 from benchmarks.theories.hidden_rules import Product, Seen, logistic  # noqa: E402
-from lakatos.theories.checks.check import load_theory  # noqa: E402
-from lakatos.theories.induction.induce import induce  # noqa: E402
-from lakatos.theories.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import TheoryProgram  # noqa: E402
+from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
+from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
+from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram  # noqa: E402
 
 SPACES: dict[str, dict[str, Any]] = {
     "binary": {"validities": rules.VALIDITIES, "levels": [0, 1], "dominated": True},

@@ -24,9 +24,9 @@ import numpy as np  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import log_predictive  # noqa: E402
-from lakatos.theories.theory import read_program  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import log_predictive  # noqa: E402
+from lakatos.theories.language.theory import read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "recovery.json"
 SPACES: dict[str, dict[str, Any]] = {

@@ -14,7 +14,7 @@ from lakatos.domains import FAMILIES
 from lakatos.domains.attention.task import EDGES
 from lakatos.domains.kit.outcomes import CENSORED_NORMAL, EX_GAUSSIAN, outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, uniform
-from lakatos.theories.grammar import Composition
+from lakatos.theories.language.grammar import Composition
 
 Literal = dict[str, Any]
 

@@ -44,12 +44,12 @@ from lakatos.flows.run.evidence import form_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
+from lakatos.theories.engine.evidence import with_fit  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import UnitScores, advantage, log_predictive  # noqa: E402
 from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.evidence import with_fit  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import UnitScores, advantage, log_predictive  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from lakatos.theories.verdicts.record import CampaignConcluded  # noqa: E402
+from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "responses.json"

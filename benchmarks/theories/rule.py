@@ -38,7 +38,7 @@ class Rule:
     source: str = ""
     """All functions of the theory, where the body is not enough."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What differs between people; see `theories.theory`."""
+    """What differs between people; see `theories.language.theory`."""
 
     @property
     def program(self) -> str:

@@ -32,12 +32,12 @@ from benchmarks.cells import complete, standard_error  # noqa: E402
 from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
 from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.checks.check import load_theory  # noqa: E402
-from lakatos.theories.induction.induce import induce  # noqa: E402
-from lakatos.theories.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.running.sequence import expected, follow  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram  # noqa: E402
+from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
+from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
+from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
+from lakatos.theories.engine.running.sequence import expected, follow  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram  # noqa: E402
 
 Array = NDArray[np.float64]
 DOMAIN = MultiattributeDomain()

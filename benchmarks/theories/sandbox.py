@@ -34,12 +34,12 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.experiments.task import Stimuli  # noqa: E402
-from lakatos.theories.exchange.autocog import import_autocog  # noqa: E402
-from lakatos.theories.running.behave import TheoryCrowd, behave  # noqa: E402
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.sandbox.doctor import COIN, probe  # noqa: E402
-from lakatos.theories.sandbox.session import SandboxLimits  # noqa: E402
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.engine.running.behave import TheoryCrowd, behave  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.sandbox.doctor import COIN, probe  # noqa: E402
+from lakatos.theories.engine.sandbox.session import SandboxLimits  # noqa: E402
+from lakatos.theories.findings.exchange.autocog import import_autocog  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1]}

@@ -36,20 +36,20 @@ from benchmarks.provenance import provenance  # noqa: E402
 from lakatos.domains import FAMILIES  # noqa: E402
 from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
-from lakatos.theories.grammar_search.proposal import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
     AdvocateBrief,
     CompositionAttempt,
     Evaluate,
     SearchStart,
     ranked,
 )
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
 from lakatos.traces.digest import Digest  # noqa: E402
 
 Array = NDArray[np.float64]

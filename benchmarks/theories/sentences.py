@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.theories.account import PLACE, ClauseWording, tell_clause  # noqa: E402
-from lakatos.theories.grammar import Grammar, Mechanism  # noqa: E402
-from lakatos.theories.prior import Prior, parse_prior  # noqa: E402
+from lakatos.theories.language.account import PLACE, ClauseWording, tell_clause  # noqa: E402
+from lakatos.theories.language.grammar import Grammar, Mechanism  # noqa: E402
+from lakatos.theories.language.prior import Prior, parse_prior  # noqa: E402
 
 PLACES = (0.0, 0.1, 0.5, 0.9, 1.0)
 """Of a declared range, at which people's centre is put."""

@@ -34,11 +34,11 @@ from lakatos.flows.run.study import parse_study  # noqa: E402
 from lakatos.flows.stages.asked import AnswersAwaited  # noqa: E402
 from lakatos.flows.stages.collect import collect  # noqa: E402
 from lakatos.flows.stages.score import score  # noqa: E402
-from lakatos.theories.checks.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.record import TheoryAdmitted, TheoryChecked  # noqa: E402
-from lakatos.theories.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.theories.engine.checks.complexity import code_length, form_of_source  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
+from lakatos.theories.engine.record import TheoryAdmitted, TheoryChecked  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
+from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "staleness.json"
 TRUTHS = {

@@ -33,12 +33,12 @@ from numpy.typing import NDArray  # noqa: E402
 from benchmarks.provenance import provenance  # noqa: E402
 from benchmarks.theories.posterior import asked, load  # noqa: E402
 from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.theories.fitting.metropolis import sample  # noqa: E402
-from lakatos.theories.fitting.posterior_check import (  # noqa: E402
+from lakatos.theories.engine.fitting.metropolis import sample  # noqa: E402
+from lakatos.theories.engine.fitting.posterior_check import (  # noqa: E402
     simulation_based_calibration,
     uniformity,
 )
-from lakatos.theories.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "theories" / "timed_calibration.json"
 THEORIES = ("steady", "ex_gaussian", "ratcliff", "fading_pull", "impatient")

@@ -38,21 +38,21 @@ from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.domains.games.task import dominant_row  # noqa: E402
 from lakatos.domains.published_data import find_reader, load_archive  # noqa: E402
 from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.generic_learners.completeness import completeness, mean_score  # noqa: E402
-from lakatos.theories.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
-from lakatos.theories.grammar_search.composition_search import search_compositions  # noqa: E402
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
-from lakatos.theories.induction.induce import looks_back  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.scoring.score import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
+from lakatos.theories.discovery.induction.induce import looks_back  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.engine.scoring.score import (  # noqa: E402
     ScoreEstimate,
     UnitScores,
     log_predictive,
     paired_difference,
 )
-from lakatos.theories.theory import Theory, read_program  # noqa: E402
-from lakatos.theories.transfer import relearned  # noqa: E402
+from lakatos.theories.errors import TheoryError  # noqa: E402
+from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score  # noqa: E402
+from lakatos.theories.findings.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
+from lakatos.theories.findings.transfer import relearned  # noqa: E402
+from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
 N_CANDIDATES, N_DRAWS = 40, 256

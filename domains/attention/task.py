@@ -32,7 +32,7 @@ from lakatos.experiments.answer_scale import timed
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 FASTEST, SLOWEST = 0.2, 3.0

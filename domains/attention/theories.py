@@ -36,8 +36,8 @@ from lakatos.domains.kit.outcomes import (
     outcome_helpers,
 )
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 RATCLIFF = "Ratcliff (1978), Psychological Review 85, 59-108"
 ULRICH = "Ulrich, Schröter, Leuthold & Birngruber (2015), Cognitive Psychology 78, 148-174"

@@ -26,7 +26,7 @@ from lakatos.domains.learning.task import HIDDEN, SHOWN, LearningDomain, steps
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.task_file import TaskFile
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 SETTINGS = ("steps", "blocks", "reversal_every")

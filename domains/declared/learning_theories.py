@@ -22,8 +22,8 @@ from lakatos.domains.kit.among_several import ELIMINATE
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.learning.theories import BEFORE, BEFORE_LEARN, GRAMMAR, HELPERS, SEEDS
 from lakatos.domains.learning.wording import HEADS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 LEARNING_SLOTS = ("expectation", "bonus", "habit", "rate", "credit", "others")
 STAGES = "eligibility"

@@ -35,7 +35,7 @@ from lakatos.domains.declared.words import (
 )
 from lakatos.domains.kit.among_several import DETERMINISTIC, LAPSE_CODE, LOGISTIC
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 MOST_REASONS = 3
 """Looked at one after another."""

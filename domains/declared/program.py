@@ -22,7 +22,7 @@ from lakatos.domains.declared.task_file import TaskFileKind, kept_text
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
-from lakatos.theories.family import Family, HasFamily
+from lakatos.theories.language.family import Family, HasFamily
 from lakatos.traces.digest import Digest, digest_bytes
 
 LONGEST_START_S = 60

@@ -32,7 +32,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import TrialVariation, joined, varied
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 MOST_ROUNDS = 200

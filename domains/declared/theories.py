@@ -22,8 +22,8 @@ from lakatos.domains.declared.words import _label
 from lakatos.domains.kit.among_several import (
     ELIMINATE,
 )
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ from lakatos.domains.kit.settings import check_limits, refuse_unknown
 from lakatos.experiments.answer_scale import number
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 MOST_POINTS = 24

@@ -19,8 +19,8 @@ from lakatos.domains.estimation.task import SCALE
 from lakatos.domains.estimation.wording import HEADS, SENTENCES, WORDS
 from lakatos.domains.kit.outcomes import CENSORED_NORMAL, CONTAMINATED, outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 DELOSH = "DeLosh, Busemeyer & McDaniel (1997), Journal of Experimental Psychology: LMC 23, 968-986"
 KALISH = "Kalish, Griffiths & Lewandowsky (2007), Psychonomic Bulletin & Review 14, 288-294"

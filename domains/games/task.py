@@ -18,7 +18,7 @@ from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined, pick, varied
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 PLAYERS = ("own", "other")

@@ -22,8 +22,8 @@ from typing import Any
 from lakatos.domains.games.vocabulary import game_vocabulary
 from lakatos.domains.games.wording import HEADS, SENTENCES, WORDS
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 STAHL = "Stahl & Wilson (1995), Games and Economic Behavior 10, 218-254"
 NAGEL = "Nagel (1995), American Economic Review 85, 1313-1326"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.option_score import (
+from lakatos.theories.language.option_score import (
     CLASSES,
     LEAD,
     SIDE,

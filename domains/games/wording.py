@@ -1,4 +1,4 @@
-"""Words for theories of matrix games; `theories.account.ClauseWording` says what each entry means."""
+"""Words for theories of matrix games; `theories.language.account.ClauseWording` says what each entry means."""
 
 from __future__ import annotations
 

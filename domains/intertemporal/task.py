@@ -22,7 +22,7 @@ from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 LARGEST_AMOUNT = 1e7

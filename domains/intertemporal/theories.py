@@ -29,8 +29,8 @@ from lakatos.domains.intertemporal.mechanisms.choice import (
 from lakatos.domains.intertemporal.mechanisms.worth import COST, DISCOUNTING, PACE, TIME, UTILITY
 from lakatos.domains.intertemporal.vocabulary import dated_vocabulary
 from lakatos.domains.intertemporal.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot, worded
 
 GRAMMAR = Grammar(
     domain="intertemporal",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.option_score import (
+from lakatos.theories.language.option_score import (
     CLASSES,
     LEAD,
     SIDE,

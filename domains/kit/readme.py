@@ -17,7 +17,7 @@ import numpy as np
 
 from lakatos.domains import ARCHIVES, DOMAINS
 from lakatos.experiments.task import Domain
-from lakatos.theories.family import Family, find_family
+from lakatos.theories.language.family import Family, find_family
 
 FOLDER = Path(__file__).resolve().parent.parent
 """Folder of the kinds of tasks."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lakatos.domains.kit.settings import check_limits
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 Task = Literal["bandit", "reversal", "two_step"]

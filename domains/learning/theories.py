@@ -17,8 +17,8 @@ from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.learning.mechanisms.one_state import in_one_state
 from lakatos.domains.learning.mechanisms.past import HABITS, RATES
 from lakatos.domains.learning.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 HELPERS = '''
 def current(state, parameters, trials, xp):

@@ -11,6 +11,6 @@ some people or some trials may be ruled by an*other* strategy, and some choices 
 from lakatos.domains.multiattribute.mechanisms.seed import SEEDS
 from lakatos.domains.multiattribute.mechanisms.skeleton import GRAMMAR
 from lakatos.domains.multiattribute.vocabulary import rated_vocabulary
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 FAMILY = Family("multiattribute", GRAMMAR, SEEDS, rated_vocabulary)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.option_score import (
+from lakatos.theories.language.option_score import (
     BY_VALIDITY,
     CHANGES,
     CLASSES,

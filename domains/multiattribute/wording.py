@@ -1,4 +1,4 @@
-"""Words for theories of choice between rated products; `theories.account.ClauseWording` says what each entry means."""
+"""Words for theories of choice between rated products; `account.ClauseWording` says what each entry means."""
 
 from __future__ import annotations
 

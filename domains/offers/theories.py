@@ -26,8 +26,8 @@ from lakatos.domains.kit.among_several import (
 )
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.offers.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"

@@ -23,7 +23,7 @@ from lakatos.experiments.answer_scale import levels
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
 ENDOWMENT = 20

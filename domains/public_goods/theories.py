@@ -24,8 +24,8 @@ from typing import Any
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.public_goods.task import ENDOWMENT, NUMBERS
 from lakatos.domains.public_goods.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
 
 ISAAC = "Isaac & Walker (1988), Quarterly Journal of Economics 103, 179-199"
 TALK = "Isaac & Walker (1988), Economic Inquiry 26, 585-608 (communication)"

@@ -1,4 +1,4 @@
-"""Words for theories of public goods games; `theories.account.ClauseWording` says what each entry means."""
+"""Words for theories of public goods games; `theories.language.account.ClauseWording` says what each entry means."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from lakatos.domains.risky.variation import gamble_variations
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 
 _TEN: Gamble = [(float(amount), 0.1) for amount in range(-5, 5)]
 _EVEN: Gamble = [(10, 0.5), (0, 0.5)]

@@ -22,8 +22,8 @@ from lakatos.domains.risky.mechanisms.utility import UTILITY
 from lakatos.domains.risky.mechanisms.weighting import WEIGHTING
 from lakatos.domains.risky.vocabulary import gamble_vocabulary
 from lakatos.domains.risky.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, Grammar, SkeletonSlot, worded
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot, worded
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):

@@ -19,7 +19,7 @@ from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.verdicts.record import FoldFinished
+from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import TraceError
 from lakatos.traces.fold import canonical_digest

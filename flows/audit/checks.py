@@ -35,10 +35,10 @@ from lakatos.language_models.client import ModelRequest
 from lakatos.language_models.ledger import AMOUNTS, BudgetSpending, spend
 from lakatos.language_models.pins import active, render
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.record import TheoryScored
-from lakatos.theories.roles.record import BudgetRaised, RoleAnswered
-from lakatos.theories.roles.rule import pins_of
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.discovery.roles.record import BudgetRaised, RoleAnswered
+from lakatos.theories.discovery.roles.rule import pins_of
+from lakatos.theories.engine.record import TheoryScored
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactMissingError, TraceError
 from lakatos.traces.journal import INTENT, Event

@@ -37,9 +37,9 @@ from lakatos.judges.ledger import LevelDrawn
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.memory.record import LibraryLookedAt, LibraryTaken
+from lakatos.theories.discovery.roles.record import MatterInvestigated, ModelsChosen
 from lakatos.theories.errors import SandboxUnavailableError
-from lakatos.theories.roles.record import MatterInvestigated, ModelsChosen
-from lakatos.theories.verdicts.record import FoldFinished
+from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactError

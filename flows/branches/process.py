@@ -26,9 +26,9 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool import ToolUse
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import Pitfall
-from lakatos.theories.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.discovery.roles.record import RoleAnswered, SuccessorTried
+from lakatos.theories.engine.record import Diagnosis, TheoryAdmitted, TheoryChecked, TheoryScored
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.journal import INTENT, Event

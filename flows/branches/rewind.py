@@ -47,7 +47,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.roles.record import ModelsChosen
+from lakatos.theories.discovery.roles.record import ModelsChosen
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.step import JOURNAL_FILE, Trace

@@ -32,14 +32,14 @@ from lakatos.language_models.errors import LanguageModelError
 from lakatos.language_models.quotes import check_answer, sentences
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.structured import MisreadAnswerError, answer_schema, parse
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart
+from lakatos.theories.discovery.roles.answer import Audit, CaseReading, Steelman, Successor
+from lakatos.theories.discovery.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.tryout import program_of, try_program
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.fitting.evaluate import EvaluatedComposition
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.roles.answer import Audit, CaseReading, Steelman, Successor
-from lakatos.theories.roles.record import RoleAnswered
-from lakatos.theories.roles.tryout import program_of, try_program
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_of
 from lakatos.traces.step import Trace

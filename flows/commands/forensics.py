@@ -92,7 +92,7 @@ def challenge(
     from lakatos.flows.errors import StudyError
     from lakatos.language_models.clients.openai import OpenAIModel
     from lakatos.language_models.settings import ModelSettings
-    from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+    from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 
     chosen = read_set(name)
     if bool(base_url and model) == (afresh is not None):

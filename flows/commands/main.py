@@ -288,8 +288,8 @@ def theories(
     """Published theories by domain, as study files name them."""
     from lakatos.domains import FAMILIES, open_domain
     from lakatos.flows.errors import StudyError
-    from lakatos.theories.family import find_family
-    from lakatos.theories.theory import read_program
+    from lakatos.theories.language.family import find_family
+    from lakatos.theories.language.theory import read_program
 
     console = Console()
     for family in [find_family(open_domain(domain))] if domain else FAMILIES.values():

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import PeoplesAnswers
     from lakatos.flows.notebook.effects import AttributeEffects
     from lakatos.flows.notebook.groups import GroupComparison
-    from lakatos.theories.fitting.posterior_check import PredictiveCheck, RankedTheory
-    from lakatos.theories.fitting.posterior_result import Posterior
+    from lakatos.theories.engine.fitting.posterior_check import PredictiveCheck, RankedTheory
+    from lakatos.theories.engine.fitting.posterior_result import Posterior
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,13 +38,13 @@ def check(
 ) -> None:
     """Try everything that a theory must prove before it enters; exit status 1 when it may not.
 
-    In Python: `theories.checks.check.check_theory(program, domain, sandbox)`.
+    In Python: `theories.engine.checks.check.check_theory(program, domain, sandbox)`.
     """
     from lakatos.domains import open_domain
-    from lakatos.theories.checks.check import check_theory
-    from lakatos.theories.sandbox.client import Sandbox
-    from lakatos.theories.theory import TheoryProgram
-    from lakatos.theories.theory_file import read_theory_file
+    from lakatos.theories.engine.checks.check import check_theory
+    from lakatos.theories.engine.sandbox.client import Sandbox
+    from lakatos.theories.language.theory import TheoryProgram
+    from lakatos.theories.language.theory_file import read_theory_file
 
     task = open_domain(domain)
     with Sandbox() as sandbox:
@@ -77,13 +77,13 @@ def bring_in(
 ) -> None:
     """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
 
-    In Python: `theories.exchange.autocog.import_autocog(text, sandbox)` and
-    `theories.exchange.gecco.import_gecco(text, sandbox)`.
+    In Python: `theories.findings.exchange.autocog.import_autocog(text, sandbox)` and
+    `theories.findings.exchange.gecco.import_gecco(text, sandbox)`.
     """
-    from lakatos.theories.exchange.autocog import import_autocog
-    from lakatos.theories.exchange.gecco import import_gecco
-    from lakatos.theories.sandbox.client import Sandbox
-    from lakatos.theories.theory_file import read_theory_file
+    from lakatos.theories.engine.sandbox.client import Sandbox
+    from lakatos.theories.findings.exchange.autocog import import_autocog
+    from lakatos.theories.findings.exchange.gecco import import_gecco
+    from lakatos.theories.language.theory_file import read_theory_file
 
     text = read_theory_file(file)
     with Sandbox() as sandbox:
@@ -428,12 +428,12 @@ def export(
 ) -> None:
     """Write a theory as a plain Python function with bounds and a start, which anyone can fit.
 
-    In Python: `lakatos.theories.exchange.standalone.write_function(theory, arrays)`.
+    In Python: `lakatos.theories.findings.exchange.standalone.write_function(theory, arrays)`.
     """
     from lakatos.flows.notebook.study import read_run
     from lakatos.flows.notebook.theory import find_theory, shapes_of
-    from lakatos.theories.exchange.standalone import write_function
-    from lakatos.theories.laboratory import Laboratory
+    from lakatos.theories.engine.laboratory import Laboratory
+    from lakatos.theories.findings.exchange.standalone import write_function
 
     if run_name:
         fitted = read_run(run_name, runs=runs).theory(theory)
@@ -495,17 +495,17 @@ def posterior(
 ) -> None:
     """Fit theories to a run's answers by Bayesian inference; with several, compare them by leave-one-out.
 
-    In Python: `theories.fitting.posterior.fit(theory, trials, sandbox, ...)` and
-    `theories.fitting.posterior_check.compare(...)`.
+    In Python: `theories.engine.fitting.posterior.fit(theory, trials, sandbox, ...)` and
+    `theories.engine.fitting.posterior_check.compare(...)`.
     """
     from lakatos.flows.errors import RunMissingError
     from lakatos.flows.run.evidence import theory_of, trials_in
     from lakatos.flows.run.run import read_begun
     from lakatos.flows.run.task import domain_of
-    from lakatos.theories.fitting.posterior import fit
-    from lakatos.theories.fitting.posterior_check import compare, posterior_predictive
-    from lakatos.theories.sandbox.client import Sandbox
-    from lakatos.theories.sandbox.tracer import TracerSandbox
+    from lakatos.theories.engine.fitting.posterior import fit
+    from lakatos.theories.engine.fitting.posterior_check import compare, posterior_predictive
+    from lakatos.theories.engine.sandbox.client import Sandbox
+    from lakatos.theories.engine.sandbox.tracer import TracerSandbox
 
     console = Console()
     state, trace = read_begun(find_run(run_name, runs))

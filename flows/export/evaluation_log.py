@@ -22,7 +22,7 @@ from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.roles.record import RoleAnswered, SuccessorTried
+from lakatos.theories.discovery.roles.record import RoleAnswered, SuccessorTried
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import Event

@@ -17,7 +17,7 @@ from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.report.words import words_of
 from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.record import TheoryChecked
+from lakatos.theories.engine.record import TheoryChecked
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event

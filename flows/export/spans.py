@@ -25,7 +25,7 @@ from lakatos.flows.run.run import ENGINE_VERSION
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.record import RoleAnswered
 from lakatos.traces.digest import digest_of
 from lakatos.traces.journal import Event
 

@@ -27,8 +27,8 @@ from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.language_models.client import ModelCompletion, ModelRequest
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.roles.record import CaseRead, RoleAnswered, SuccessorTried
+from lakatos.theories.discovery.roles.record import CaseRead, RoleAnswered, SuccessorTried
+from lakatos.theories.engine.record import TheoryAdmitted
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest
 

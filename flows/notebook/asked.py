@@ -11,7 +11,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.run.run import has_run
-from lakatos.theories.family import find_family
+from lakatos.theories.language.family import find_family
 from lakatos.traces.place import run_folders
 from lakatos.traces.wording import did_you_mean
 

@@ -24,11 +24,11 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.family import find_family
-from lakatos.theories.grammar_search.composition_search import search_compositions
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchStart
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.language.family import find_family
 
 Array = NDArray[np.float64]
 COUNT = "answers of this row"

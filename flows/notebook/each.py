@@ -13,10 +13,10 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import in_kind
 from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.person_fits import PersonFits, fit_each_person
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.person_fits import PersonFits, fit_each_person
-from lakatos.theories.transfer import first_half
+from lakatos.theories.findings.transfer import first_half
 
 Array = NDArray[np.float64]
 

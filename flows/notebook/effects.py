@@ -14,16 +14,16 @@ from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import interval_columns
 from lakatos.flows.notebook.groups import check_known
 from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out, people_table
-from lakatos.theories.differences.attribute_effects import (
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import paired_difference
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.differences.attribute_effects import (
     PRIOR_SD,
     TheoryWithEffects,
     columns_of,
     learn_effects,
     said_of_effects,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import paired_difference
 
 
 @dataclass(frozen=True)

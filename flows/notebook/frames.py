@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.theories.scoring.score import ScoreEstimate
+from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 
 def as_pandas(table: Any) -> pd.DataFrame:

@@ -22,11 +22,14 @@ from lakatos.flows.notebook.theory import (
     left_out,
     people_table,
 )
-from lakatos.theories.differences.group_difference import (
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import paired_difference
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.differences.group_difference import (
     ParameterDifference,
     differences_between_groups,
 )
-from lakatos.theories.differences.groups import (
+from lakatos.theories.findings.differences.groups import (
     GroupedTheory,
     best_in,
     best_overall,
@@ -34,9 +37,6 @@ from lakatos.theories.differences.groups import (
     members_by,
     said_of_groups,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import paired_difference
 
 
 @dataclass(frozen=True)

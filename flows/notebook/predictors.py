@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Trials
-from lakatos.theories.scoring.score import UnitScores
+from lakatos.theories.engine.scoring.score import UnitScores
 
 Array = NDArray[Any]
 N_PARTS: Final = 5

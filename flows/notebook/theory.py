@@ -23,14 +23,14 @@ from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.family import Family, find_family
-from lakatos.theories.generic_learners.completeness import mean_score
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import Prior
-from lakatos.theories.scoring.score import UnitScores, paired_difference
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.theory_file import read_theory_file
+from lakatos.theories.findings.generic_learners.completeness import mean_score
+from lakatos.theories.language.family import Family, find_family
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.wording import did_you_mean
 
 Array = NDArray[np.float64]
@@ -252,9 +252,9 @@ def posterior(
         PosteriorError: The answers or settings cannot be used.
         TheoryError: The theory fails on them.
     """
-    from lakatos.theories.fitting.posterior import fit as fit_posterior
-    from lakatos.theories.fitting.posterior_check import posterior_predictive
-    from lakatos.theories.sandbox.client import Sandbox
+    from lakatos.theories.engine.fitting.posterior import fit as fit_posterior
+    from lakatos.theories.engine.fitting.posterior_check import posterior_predictive
+    from lakatos.theories.engine.sandbox.client import Sandbox
 
     known = adopted(answers, **adopting)
     with Laboratory(known.domain, 1) as laboratory, Sandbox() as sandbox:
@@ -290,7 +290,7 @@ def transfer(
         TransferError: The theory was fitted in another domain.
         TheoryError: It does not run on these trials.
     """
-    from lakatos.theories.transfer import transfer as measure
+    from lakatos.theories.findings.transfer import transfer as measure
 
     known = adopted(answers, **adopting)
     if isinstance(theory, FittedTheory) and theory.domain.name != known.domain.name:

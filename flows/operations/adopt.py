@@ -20,8 +20,8 @@ from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
-from lakatos.theories.family import find_family
-from lakatos.theories.scoreboard import LEAST_SEALED
+from lakatos.theories.engine.scoreboard import LEAST_SEALED
+from lakatos.theories.language.family import find_family
 from lakatos.traces.artifact import write_whole
 
 MOST_FIRST_RIVALS = 6

@@ -29,10 +29,10 @@ from lakatos.flows.operations.transfer import (
 from lakatos.flows.run.evidence import form_of
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.engine.record import CompletenessMeasured
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evidence import with_fit
-from lakatos.theories.record import CompletenessMeasured
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
 LONGEST_STEP_S = 3600.0
 """A longer time between two events of a journal is a pause of whoever ran it, not work."""

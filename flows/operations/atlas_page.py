@@ -20,7 +20,7 @@ from lakatos.flows.report.reader import clean
 from lakatos.flows.report.report import REPORT_FILE, write_report
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.run.progress import duration
-from lakatos.theories.record import TheoryCompleteness
+from lakatos.theories.engine.record import TheoryCompleteness
 from lakatos.traces.artifact import write_whole
 
 PAGE = "atlas.html"

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from lakatos.flows.run.next_pass import runs_in
 from lakatos.flows.run.prefect_server import configured_server
-from lakatos.theories.sandbox.doctor import probe
+from lakatos.theories.engine.sandbox.doctor import probe
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE

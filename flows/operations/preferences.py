@@ -26,7 +26,7 @@ from lakatos.judges.description import describe
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.preference import PersonalTaste, learn_taste
 from lakatos.judges.record import PairPreferred
-from lakatos.theories.roles.overview import predicted_shares
+from lakatos.theories.discovery.roles.overview import predicted_shares
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.step import JOURNAL_FILE, Trace

@@ -18,9 +18,9 @@ from lakatos.domains.declared.declaration import MEANINGS, read_task
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.judges.items.ground_truth import SETTINGS
-from lakatos.theories.checks.claim import variations
-from lakatos.theories.family import find_family
-from lakatos.theories.theory import read_program
+from lakatos.theories.engine.checks.claim import variations
+from lakatos.theories.language.family import find_family
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.artifact import write_whole
 
 Array = NDArray[Any]

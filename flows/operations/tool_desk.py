@@ -35,8 +35,8 @@ from lakatos.memory.tool import (
 )
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import caller_on
-from lakatos.theories.bench import ArtifactShelf, TheoryBench
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.discovery.bench import ArtifactShelf, TheoryBench
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError

@@ -25,15 +25,15 @@ from lakatos.flows.run.run import read_begun
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.record import UnitLogPredictives
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.evidence import with_fit
-from lakatos.theories.generic_learners.completeness import guessing
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.prior import learned_ends
-from lakatos.theories.record import UnitLogPredictives
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.theory_file import read_theory_file
-from lakatos.theories.transfer import N_DRAWS, TransferLine, TransferResult, transfer
+from lakatos.theories.findings.generic_learners.completeness import guessing
+from lakatos.theories.findings.transfer import N_DRAWS, TransferLine, TransferResult, transfer
+from lakatos.theories.language.prior import learned_ends
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.place import run_folders
 from lakatos.traces.record import Record

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from lakatos.experiments.data_sets import left_out_with
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.generic_learners.completeness import guessing
-from lakatos.theories.scoreboard import left_out_scores
-from lakatos.theories.scoring.score import ScoreEstimate, mean_over_units, paired_difference
+from lakatos.theories.engine.scoreboard import left_out_scores
+from lakatos.theories.engine.scoring.score import ScoreEstimate, mean_over_units, paired_difference
+from lakatos.theories.findings.generic_learners.completeness import guessing
 
 
 @dataclass(frozen=True)

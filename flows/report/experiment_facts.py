@@ -23,8 +23,8 @@ from lakatos.flows.report.reader import (
     run_scores,
 )
 from lakatos.flows.run.source import archive_readers, hidden_rule
-from lakatos.theories.scoreboard import prequential_advantage
-from lakatos.theories.scoring.score import ScoreEstimate
+from lakatos.theories.engine.scoreboard import prequential_advantage
+from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

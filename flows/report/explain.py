@@ -20,7 +20,7 @@ from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
 from lakatos.judges.items.searched import searched_items
 from lakatos.judges.record import AnchorTaken
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import Event
 from lakatos.traces.validity import ValidityLink

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.study_sections import OWN
-from lakatos.theories.record import TheoryChecked
+from lakatos.theories.engine.record import TheoryChecked
 from lakatos.traces.digest import Digest
 
 LINE = 58

@@ -23,8 +23,8 @@ from lakatos.flows.report.reader import (
     shortened,
 )
 from lakatos.flows.report.svg import NARROW, both, small
-from lakatos.theories.scoring.score import ScoreEstimate, is_tie
-from lakatos.theories.verdicts.record import FoldFinished
+from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
-from lakatos.theories.scoring.score import UNKNOWN, ScoreEstimate
+from lakatos.theories.engine.scoring.score import UNKNOWN, ScoreEstimate
 from lakatos.traces.wording import plural
 
 

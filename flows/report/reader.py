@@ -22,12 +22,12 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
-from lakatos.theories.record import TheoryChecked, TheoryScored
-from lakatos.theories.scoreboard import Scoreboard, prequential_advantage
-from lakatos.theories.scoring.score import ScoreEstimate, is_tie
-from lakatos.theories.theory import Theory
-from lakatos.theories.verdicts.conclude import compare_leader
-from lakatos.theories.verdicts.record import EXPLORATORY, CampaignConcluded
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
+from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.findings.verdicts.conclude import compare_leader
+from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import INTENT, Event

@@ -39,9 +39,9 @@ from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.state import RunState
-from lakatos.theories.record import EffectsLearned, GroupsCompared
-from lakatos.theories.scoring.score import UNKNOWN
-from lakatos.theories.verdicts.conclude import in_new_names
+from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
+from lakatos.theories.engine.scoring.score import UNKNOWN
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Recorded
 from lakatos.traces.verify import verify

@@ -17,9 +17,9 @@ from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
 from lakatos.flows.report.reader import RunReading, clean, last_option, scattered_option
-from lakatos.theories.account import at_limit
-from lakatos.theories.prior import Prior
-from lakatos.theories.theory import Theory
+from lakatos.theories.language.account import at_limit
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

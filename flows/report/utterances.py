@@ -17,7 +17,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.record import (
     CheckedStatement,
     MatterInvestigated,
     ModelsChosen,

@@ -15,8 +15,8 @@ from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
 from lakatos.flows.report.words import words_of
 from lakatos.flows.run.evidence import theory_of
-from lakatos.theories.scoring.score import ScoreEstimate, paired_difference
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.engine.scoring.score import ScoreEstimate, paired_difference
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.journal import Event
 from lakatos.traces.record import Record

@@ -13,8 +13,7 @@ from lakatos.flows.run.run import check_run
 from lakatos.judges.record import PairRead
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.record import (
     CaseRead,
     ClaimAudited,
     ModelsChosen,
@@ -22,6 +21,7 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
+from lakatos.theories.engine.record import TheoryAdmitted
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Trace

@@ -35,9 +35,9 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.routing import ModelChoice, RoutingArm, choose
 from lakatos.language_models.settings import Price
 from lakatos.language_models.structured import TypedAnswer, ask_for
-from lakatos.theories.roles.exhibit import Exhibit
-from lakatos.theories.roles.question import RoleQuestion, pinned_request, request_of
-from lakatos.theories.roles.record import ModelsChosen, RoleAnswered
+from lakatos.theories.discovery.roles.exhibit import Exhibit
+from lakatos.theories.discovery.roles.question import RoleQuestion, pinned_request, request_of
+from lakatos.theories.discovery.roles.record import ModelsChosen, RoleAnswered
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.step import Recorded, StepContext, Trace
 

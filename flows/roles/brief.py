@@ -12,16 +12,16 @@ from lakatos.flows.roles.models import RoleModels
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.record import Diagnosis, TheoryScored
-from lakatos.theories.roles.exhibit import Exhibit, case_exhibit, rounded
-from lakatos.theories.roles.overview import (
+from lakatos.theories.discovery.roles.exhibit import Exhibit, case_exhibit, rounded
+from lakatos.theories.discovery.roles.overview import (
     people_exhibit,
     standing_exhibit,
     study_exhibit,
     table_exhibits,
 )
-from lakatos.theories.roles.record import SuccessorTried, best_drafts
-from lakatos.theories.roles.statement import conjecture
+from lakatos.theories.discovery.roles.record import SuccessorTried, best_drafts
+from lakatos.theories.discovery.roles.statement import conjecture
+from lakatos.theories.engine.record import Diagnosis, TheoryScored
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

@@ -8,7 +8,7 @@ from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.language_models.ledger import Budget, SpentAmount, spending_of
-from lakatos.theories.roles.record import BudgetRaised
+from lakatos.theories.discovery.roles.record import BudgetRaised
 from lakatos.traces.step import Trace
 
 

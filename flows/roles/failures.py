@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.theories.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.record import RoleAnswered
 from lakatos.traces.step import Trace
 from lakatos.traces.wording import plural
 

@@ -34,11 +34,11 @@ from lakatos.language_models.guard import GuardSituation
 from lakatos.language_models.pins import PinnedRule
 from lakatos.language_models.tool import PreparedCall, ToolResult, shown
 from lakatos.language_models.tool_record import ToolCalled, TracedTools
-from lakatos.theories.roles.exhibit import Exhibit, records_of
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion, context_of
-from lakatos.theories.roles.record import MatterInvestigated
-from lakatos.theories.roles.typed_claim import facts_in
+from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion, context_of
+from lakatos.theories.discovery.roles.record import MatterInvestigated
+from lakatos.theories.discovery.roles.typed_claim import facts_in
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext, Trace
 

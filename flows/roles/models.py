@@ -16,9 +16,9 @@ from lakatos.language_models.limit import RateLimit
 from lakatos.language_models.pins import PinnedRule, active
 from lakatos.language_models.preflight import ServedModel, preflight
 from lakatos.language_models.settings import ModelSettings
-from lakatos.theories.roles.question import CONTEXT_TOKENS
-from lakatos.theories.roles.record import BudgetRaised
-from lakatos.theories.roles.rule import pins_of
+from lakatos.theories.discovery.roles.question import CONTEXT_TOKENS
+from lakatos.theories.discovery.roles.record import BudgetRaised
+from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
 

@@ -12,7 +12,7 @@ from typing import Final
 from lakatos.flows.run.state import RunState
 from lakatos.judges.judge import VerdictResolved
 from lakatos.language_models.routing import ValidatedAnswer
-from lakatos.theories.roles.record import CaseRead, SuccessorTried, best_drafts
+from lakatos.theories.discovery.roles.record import CaseRead, SuccessorTried, best_drafts
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

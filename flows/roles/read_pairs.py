@@ -21,9 +21,9 @@ from lakatos.judges.rubrics.language_model import (
     make_judge,
     task,
 )
-from lakatos.theories.roles.exhibit import Exhibit
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion
+from lakatos.theories.discovery.roles.exhibit import Exhibit
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded
 

@@ -42,11 +42,11 @@ from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import TheoryWon
 from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
-from lakatos.theories.grammar import composition_of
-from lakatos.theories.grammar_search.proposal import SearchStart
-from lakatos.theories.record import Diagnosis
-from lakatos.theories.scoreboard import left_out_advantage
-from lakatos.theories.scoring.score import is_tie
+from lakatos.theories.discovery.grammar_search.proposal import SearchStart
+from lakatos.theories.engine.record import Diagnosis
+from lakatos.theories.engine.scoreboard import left_out_advantage
+from lakatos.theories.engine.scoring.score import is_tie
+from lakatos.theories.language.grammar import composition_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
 from lakatos.traces.journal import INTENT, Event

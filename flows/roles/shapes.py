@@ -11,7 +11,7 @@ from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.pins import active
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.structured import answer_schema
-from lakatos.theories.roles.answer import (
+from lakatos.theories.discovery.roles.answer import (
     Audit,
     CaseReading,
     Reflection,
@@ -19,11 +19,16 @@ from lakatos.theories.roles.answer import (
     Successor,
     trials_type,
 )
-from lakatos.theories.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
-from lakatos.theories.roles.lens import LENSES
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import CONTEXT_TOKENS, RoleQuestion, pinned_request, request_of
-from lakatos.theories.roles.rule import pins_of
+from lakatos.theories.discovery.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
+from lakatos.theories.discovery.roles.lens import LENSES
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import (
+    CONTEXT_TOKENS,
+    RoleQuestion,
+    pinned_request,
+    request_of,
+)
+from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.traces.digest import digest_of
 
 CASE = {

@@ -13,8 +13,8 @@ from lakatos.language_models.tool import Toolbox
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.memory.use import LearnedTool
-from lakatos.theories.bench import TheoryBench
-from lakatos.theories.roles.exhibit import Exhibit
+from lakatos.theories.discovery.bench import TheoryBench
+from lakatos.theories.discovery.roles.exhibit import Exhibit
 
 if TYPE_CHECKING:
     pass

@@ -27,7 +27,7 @@ from lakatos.domains import find_domain
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.errors import FlowError
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.digest import Fingerprint, digest_bytes, digest_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
 from lakatos.memory.library import Library
-from lakatos.theories.evidence import StudyTerms, TheoryEvidence, read_form, with_fit
-from lakatos.theories.theory import Theory
+from lakatos.theories.engine.evidence import StudyTerms, TheoryEvidence, read_form, with_fit
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.wording import did_you_mean

@@ -21,7 +21,7 @@ from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.ledger import Budget
 from lakatos.language_models.settings import ModelSettings
 from lakatos.memory.tools import TOOLS
-from lakatos.theories.roles.lens import LENSES
+from lakatos.theories.discovery.roles.lens import LENSES
 
 ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
 MOST_RULES = 8

@@ -41,7 +41,8 @@ from lakatos.language_models.record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import RECORDS as TOOL_RECORDS
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.record import MEMORY_RECORDS
-from lakatos.theories.record import (
+from lakatos.theories.discovery.roles.record import ROLE_RECORDS
+from lakatos.theories.engine.record import (
     CompletenessMeasured,
     Diagnosis,
     EffectsLearned,
@@ -56,8 +57,7 @@ from lakatos.theories.record import (
     TheoryFitted,
     TheoryScored,
 )
-from lakatos.theories.roles.record import ROLE_RECORDS
-from lakatos.theories.verdicts.record import (
+from lakatos.theories.findings.verdicts.record import (
     CampaignConcluded,
     ConfirmationFinished,
     ExactnessWeighed,

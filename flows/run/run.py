@@ -37,8 +37,8 @@ from lakatos.flows.run.task import (
     science_of,
 )
 from lakatos.memory.library import Library
-from lakatos.theories.family import Family
-from lakatos.theories.theory import Theory
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.head import write_head

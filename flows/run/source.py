@@ -22,13 +22,13 @@ from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of, family_of
-from lakatos.theories.checks.check import load_theory
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.grammar import Composition
-from lakatos.theories.prior import draw_population
-from lakatos.theories.running.behave import behave
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import draw_population
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore
 
 Array = NDArray[np.float64]

@@ -16,13 +16,13 @@ from lakatos.judges.seat_state import SeatsState
 from lakatos.judges.state import JudgingState
 from lakatos.memory import state as memory_state
 from lakatos.memory.state import MemoryState
-from lakatos.theories import state as theories_state
-from lakatos.theories.record import SealedScored
-from lakatos.theories.roles import state as roles_state
-from lakatos.theories.roles.state import RolesState
-from lakatos.theories.scoreboard import Scoreboard, board_of, decisive_sealed_of
-from lakatos.theories.state import TheoriesState
-from lakatos.theories.verdicts.record import (
+from lakatos.theories.discovery.roles import state as roles_state
+from lakatos.theories.discovery.roles.state import RolesState
+from lakatos.theories.engine import state as theories_state
+from lakatos.theories.engine.record import SealedScored
+from lakatos.theories.engine.scoreboard import Scoreboard, board_of, decisive_sealed_of
+from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.record import (
     CampaignConcluded,
     ConfirmationFinished,
     ExclusionSensitivity,

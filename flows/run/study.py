@@ -59,8 +59,8 @@ from lakatos.flows.run.study_sections import (
 )
 from lakatos.flows.run.task import domain_of, family_of, with_domain
 from lakatos.theories.errors import GrammarError, TheorySourceError
-from lakatos.theories.grammar import Composition
-from lakatos.theories.theory_file import read_theory_file
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.section import ConfigSection
 

@@ -32,7 +32,7 @@ from lakatos.experiments.quality import (
     TooFast,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.section import ConfigSection
 
 OWN = "study"

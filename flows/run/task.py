@@ -13,7 +13,7 @@ from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.code import science
-from lakatos.theories.family import Family, find_family
+from lakatos.theories.language.family import Family, find_family
 from lakatos.traces.digest import Fingerprint
 
 

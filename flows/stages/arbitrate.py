@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.diagnosis import diagnose
-from lakatos.theories.diagnosis.case_predictions import features_of_trials, predictions_of
-from lakatos.theories.record import Diagnosis
-from lakatos.theories.rivals import leader_and_loser
+from lakatos.theories.discovery.diagnosis import diagnose
+from lakatos.theories.discovery.diagnosis.case_predictions import features_of_trials, predictions_of
+from lakatos.theories.discovery.rivals import leader_and_loser
+from lakatos.theories.engine.record import Diagnosis
 from lakatos.traces.step import Recorded, StepContext
 
 OTHERS = 2

@@ -8,12 +8,12 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study_sections import OWN
-from lakatos.theories.checks.complexity import code_length, why_unreadable
-from lakatos.theories.checks.naming import name_in_company
+from lakatos.theories.discovery.rivals import trials_of_study
+from lakatos.theories.engine.checks.complexity import code_length, why_unreadable
+from lakatos.theories.engine.checks.naming import name_in_company
+from lakatos.theories.engine.record import TheoryAdmitted, TheoryChecked
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import TheoryAdmitted, TheoryChecked
-from lakatos.theories.rivals import trials_of_study
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

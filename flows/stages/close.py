@@ -8,9 +8,9 @@ from lakatos.flows.run.parts import task
 from lakatos.flows.run.records import CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.theories.rivals import holds
-from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
-from lakatos.theories.scoring.score import is_tie
+from lakatos.theories.discovery.rivals import holds
+from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.traces.step import Recorded
 from lakatos.traces.wording import plural
 

@@ -57,7 +57,7 @@ from lakatos.flows.stages.enough import (
     stop_early,
     wanted_in,
 )
-from lakatos.theories.scoring.score import noise_ceiling
+from lakatos.theories.engine.scoring.score import noise_ceiling
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, StepContext, Trace

@@ -6,8 +6,11 @@ import numpy as np
 
 from lakatos.experiments.task import Design
 from lakatos.flows.run.evidence import RunEvidence
-from lakatos.theories.differences.effect_power import power_of_effects, text_of_effect_powers
-from lakatos.theories.differences.group_power import power_by_parameter, text_of_powers
+from lakatos.theories.findings.differences.effect_power import (
+    power_of_effects,
+    text_of_effect_powers,
+)
+from lakatos.theories.findings.differences.group_power import power_by_parameter, text_of_powers
 from lakatos.traces.digest import Digest
 
 

@@ -33,10 +33,10 @@ from lakatos.memory.plan import Call, Plan, PlanStep
 from lakatos.memory.record import InquiryMade, ToolTried
 from lakatos.memory.tool import LEAST_STUDIES, ToolDraft, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
-from lakatos.theories.grammar import Grammar
-from lakatos.theories.roles.record import MatterInvestigated
-from lakatos.theories.scoreboard import advantage_on
-from lakatos.theories.scoring.score import is_tie
+from lakatos.theories.discovery.roles.record import MatterInvestigated
+from lakatos.theories.engine.scoreboard import advantage_on
+from lakatos.theories.engine.scoring.score import is_tie
+from lakatos.theories.language.grammar import Grammar
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext, Trace

@@ -29,7 +29,7 @@ from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.rivals import design_question, leading_rivals
+from lakatos.theories.discovery.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
 from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.step import Recorded, StepContext

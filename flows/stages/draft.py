@@ -14,27 +14,27 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.fitting.screen import worth_fitting
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.rivals import trials_of_study
-from lakatos.theories.roles.analysis import (
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.rivals import trials_of_study
+from lakatos.theories.discovery.roles.analysis import (
     LIMITS,
     AnalysisRefusedError,
     analysis_tables,
     run_analysis,
 )
-from lakatos.theories.roles.answer import SeveralSuccessors, Successor
-from lakatos.theories.roles.draft_report import draft_report
-from lakatos.theories.roles.exhibit import Exhibit
-from lakatos.theories.roles.lens import LENSES
-from lakatos.theories.roles.overview import predicted_shares
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion
-from lakatos.theories.roles.record import AnalysisMade, DraftsScreened, SuccessorTried
-from lakatos.theories.roles.tryout import TriedProgram, program_of, try_program
-from lakatos.theories.sandbox.programs import ProgramSandbox
-from lakatos.theories.theory import Theory
+from lakatos.theories.discovery.roles.answer import SeveralSuccessors, Successor
+from lakatos.theories.discovery.roles.draft_report import draft_report
+from lakatos.theories.discovery.roles.exhibit import Exhibit
+from lakatos.theories.discovery.roles.lens import LENSES
+from lakatos.theories.discovery.roles.overview import predicted_shares
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion
+from lakatos.theories.discovery.roles.record import AnalysisMade, DraftsScreened, SuccessorTried
+from lakatos.theories.discovery.roles.tryout import TriedProgram, program_of, try_program
+from lakatos.theories.engine.fitting.screen import worth_fitting
+from lakatos.theories.engine.sandbox.programs import ProgramSandbox
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

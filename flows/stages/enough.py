@@ -24,7 +24,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, _design
 from lakatos.flows.stages.preregister import frozen_theory
-from lakatos.theories.scoring.score import log_predictive
+from lakatos.theories.engine.scoring.score import log_predictive
 from lakatos.traces.step import Recorded, Trace
 from lakatos.traces.wording import plural
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.rivals import holds
-from lakatos.theories.verdicts import exactness
-from lakatos.theories.verdicts.exactness import error_of_all_frozen, exact_rivals, foretold
-from lakatos.theories.verdicts.record import ExactnessWeighed
+from lakatos.theories.discovery.rivals import holds
+from lakatos.theories.findings.verdicts import exactness
+from lakatos.theories.findings.verdicts.exactness import error_of_all_frozen, exact_rivals, foretold
+from lakatos.theories.findings.verdicts.record import ExactnessWeighed
 from lakatos.traces.step import Recorded, StepContext
 
 

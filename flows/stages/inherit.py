@@ -19,16 +19,16 @@ from lakatos.flows.stages.check import check_program
 from lakatos.memory.record import WinnersTaken
 from lakatos.memory.winner import TheoryTried, TheoryWon, author_from_library, has_its_source
 from lakatos.memory.winner_start import form_of_winner
-from lakatos.theories.checks.complexity import form_of_source
-from lakatos.theories.record import TheoryAdmitted
-from lakatos.theories.scoring.score import (
+from lakatos.theories.engine.checks.complexity import form_of_source
+from lakatos.theories.engine.record import TheoryAdmitted
+from lakatos.theories.engine.scoring.score import (
     UnitScores,
     average,
     is_tie,
     mean_over_units,
     paired_difference,
 )
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.wording import plural
 

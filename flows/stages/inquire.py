@@ -29,9 +29,9 @@ from lakatos.memory.signature import PlanForm, canonical_form
 from lakatos.memory.tool import ToolDraft, run_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import caller_on
-from lakatos.theories.record import Diagnosis
-from lakatos.theories.rivals import leading_rivals
-from lakatos.theories.roles.record import TrialsProposed
+from lakatos.theories.discovery.rivals import leading_rivals
+from lakatos.theories.discovery.roles.record import TrialsProposed
+from lakatos.theories.engine.record import Diagnosis
 from lakatos.traces.digest import Digest, canonical_json
 from lakatos.traces.step import Recorded, StepContext
 

@@ -22,10 +22,10 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.theories.dependence import OwnCenter
-from lakatos.theories.fitting.known_people import depends
-from lakatos.theories.prior import Prior
-from lakatos.theories.theory import Theory
+from lakatos.theories.engine.fitting.known_people import depends
+from lakatos.theories.language.dependence import OwnCenter
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

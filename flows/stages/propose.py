@@ -25,9 +25,7 @@ from lakatos.flows.stages.draft import write_drafts
 from lakatos.flows.stages.inquire import InquiryCalls
 from lakatos.memory.recall import MOST
 from lakatos.memory.record import LessonsRecalled
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import Diagnosis, SuccessorSubmitted
-from lakatos.theories.roles.answer import (
+from lakatos.theories.discovery.roles.answer import (
     Audit,
     CaseReading,
     SeveralSuccessors,
@@ -35,17 +33,17 @@ from lakatos.theories.roles.answer import (
     Steelman,
     Successor,
 )
-from lakatos.theories.roles.exhibit import (
+from lakatos.theories.discovery.roles.exhibit import (
     Exhibit,
     rounded,
     theory_exhibit,
     trials_exhibit,
     variations_exhibit,
 )
-from lakatos.theories.roles.lens import LENSES
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.lens import LENSES
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion
+from lakatos.theories.discovery.roles.record import (
     CaseRead,
     CheckedStatement,
     ClaimAudited,
@@ -53,8 +51,10 @@ from lakatos.theories.roles.record import (
     SuccessorTried,
     best_drafts,
 )
-from lakatos.theories.roles.statement import checked, conjecture
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.discovery.roles.statement import checked, conjecture
+from lakatos.theories.engine.record import Diagnosis, SuccessorSubmitted
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural

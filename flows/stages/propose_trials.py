@@ -18,10 +18,10 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.theories.design_rivals import DESIGN_DRAWS
-from lakatos.theories.rivals import leading_rivals
-from lakatos.theories.roles.answer import ProposedTrials, trials_type
-from lakatos.theories.roles.askable import (
+from lakatos.theories.discovery.design_rivals import DESIGN_DRAWS
+from lakatos.theories.discovery.rivals import leading_rivals
+from lakatos.theories.discovery.roles.answer import ProposedTrials, trials_type
+from lakatos.theories.discovery.roles.askable import (
     ALIKE,
     AskableTrials,
     askable_exhibits,
@@ -31,11 +31,11 @@ from lakatos.theories.roles.askable import (
     ranges_in_words,
     trials_in_words,
 )
-from lakatos.theories.roles.exhibit import Exhibit, theory_exhibit
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion
-from lakatos.theories.roles.record import TrialsProposed
-from lakatos.theories.theory import Theory
+from lakatos.theories.discovery.roles.exhibit import Exhibit, theory_exhibit
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion
+from lakatos.theories.discovery.roles.record import TrialsProposed
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext

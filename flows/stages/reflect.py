@@ -15,13 +15,13 @@ from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
 from lakatos.memory.recall import lesson_text
 from lakatos.memory.record import LessonsWritten
-from lakatos.theories.record import Diagnosis
-from lakatos.theories.roles.answer import Reflection, WrittenFact, WrittenPitfall
-from lakatos.theories.roles.exhibit import Exhibit, records_of
-from lakatos.theories.roles.prompt import read_prompt
-from lakatos.theories.roles.question import RoleQuestion
-from lakatos.theories.roles.record import CheckedStatement
-from lakatos.theories.roles.statement import contradictions
+from lakatos.theories.discovery.roles.answer import Reflection, WrittenFact, WrittenPitfall
+from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of
+from lakatos.theories.discovery.roles.prompt import read_prompt
+from lakatos.theories.discovery.roles.question import RoleQuestion
+from lakatos.theories.discovery.roles.record import CheckedStatement
+from lakatos.theories.discovery.roles.statement import contradictions
+from lakatos.theories.engine.record import Diagnosis
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded
 

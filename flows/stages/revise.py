@@ -17,20 +17,24 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
 from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import composition_of
-from lakatos.theories.grammar_search.composition_search import search_compositions
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, SearchProposal, SearchStart
-from lakatos.theories.grammar_search.search_tree import ArchiveMap
-from lakatos.theories.grammar_search.subset import some_trials
-from lakatos.theories.induction.pace import InductionTold
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.record import (
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+from lakatos.theories.discovery.grammar_search.proposal import (
+    AdvocateBrief,
+    SearchProposal,
+    SearchStart,
+)
+from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.discovery.grammar_search.subset import some_trials
+from lakatos.theories.discovery.induction.pace import InductionTold
+from lakatos.theories.discovery.roles.record import SuccessorsProposed
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.record import (
     Diagnosis,
     SearchFinished,
     SuccessorSubmitted,
 )
-from lakatos.theories.roles.record import SuccessorsProposed
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import composition_of
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
@@ -87,7 +91,9 @@ async def revise(
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
-        from lakatos.theories.induction.induce import looks_back  # not before answers are there
+        from lakatos.theories.discovery.induction.induce import (
+            looks_back,  # not before answers are there
+        )
 
         (shuffles,) = context.rng.spawn(1)
         few = some_people(trials, MOST_INDUCED, context.rng)
@@ -206,7 +212,7 @@ def induced(
     """
     if any(item.pooled for item in trials):
         return ()
-    from lakatos.theories.induction.induce import induce  # not before answers are there
+    from lakatos.theories.discovery.induction.induce import induce  # not before answers are there
 
     return tuple(
         SuccessorSubmitted(

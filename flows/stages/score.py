@@ -12,10 +12,8 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.preregister import frozen_theory
 from lakatos.judges.judge import VerdictResolved, resolve
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.fitting.fit import Scored
-from lakatos.theories.prior import Prior, learned_ends
-from lakatos.theories.record import (
+from lakatos.theories.engine.fitting.fit import Scored
+from lakatos.theories.engine.record import (
     ENGINE,
     LearnedCenter,
     TheoryFailed,
@@ -23,8 +21,10 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.scoreboard import Scoreboard, advantage_on
-from lakatos.theories.scoring.score import UnitScores, proportion_error, telling
+from lakatos.theories.engine.scoreboard import Scoreboard, advantage_on
+from lakatos.theories.engine.scoring.score import UnitScores, proportion_error, telling
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.prior import Prior, learned_ends
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext

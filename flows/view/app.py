@@ -53,7 +53,7 @@ from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address
-from lakatos.theories.verdicts.conclude import in_new_names
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.digest import is_digest
 from lakatos.traces.errors import TraceError
 

@@ -20,9 +20,9 @@ from lakatos.flows.view.trial_points import (
     trial_points,
 )
 from lakatos.flows.view.watch import RunMoment
-from lakatos.theories.record import TheoryScored
-from lakatos.theories.scoreboard import advantage_on, left_out_scores, prequential_advantage
-from lakatos.theories.scoring.score import is_tie, paired_difference
+from lakatos.theories.engine.record import TheoryScored
+from lakatos.theories.engine.scoreboard import advantage_on, left_out_scores, prequential_advantage
+from lakatos.theories.engine.scoring.score import is_tie, paired_difference
 from lakatos.traces.digest import Digest
 
 MOST_ROWS: Final = 200

@@ -24,11 +24,11 @@ from lakatos.flows.view.trial_points import (
     scores_of,
 )
 from lakatos.flows.view.watch import RunMoment
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.scoring.score import ratio
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.prior import Prior
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.scoring.score import ratio
-from lakatos.theories.theory import Theory
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 from lakatos.flows.report.experiment_facts import experiment_facts
 from lakatos.flows.report.words import kind_words
 from lakatos.flows.view.watch import RunMoment
-from lakatos.theories.record import Diagnosis
+from lakatos.theories.engine.record import Diagnosis
 from lakatos.traces.digest import Digest
 
 

@@ -20,7 +20,7 @@ from lakatos.flows.view.plot import PlotDots, PlotPoint, plot
 from lakatos.flows.view.trial_points import option_name, predicted_shares, scores_of
 from lakatos.flows.view.watch import RunMoment
 from lakatos.flows.view.words import address
-from lakatos.theories.record import TheoryScored
+from lakatos.theories.engine.record import TheoryScored
 from lakatos.traces.digest import Digest, is_digest
 from lakatos.traces.step import Recorded
 

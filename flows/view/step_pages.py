@@ -19,9 +19,9 @@ from lakatos.flows.view.trial_points import (
 )
 from lakatos.flows.view.watch import RunMoment
 from lakatos.flows.view.words import address
-from lakatos.theories.record import Diagnosis, TheoryScored
-from lakatos.theories.scoreboard import advantage_on
-from lakatos.theories.scoring.score import ScoreEstimate, average
+from lakatos.theories.engine.record import Diagnosis, TheoryScored
+from lakatos.theories.engine.scoreboard import advantage_on
+from lakatos.theories.engine.scoring.score import ScoreEstimate, average
 from lakatos.traces.digest import Digest
 
 MOST_WORST: Final = 3

@@ -18,7 +18,7 @@ from lakatos.flows.report.theory_facts import coloured, parameter_rows, program_
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study_sections import OWN
 from lakatos.flows.view.watch import RunMoment
-from lakatos.theories.record import TheoryChecked
+from lakatos.theories.engine.record import TheoryChecked
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactMissingError
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.task import Trials
 from lakatos.flows.report.reader import UNREADABLE, ChoiceShares, last_option
 from lakatos.flows.view.watch import RunMoment
-from lakatos.theories.record import TheoryScored
+from lakatos.theories.engine.record import TheoryScored
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]

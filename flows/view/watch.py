@@ -161,7 +161,7 @@ class RunMoment(RunReading):
 
     def with_scores(self, **values: object) -> RunMoment:
         """With the scores of one experiment or theory; with all of them where nothing is named."""
-        from lakatos.theories.record import TheoryScored
+        from lakatos.theories.engine.record import TheoryScored
 
         found = self.of(TheoryScored, **values) if values else self.records(TheoryScored)
         scores = {(item.record.theory, item.record.experiment): item for item in found}

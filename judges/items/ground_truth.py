@@ -21,12 +21,12 @@ from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.judges.anchor import AnchorItem
 from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import log_predictive
-from lakatos.theories.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.traces.digest import digest_bytes
 
 SETTLED = 2.0

@@ -26,13 +26,13 @@ from lakatos.judges.items.ground_truth import (
     machine_theory,
     scored_on,
 )
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import paired_difference
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.family import Family
-from lakatos.theories.grammar import Composition
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.grammar_search.search_tree import ArchiveMap
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import paired_difference
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import Composition
 
 TRIES = 12
 """Problems for each comparison that is wanted, at most."""

@@ -10,8 +10,8 @@ from lakatos.memory.plan import Call
 from lakatos.memory.recall import RecallArguments, Recalled, recall
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.verb import BoundVerb, LaboratoryVerb
-from lakatos.theories import bench
-from lakatos.theories.bench import TheoryBench
+from lakatos.theories.discovery import bench
+from lakatos.theories.discovery.bench import TheoryBench
 
 SIMULATE: Final = LaboratoryVerb(
     "simulate",

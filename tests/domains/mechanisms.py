@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lakatos.theories.grammar import Composition, Grammar
+from lakatos.theories.language.grammar import Composition, Grammar
 
 
 def choose_of(grammar: Grammar, composition: Composition) -> Callable[..., Any]:

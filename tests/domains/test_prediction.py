@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
-from lakatos.theories.checks.check import check_theory
-from lakatos.theories.checks.claim import check_claim
-from lakatos.theories.checks.prediction import read_predictions
-from lakatos.theories.grammar import Composition, Grammar
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.claim import check_claim
+from lakatos.theories.engine.checks.prediction import read_predictions
+from lakatos.theories.language.grammar import Composition, Grammar
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 FALSE = {
     "multiattribute": ("weighted_additive", {"property": "non_increasing", "in": "rating"}),

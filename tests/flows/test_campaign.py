@@ -20,9 +20,9 @@ from lakatos.flows.run.run import Run, create_run, read_state
 from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.start import resume_run, run_study
 from lakatos.memory.winner import TheoryWon
-from lakatos.theories.record import TheoryScored
-from lakatos.theories.theory import TheoryProgram
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.engine.record import TheoryScored
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import LockedError
 from lakatos.traces.journal import INTENT

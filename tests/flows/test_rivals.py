@@ -9,8 +9,8 @@ import pytest
 from lakatos.flows.run.run import open_run, read_state
 from lakatos.flows.stages.verdict.confirm import winner_and_rivals
 from lakatos.flows.start import run_study
-from lakatos.theories.rivals import DISTINCT, differing, distance, leading_rivals
-from lakatos.theories.scoring.apart import answers_apart
+from lakatos.theories.discovery.rivals import DISTINCT, differing, distance, leading_rivals
+from lakatos.theories.engine.scoring.apart import answers_apart
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import small_study

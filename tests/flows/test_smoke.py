@@ -11,7 +11,7 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.start import run_study
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
 sys.path.insert(0, str(Path(__file__).parent))
 from small import SHORT, small_study

@@ -35,7 +35,7 @@ AS_NOBODY = (
     "--inh-caps=-all,+dac_read_search", "--ambient-caps=+dac_read_search",
 )  # fmt: skip
 """Another user, without any right but to read, since the checkout may lie in a folder of root's."""
-FIRST_STEPS = ("tests/traces/test_home.py", "tests/theories/test_prior.py")
+FIRST_STEPS = ("tests/traces/test_home.py", "tests/theories/language/test_prior.py")
 """Tests that are run; they import PyMC and ArviZ."""
 BAD = re.compile(
     r"Traceback|Warning|mkdir -p failed|temporary cache directory|Permission denied|Read-only"

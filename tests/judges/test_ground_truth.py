@@ -14,9 +14,9 @@ from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.items.ground_truth import archived_items, machine_theory, simulated_items
 from lakatos.judges.items.searched import searched_items
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import UnitScores
-from lakatos.theories.theory import read_program
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.theories.language.theory import read_program
 
 NAME = "intertemporal"
 pytestmark = pytest.mark.slow

@@ -21,9 +21,9 @@ from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import caller_on, tools_on
-from lakatos.theories.bench import TheoryBench
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import read_program
+from lakatos.theories.discovery.bench import TheoryBench
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of
 from lakatos.traces.step import Trace

@@ -12,9 +12,9 @@ from lakatos.language_models.tool import PreparedCall, Toolbox
 from lakatos.memory.recall import RecallNothing
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import tools_on
-from lakatos.theories.bench import TheoryBench
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import read_program
+from lakatos.theories.discovery.bench import TheoryBench
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.artifact import ArtifactStore
 
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}

@@ -12,7 +12,7 @@ from lakatos.memory.winner_start import (
     shared_mechanisms,
     starts_of_winners,
 )
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of
 

@@ -10,7 +10,7 @@ from lakatos.domains.declared.program import NEEDED
 from lakatos.domains.kit.archive import ArchiveReader
 from lakatos.experiments.participants import SOURCES
 from lakatos.language_models.clients import CLIENTS
-from lakatos.theories.family import Family
+from lakatos.theories.language.family import Family
 from lakatos.traces.plugin_table import PluginTable
 from lakatos.traces.stores import STORES
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lakatos.theories.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.traces.threads import VARIABLES
 
 LATER = """
@@ -34,7 +34,7 @@ def choose(parameters, trials, xp):
         "import lakatos.flows.commands.main",  # every command
         "import lakatos.flows.start",  # scripts and notebooks
         "import lakatos.flows.campaign",  # what deployments and workers run
-        "import numpy, scipy.linalg, theories.scoring.score",  # a script that had loaded NumPy before
+        "import numpy, scipy.linalg, theories.engine.scoring.score",  # a script that had loaded NumPy before
         "import lakatos.experiments.power",
     ],
 )

@@ -24,8 +24,8 @@ from lakatos.flows.view.people_groups import groups_of, of_group
 from lakatos.flows.view.plot import PlotDots, PlotLine, PlotPoint, plot
 from lakatos.flows.view.trial_points import TrialPoint, scores_of, trial_points
 from lakatos.flows.view.watch import RunObservatory
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 
 def point(first: float, second: float, low: float = 0.4, high: float = 0.6) -> TrialPoint:

@@ -16,7 +16,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.view.outline import JournalOutline, WantedEvents
 from lakatos.flows.view.watch import BULKY, RunObservatory, RunWatch
-from lakatos.theories.record import TheoryChecked, TheoryScored
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.traces.journal import INTENT, Journal
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import JOURNAL_FILE, Trace

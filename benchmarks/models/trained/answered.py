@@ -17,12 +17,12 @@ from benchmarks.models.trained.worlds import (
 )
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials, with_random_sides
-from lakatos.theories.fitted_compositions import FittedCompositions
-from lakatos.theories.grammar import Composition
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.grammar_search.proposal import CompositionAttempt
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import CompositionAttempt
+from lakatos.theories.engine.fitted_compositions import FittedCompositions
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 STARTS = {"multiattribute": ["take_the_best", "tallying"], "risky": ["expected_value", "minimax"]}
 N_TRIALS, N_OTHER, N_DRAWS = 48, 200, 64

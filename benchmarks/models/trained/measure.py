@@ -61,9 +61,13 @@ from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.grammar import Composition  # noqa: E402
-from lakatos.theories.grammar_search.proposal import AdvocateBrief, CompositionAttempt, SearchStart  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
+    AdvocateBrief,
+    CompositionAttempt,
+    SearchStart,
+)
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.language.grammar import Composition  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "models" / "trained.json"
 ARMS = ("trained", "untrained", "lot")

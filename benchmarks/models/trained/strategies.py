@@ -46,8 +46,8 @@ from benchmarks.models.trained.serve import TEMPERATURE  # noqa: E402
 from benchmarks.models.trained.worlds import TASKS, ShownAnswers, composition_in  # noqa: E402
 from benchmarks.theories.explanations import wilson  # noqa: E402
 from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.theories.grammar_search.proposal import CompositionAttempt  # noqa: E402
-from lakatos.theories.laboratory import Laboratory  # noqa: E402
+from lakatos.theories.discovery.grammar_search.proposal import CompositionAttempt  # noqa: E402
+from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
 
 RESULT = ROOT / "benchmarks" / "results" / "models" / "trained_strategies.json"
 TOKENS = 300

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli, with_random_sides
-from lakatos.theories.grammar import Composition, Grammar, Mechanism
-from lakatos.theories.prior import Prior, draw_population, parse_prior
-from lakatos.theories.roles.exhibit import essential_source
+from lakatos.theories.discovery.roles.exhibit import essential_source
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism
+from lakatos.theories.language.prior import Prior, draw_population, parse_prior
 
 Array = NDArray[np.float64]
 SPACES: dict[str, dict[str, Any]] = {

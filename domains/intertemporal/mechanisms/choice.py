@@ -20,7 +20,7 @@ from lakatos.domains.intertemporal.mechanisms.worth import (
     _sensitivity,
 )
 from lakatos.domains.kit.parameter import log_uniform, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 COMPARISON = (
     Mechanism(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
 DRIFT = "Read, Frederick & Scholten (2013), Journal of Experimental Psychology: LMC 39, 573-588"

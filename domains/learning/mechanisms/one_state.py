@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.grammar import Mechanism, QuickerWriting
+from lakatos.theories.language.grammar import Mechanism, QuickerWriting
 
 TABLES = (
     ("xp.zeros((1, 1, 3, ", "xp.zeros((1, 1, 1, "),

@@ -6,7 +6,7 @@ They add to the slots of `domains.learning.theories`, and use the variables that
 from __future__ import annotations
 
 from lakatos.domains.kit.parameter import normal, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 N_OUTCOMES = 6
 """Outcomes of an option that can be remembered."""

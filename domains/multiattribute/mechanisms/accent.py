@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from lakatos.domains.kit.parameter import Literal, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import EINHORN, FIRST, ORDER_EFFECTS, SHARE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 PAIRS = ("best_two_both_difference", "best_two_unlike_difference")
 EVERYWHERE = ("rating", "lead", "less_valid_rating", "dominance", "validity")

@@ -18,7 +18,7 @@ from lakatos.domains.multiattribute.mechanisms.shared import (
     REACTANCE,
     SHARE,
 )
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 RATINGS_DIFFER = "ratings[:, 1] - ratings[:, 0]"
 FIRST_REASON = f"xp.sign(first_that_differs({RATINGS_DIFFER}, rank, xp))"

@@ -6,7 +6,7 @@ from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import COOMBS, COUNTS, SHARE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 _comparison = partial(Mechanism, "comparison")
 DIFFERENCE = "difference = value[..., 1, :] - value[..., 0, :]"

@@ -10,7 +10,7 @@ from functools import partial
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import SHARE
 from lakatos.domains.multiattribute.mechanisms.weight import CENTRED_RANK
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 SIDE = "(response[..., 1] - response[..., 0])"
 RATINGS = 'trials["ratings"] / trials["rating_max"][:, None, None]'

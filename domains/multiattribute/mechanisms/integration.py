@@ -6,7 +6,7 @@ from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import FIRST
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 RELATIVE = ("n_discriminating_cues", "largest_difference", "n_cues", "total_difference")
 

@@ -5,7 +5,7 @@ Every mechanism carries its own citation; a theory's is the comment above it whe
 
 from __future__ import annotations
 
-from lakatos.theories.grammar import Composition
+from lakatos.theories.language.grammar import Composition
 
 
 def _seed(

@@ -16,7 +16,7 @@ from lakatos.domains.multiattribute.mechanisms.weight import (
     WEIGHT,
 )
 from lakatos.domains.multiattribute.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.grammar import Grammar, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Grammar, SkeletonSlot, worded
 
 BEFORE = """
 ratings = trials["ratings"] / trials["rating_max"][:, None, None]

@@ -6,7 +6,7 @@ from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import COOMBS, SHARE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 SHAPE = ("level", "largest_difference", "unevenness_difference")
 NOT_MONOTONE = ("extreme_ratings_difference", "total_difference", "level", "best_rating_difference")

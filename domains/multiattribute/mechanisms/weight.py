@@ -9,7 +9,7 @@ from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import FIRST, PAYNE, REACTANCE, SHARE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 VALIDITY = ("above_chance_difference", "validity_spread")
 STEEP = (

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
 from lakatos.domains.risky.mechanisms.citation import BEAST, THORNGATE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 WEIGHT_UNIT = "log odds at full strength of the feature"
 

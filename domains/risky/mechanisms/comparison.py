@@ -11,7 +11,7 @@ from typing import Any
 
 from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
 from lakatos.domains.risky.mechanisms.citation import HEURISTICS, THORNGATE
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 DIFFERENCE = "advantage = value[..., 1] - value[..., 0]"
 

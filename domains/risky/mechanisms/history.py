@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 SIDE = "(response[..., 1] - response[..., 0])"
 NOTHING_YET = "xp.zeros((1, 1))"

@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from lakatos.domains.risky.mechanisms.comparison import VALUE_RANGE
 from lakatos.domains.risky.mechanisms.weighting import BY_ITSELF, BY_RANK, CUMULATIVE
-from lakatos.theories.grammar import Mechanism, QuickerWriting
+from lakatos.theories.language.grammar import Mechanism, QuickerWriting
 
 AMOUNTS = """
 found = xp.unique(xp.abs(outcomes), return_inverse=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
 from lakatos.domains.risky.mechanisms.citation import HEURISTICS, THORNGATE
 from lakatos.domains.risky.mechanisms.comparison import AVERAGE, PRIORITY
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 TOOLBOX = "Payne, Bettman & Johnson (1988), JEP: Learning, Memory, and Cognition 14, 534-552"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 CURVATURE = {
     "curvature": uniform(0.2, 1.2, "exponent", "1: linear; below 1: diminishing sensitivity")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
 from lakatos.domains.risky.mechanisms.citation import BEAST
-from lakatos.theories.grammar import Mechanism
+from lakatos.theories.language.grammar import Mechanism
 
 CURVE = {
     "weighting_curve": uniform(

@@ -16,17 +16,17 @@ from lakatos.flows.stages.score import score
 from lakatos.judges.decision import VERIFY, decide
 from lakatos.judges.epoch import rank
 from lakatos.judges.judge import Verdict
-from lakatos.theories.checks.complexity import form_of_source
-from lakatos.theories.record import (
+from lakatos.theories.discovery.rivals import DISTINCT, distance, sample_of_space
+from lakatos.theories.engine.checks.complexity import form_of_source
+from lakatos.theories.engine.record import (
     SearchFinished,
     SuccessorSubmitted,
     TheoryAdmitted,
     TheoryCompared,
 )
-from lakatos.theories.rivals import DISTINCT, distance, sample_of_space
-from lakatos.theories.scoreboard import left_out_advantage
-from lakatos.theories.scoring.score import ScoreEstimate, is_tie
-from lakatos.theories.theory import TheoryProgram
+from lakatos.theories.engine.scoreboard import left_out_advantage
+from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural

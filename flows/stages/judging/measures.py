@@ -21,7 +21,7 @@ from lakatos.judges.erasure import JudgeMeasured
 from lakatos.judges.items.ground_truth import SETTLED, strata
 from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.record import PairDescribed
-from lakatos.theories.record import TheoryScored
+from lakatos.theories.engine.record import TheoryScored
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.step import Recorded

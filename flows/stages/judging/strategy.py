@@ -23,9 +23,9 @@ from lakatos.judges.strategy import (
     recombine,
     vary,
 )
-from lakatos.theories.grammar import Grammar
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
-from lakatos.theories.grammar_search.proposal import AdvocateBrief
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief
+from lakatos.theories.language.grammar import Grammar
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.validity import Validity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.record import CompletenessMeasured
-from lakatos.theories.verdicts.company import measure_company
+from lakatos.theories.engine.record import CompletenessMeasured
+from lakatos.theories.findings.verdicts.company import measure_company
 from lakatos.traces.step import Recorded, StepContext
 
 

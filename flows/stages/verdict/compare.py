@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.verdicts import truth
-from lakatos.theories.verdicts.record import TheoriesMapped, TruthCompared
+from lakatos.theories.findings.verdicts import truth
+from lakatos.theories.findings.verdicts.record import TheoriesMapped, TruthCompared
 from lakatos.traces.step import Recorded, StepContext
 
 

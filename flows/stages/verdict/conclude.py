@@ -16,10 +16,10 @@ from lakatos.flows.stages.inherit import say_of_library
 from lakatos.flows.stages.verdict.company import measure_completeness
 from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.flows.stages.verdict.tell import tell_theories
-from lakatos.theories.record import SealedScored, UnitLogPredictives
-from lakatos.theories.scoring.score import ExperimentEvidence, log_predictive, squared_errors
-from lakatos.theories.verdicts.conclude import conclude_from, in_new_names
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.engine.record import SealedScored, UnitLogPredictives
+from lakatos.theories.engine.scoring.score import ExperimentEvidence, log_predictive, squared_errors
+from lakatos.theories.findings.verdicts.conclude import conclude_from, in_new_names
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

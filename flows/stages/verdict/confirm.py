@@ -24,10 +24,10 @@ from lakatos.flows.stages.asked import AnswersAwaited, AskedPeople
 from lakatos.flows.stages.collect import collect, recruit, standing
 from lakatos.flows.stages.preregister import CONFIRMATION, preregister
 from lakatos.flows.stages.score import score
-from lakatos.theories.design_rivals import DESIGN_DRAWS
-from lakatos.theories.rivals import differing
-from lakatos.theories.scoring.score import ScoreEstimate, is_tie, paired_difference
-from lakatos.theories.verdicts.record import ConfirmationFinished
+from lakatos.theories.discovery.design_rivals import DESIGN_DRAWS
+from lakatos.theories.discovery.rivals import differing
+from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie, paired_difference
+from lakatos.theories.findings.verdicts.record import ConfirmationFinished
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

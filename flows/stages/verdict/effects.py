@@ -11,7 +11,9 @@ from lakatos.flows.run.evidence import RunEvidence, counted_again
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
-from lakatos.theories.differences.attribute_effects import (
+from lakatos.theories.engine.record import EffectsLearned, ParameterEffect, TheoryEffects
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.differences.attribute_effects import (
     AttributeColumns,
     LearnedEffect,
     TheoryWithEffects,
@@ -19,8 +21,6 @@ from lakatos.theories.differences.attribute_effects import (
     learn_effects,
     said_of_effects,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import EffectsLearned, ParameterEffect, TheoryEffects
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

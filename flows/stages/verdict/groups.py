@@ -13,19 +13,24 @@ from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.run.evidence import RunEvidence, counted_again
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.differences.group_difference import (
+from lakatos.theories.engine.record import (
+    GroupDifference,
+    GroupedScores,
+    GroupsCompared,
+    GroupScore,
+)
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.differences.group_difference import (
     ParameterDifference,
     differences_between_groups,
 )
-from lakatos.theories.differences.groups import (
+from lakatos.theories.findings.differences.groups import (
     GroupedTheory,
     best_overall,
     compare_groups,
     members_by,
     said_of_groups,
 )
-from lakatos.theories.errors import TheoryError
-from lakatos.theories.record import GroupDifference, GroupedScores, GroupsCompared, GroupScore
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 

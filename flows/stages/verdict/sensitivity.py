@@ -10,8 +10,8 @@ from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.asked import answers_of, erased
 from lakatos.flows.stages.enough import before_stop
-from lakatos.theories.verdicts.record import ExclusionSensitivity
-from lakatos.theories.verdicts.sensitivity import without_exclusions
+from lakatos.theories.findings.verdicts.record import ExclusionSensitivity
+from lakatos.theories.findings.verdicts.sensitivity import without_exclusions
 from lakatos.traces.step import Recorded, StepContext, Trace
 
 NECESSARY = frozenset({"duplicate"})

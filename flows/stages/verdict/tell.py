@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.theories.record import TheoriesTold
-from lakatos.theories.verdicts.tell import tell_of
+from lakatos.theories.engine.record import TheoriesTold
+from lakatos.theories.findings.verdicts.tell import tell_of
 from lakatos.traces.step import Recorded, StepContext
 
 

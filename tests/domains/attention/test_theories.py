@@ -10,15 +10,15 @@ from lakatos.domains.kit import outcomes
 from lakatos.domains.kit.outcomes import outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition
-from lakatos.theories.grammar_search.composition_search import search_compositions
-from lakatos.theories.grammar_search.proposal import AdvocateBrief
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
-from lakatos.theories.scoring.score import log_predictive, paired_difference
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive, paired_difference
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = AttentionDomain()

@@ -13,11 +13,11 @@ from feedback_tasks import BANDIT, TASKS, changed
 from lakatos.domains.declared.feedback_task import FeedbackDomain
 from lakatos.domains.declared.learning_theories import feedback_family
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.checks.check import check_theory
-from lakatos.theories.checks.claim import check_claim
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.running.sequence import follow
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.claim import check_claim
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAINS = {name: FeedbackDomain(text) for name, text in TASKS.items()}
 FAMILIES = {name: feedback_family(domain) for name, domain in DOMAINS.items()}

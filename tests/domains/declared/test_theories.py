@@ -15,12 +15,12 @@ from tasks import EXAMPLES, GIFTS, example
 from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.domains.declared.theories import declared_family
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import check_theory
-from lakatos.theories.checks.claim import check_claim
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.claim import check_claim
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 GAMBLE = """
 name = "gamble"

@@ -7,10 +7,10 @@ from scipy import stats
 from lakatos.domains.estimation.task import EstimationDomain, asked
 from lakatos.domains.estimation.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = EstimationDomain()

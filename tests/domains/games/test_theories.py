@@ -11,10 +11,10 @@ from scipy.stats import poisson
 from lakatos.domains.games.task import GamesDomain, games, swap_columns
 from lakatos.domains.games.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = GamesDomain()

@@ -9,13 +9,13 @@ from scipy.special import logsumexp
 from lakatos.domains.intertemporal.task import IntertemporalDomain, dated
 from lakatos.domains.intertemporal.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.checks.claim import check_claim
-from lakatos.theories.checks.prediction import ClaimPrediction
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import draw_population, parse_prior
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.checks.claim import check_claim
+from lakatos.theories.engine.checks.prediction import ClaimPrediction
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import draw_population, parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = IntertemporalDomain()

@@ -11,8 +11,8 @@ from lakatos.domains.attention.task import EDGES, AttentionDomain, conflict_tria
 from lakatos.domains.attention.theories import GRAMMAR, SEEDS
 from lakatos.domains.kit import outcomes
 from lakatos.domains.kit.outcomes import outcome_helpers
-from lakatos.theories.checks.exam import MOST_NUMBERS, table_size
-from lakatos.theories.grammar import Composition
+from lakatos.theories.engine.checks.exam import MOST_NUMBERS, table_size
+from lakatos.theories.language.grammar import Composition
 from tests.domains.kit.diffusion_equation import solved
 from tests.domains.mechanisms import choose_of
 

@@ -8,10 +8,10 @@ import pytest
 from lakatos.domains.learning.task import LearningDomain, LearningSettings, schedule
 from lakatos.domains.learning.theories import FAMILY, GRAMMAR
 from lakatos.experiments.task import Trials
-from lakatos.theories.grammar import Composition
-from lakatos.theories.running.sequence import log_likelihood_of_all
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.running.sequence import log_likelihood_of_all
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN = LearningDomain()
 N_STEPS, N_PEOPLE, N_DRAWS = 24, 3, 8

@@ -6,11 +6,11 @@ import pytest
 from lakatos.domains.learning.task import LearningDomain, steps
 from lakatos.domains.learning.theories import FAMILY
 from lakatos.experiments.task import Trials
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition
-from lakatos.theories.running.sequence import follow, simulate
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.running.sequence import follow, simulate
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN = LearningDomain()
 

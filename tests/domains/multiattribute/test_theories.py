@@ -6,13 +6,13 @@ import pytest
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.domains.multiattribute.theories import FAMILY
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.checks.check import load_theory
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.grammar import Composition
-from lakatos.theories.points import check_points
-from lakatos.theories.running.sequence import follow
-from lakatos.theories.sandbox.client import Sandbox
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN = MultiattributeDomain()
 GRAMMAR = FAMILY.grammar

@@ -9,11 +9,11 @@ from lakatos.domains.offers.archives.electricity import FILE, READER
 from lakatos.domains.offers.task import OffersDomain, offered
 from lakatos.domains.offers.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
-from lakatos.theories.theory import read_program
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = OffersDomain()

@@ -7,13 +7,13 @@ from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.public_goods.task import PublicGoodsDomain, situations
 from lakatos.domains.public_goods.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.grammar import Composition
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
-from lakatos.theories.scoring.score import log_predictive
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = PublicGoodsDomain()

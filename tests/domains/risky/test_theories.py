@@ -16,15 +16,15 @@ from lakatos.domains.risky.space import pairs
 from lakatos.domains.risky.task import RiskyDomain
 from lakatos.domains.risky.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.checks.check import load_theory
-from lakatos.theories.fitting.calibrate import calibrate
-from lakatos.theories.fitting.pooled import leave_one_out
-from lakatos.theories.grammar import Composition, composition_of
-from lakatos.theories.points import check_points
-from lakatos.theories.prior import parse_prior
-from lakatos.theories.sandbox.evaluator import NamedArrays, TheoryEvaluator, load
-from lakatos.theories.scoring.score import log_likelihood
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.fitting.calibrate import calibrate
+from lakatos.theories.engine.fitting.pooled import leave_one_out
+from lakatos.theories.engine.sandbox.evaluator import NamedArrays, TheoryEvaluator, load
+from lakatos.theories.engine.scoring.score import log_likelihood
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.points import check_points
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN = RiskyDomain()
 FOUND = Composition(

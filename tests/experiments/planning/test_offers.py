@@ -11,9 +11,9 @@ from lakatos.experiments.planning.offers import most_informative_first
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.task import StimulusOffer
-from lakatos.theories.design_rivals import RivalTheories
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import read_program
+from lakatos.theories.discovery.design_rivals import RivalTheories
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import read_program
 
 DOMAIN = DOMAINS["intertemporal"]
 SEEDS = ("exponential", "hyperbolic")

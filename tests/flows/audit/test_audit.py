@@ -26,8 +26,8 @@ from lakatos.flows.audit.recompute import difference, walk_again
 from lakatos.flows.commands.main import app
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.start import run_study
-from lakatos.theories.record import TheoryScored
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.engine.record import TheoryScored
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces import standalone
 from lakatos.traces.errors import HeadError
 from lakatos.traces.fold import canonical_digest

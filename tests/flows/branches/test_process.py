@@ -29,7 +29,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.language_models.client import ChatMessage, ModelRequest
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.fence import fence
-from lakatos.theories.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))

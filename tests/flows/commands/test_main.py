@@ -15,7 +15,7 @@ from lakatos.flows.commands.door import plain_status
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.summary import RunSummary, keep_summary, read_summary
-from lakatos.theories.record import TheoryAdmitted
+from lakatos.theories.engine.record import TheoryAdmitted
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -25,7 +25,7 @@ from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
 sys.path.insert(0, str(Path(__file__).parent))
 from rewinding import run_of_a_model, tiny_run

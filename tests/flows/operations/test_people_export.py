@@ -20,7 +20,7 @@ from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.operations.people_export import export
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.inbox import Inbox
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -43,7 +43,7 @@ from lakatos.flows.run.study_sections import OWN
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, resolve
 from lakatos.memory.library import pitfall_from_overturned
-from lakatos.theories.record import (
+from lakatos.theories.engine.record import (
     Diagnosis,
     DiagnosisClaim,
     SearchFinished,
@@ -52,15 +52,15 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.scoring.score import UnitScores, noise_ceiling, proportion_error
-from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.verdicts.record import (
+from lakatos.theories.engine.scoring.score import UnitScores, noise_ceiling, proportion_error
+from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
     CampaignConcluded,
     CrossValidated,
     ErrorOnTrials,
     FoldFinished,
 )
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, Trace

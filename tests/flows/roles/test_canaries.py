@@ -20,7 +20,7 @@ from lakatos.flows.start import run_study
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import AnalysisMade, SuccessorTried, TrialsProposed
+from lakatos.theories.discovery.roles.record import AnalysisMade, SuccessorTried, TrialsProposed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from answering import said, task_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakatos.flows.roles.failures import failures, silence_in
-from lakatos.theories.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.record import RoleAnswered
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "language_models"))

@@ -42,7 +42,7 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running
-from lakatos.theories.laboratory import Laboratory
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import Trace
 

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS
+from lakatos.theories.discovery.roles.answer import Successor
+from lakatos.theories.discovery.roles.tryout import program_of
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import ClaimContradictedError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.roles.answer import Successor
-from lakatos.theories.roles.tryout import program_of
 
 CAMPAIGNS: dict[str, Any] = json.loads((Path(__file__).parent / "minds.json").read_text("utf-8"))
 SPACE = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}

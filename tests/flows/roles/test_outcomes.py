@@ -9,7 +9,7 @@ import pytest
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.state import RunState, advance
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.record import (
     CaseRead,
     CheckedStatement,
     ClaimAudited,

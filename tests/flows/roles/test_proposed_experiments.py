@@ -18,7 +18,7 @@ from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.flows.start import run_study
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
-from lakatos.theories.roles.record import TrialsProposed
+from lakatos.theories.discovery.roles.record import TrialsProposed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from answering import said

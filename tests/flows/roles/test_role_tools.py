@@ -30,7 +30,7 @@ from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.roles.record import CaseRead, MatterInvestigated, RoleAnswered
+from lakatos.theories.discovery.roles.record import CaseRead, MatterInvestigated, RoleAnswered
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -31,7 +31,7 @@ from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
 from lakatos.language_models.rehearsal.serve import free_port, running, running_process
 from lakatos.language_models.structured import answer_schema
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.record import (
     CaseRead,
     ClaimAudited,
     ModelsChosen,

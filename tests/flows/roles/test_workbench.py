@@ -17,7 +17,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.start import run_study
 from lakatos.language_models.rehearsal.app import RehearsalSettings
 from lakatos.language_models.rehearsal.serve import running
-from lakatos.theories.roles.record import (
+from lakatos.theories.discovery.roles.record import (
     AnalysisMade,
     DraftsScreened,
     SuccessorsProposed,

@@ -23,9 +23,9 @@ from lakatos.flows.run.cluster import (
     laboratory_of,
 )
 from lakatos.flows.run.run import create_run, has_run, open_run
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.theory import read_program
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE

@@ -19,8 +19,8 @@ from lakatos.flows.run.code import science, without_comments
 from lakatos.flows.run.run import Run, accept_code
 from lakatos.flows.run.task import science_of
 from lakatos.flows.start import resume_run, run_study
-from lakatos.theories.scoring import score
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.engine.scoring import score
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.step import JOURNAL_FILE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,7 +35,7 @@ FILES = {
     "domains/risky/archives/old.py": "c = 1\n",
     "domains/learning/mechanisms/past.py": "d = 1\n",
     "domains/offers/theories.py": "from lakatos.domains.learning.mechanisms.past import d\n",
-    "theories/scoring/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
+    "theories/engine/scoring/score.py": "e = 1  # a number\n\n# a line of its own\ntext = '''\n# no comment\n'''\n",
     "judges/prompt.md": "Judge.\n",
 }
 
@@ -63,18 +63,19 @@ def changed(packages: Path, name: str, text: str, domain: str = "risky") -> bool
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("theories/scoring/score.py", "e = 1\n\ntext = '''\n# no comment\n'''\n"),
+        ("theories/engine/scoring/score.py", "e = 1\n\ntext = '''\n# no comment\n'''\n"),
         (
-            "theories/scoring/score.py",
+            "theories/engine/scoring/score.py",
             "e = 1  # another\n\n# two\n# lines\ntext = '''\n# no comment\n'''\n",
         ),
         (
-            "theories/scoring/score.py",
-            FILES["theories/scoring/score.py"] + "\n\n# a remark at the end, behind empty lines\n",
+            "theories/engine/scoring/score.py",
+            FILES["theories/engine/scoring/score.py"]
+            + "\n\n# a remark at the end, behind empty lines\n",
         ),
         (
-            "theories/scoring/score.py",
-            FILES["theories/scoring/score.py"].replace("text =", "\n    \n\ntext ="),
+            "theories/engine/scoring/score.py",
+            FILES["theories/engine/scoring/score.py"].replace("text =", "\n    \n\ntext ="),
         ),
         ("experiments/participants/web/app.py", "page = 2\n"),
         ("domains/learning/task.py", "b = 2\n"),
@@ -92,18 +93,18 @@ def test_what_a_run_does_not_use_does_not_strand_it(packages: Path, name: str, t
     ("name", "text", "domain"),
     [
         (
-            "theories/scoring/score.py",
-            FILES["theories/scoring/score.py"].replace("e = 1", "e = 2"),
+            "theories/engine/scoring/score.py",
+            FILES["theories/engine/scoring/score.py"].replace("e = 1", "e = 2"),
             "risky",
         ),
         (
-            "theories/scoring/score.py",
-            FILES["theories/scoring/score.py"].replace("# no", "# some"),
+            "theories/engine/scoring/score.py",
+            FILES["theories/engine/scoring/score.py"].replace("# no", "# some"),
             "risky",
         ),
         (
-            "theories/scoring/score.py",
-            FILES["theories/scoring/score.py"].replace("# no comment", "\n# no comment"),
+            "theories/engine/scoring/score.py",
+            FILES["theories/engine/scoring/score.py"].replace("# no comment", "\n# no comment"),
             "risky",
         ),
         ("domains/risky/task.py", "a = 2\n", "risky"),

@@ -61,7 +61,20 @@ from lakatos.memory.record import (
     ToolTried,
     WinnersTaken,
 )
-from lakatos.theories.record import (
+from lakatos.theories.discovery.roles.record import (
+    AnalysisMade,
+    BudgetRaised,
+    CaseRead,
+    ClaimAudited,
+    DraftsScreened,
+    MatterInvestigated,
+    ModelsChosen,
+    RoleAnswered,
+    SuccessorsProposed,
+    SuccessorTried,
+    TrialsProposed,
+)
+from lakatos.theories.engine.record import (
     ENGINE,
     CompletenessMeasured,
     Diagnosis,
@@ -78,20 +91,7 @@ from lakatos.theories.record import (
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.roles.record import (
-    AnalysisMade,
-    BudgetRaised,
-    CaseRead,
-    ClaimAudited,
-    DraftsScreened,
-    MatterInvestigated,
-    ModelsChosen,
-    RoleAnswered,
-    SuccessorsProposed,
-    SuccessorTried,
-    TrialsProposed,
-)
-from lakatos.theories.verdicts.record import (
+from lakatos.theories.findings.verdicts.record import (
     CampaignConcluded,
     ConfirmationFinished,
     ExactnessWeighed,

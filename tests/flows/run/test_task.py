@@ -105,9 +105,9 @@ def test_the_fingerprint_of_a_declared_domain_is_part_of_its_studies_only(tmp_pa
         "domains/declared/declaration.py": b"",
         "domains/risky/task.py": b"",
         "domains/declared/theories.py": b"",
-        "theories/checks/check.py": b"from lakatos.theories.family import find_family",
+        "theories/engine/checks/check.py": b"from lakatos.theories.language.family import find_family",
     }
-    risky = {"domains/risky/task.py", "theories/checks/check.py"}
+    risky = {"domains/risky/task.py", "theories/engine/checks/check.py"}
     assert set(used_by(texts, "risky")) == risky
     assert set(used_by(texts, "declared")) == set(texts) - {"domains/risky/task.py"}
     plain = CampaignConfig.model_validate(

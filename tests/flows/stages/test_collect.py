@@ -60,7 +60,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import deliver
 from lakatos.flows.start import resume_run, run_study
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError, JournalError
 from lakatos.traces.fold import canonical_digest

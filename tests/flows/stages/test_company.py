@@ -12,8 +12,12 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
-from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness, UnitLogPredictives
-from lakatos.theories.verdicts.company import describe
+from lakatos.theories.engine.record import (
+    CompletenessMeasured,
+    TheoryCompleteness,
+    UnitLogPredictives,
+)
+from lakatos.theories.findings.verdicts.company import describe
 
 ANSWERS = UnitLogPredictives(log_predictive=(-5.0,) * 100, n_choices=(10.0,) * 100)
 

@@ -5,10 +5,10 @@ import pytest
 from lakatos.experiments.record import SealedOpened
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.run.state import RunState
-from lakatos.theories.record import SealedScored, TheoryChecked, UnitLogPredictives
-from lakatos.theories.scoreboard import LEAST_SEALED
-from lakatos.theories.state import TheoriesState
-from lakatos.theories.verdicts.conclude import _nearest_of_all, compare_leader
+from lakatos.theories.engine.record import SealedScored, TheoryChecked, UnitLogPredictives
+from lakatos.theories.engine.scoreboard import LEAST_SEALED
+from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.conclude import _nearest_of_all, compare_leader
 from lakatos.traces.step import Recorded
 
 NAME = "a" * 64

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from lakatos.flows.stages.verdict.confirm import verdict
-from lakatos.theories.scoring.score import ScoreEstimate
-from lakatos.theories.verdicts.sensitivity import describe
+from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.theories.findings.verdicts.sensitivity import describe
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.study_sections import EFFECT_SD, ValidationConfig
 from lakatos.flows.start import run_study
-from lakatos.theories.differences.attribute_effects import PRIOR_SD
-from lakatos.theories.verdicts.conclude import in_new_names
+from lakatos.theories.findings.differences.attribute_effects import PRIOR_SD
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "notebook"))

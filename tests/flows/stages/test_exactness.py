@@ -10,7 +10,7 @@ import pytest
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
-from lakatos.theories.verdicts.record import ExactnessWeighed
+from lakatos.theories.findings.verdicts.record import ExactnessWeighed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small import QUICK, small_study

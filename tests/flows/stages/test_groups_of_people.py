@@ -13,7 +13,7 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.start import run_study
-from lakatos.theories.verdicts.conclude import in_new_names
+from lakatos.theories.findings.verdicts.conclude import in_new_names
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "notebook"))

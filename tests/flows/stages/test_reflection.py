@@ -22,7 +22,7 @@ from lakatos.language_models.rehearsal.serve import running
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
 from lakatos.memory.record import LessonsWritten
-from lakatos.theories.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.record import RoleAnswered
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import good, said, task_of

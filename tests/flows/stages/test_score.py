@@ -29,10 +29,10 @@ from lakatos.flows.stages.score import (
     too_few_draws,
 )
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.theories.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
-from lakatos.theories.scoreboard import Scoreboard, TheoryStanding
-from lakatos.theories.scoring.score import ScoreEstimate, log_predictive, proportion_error
-from lakatos.theories.theory import TheoryProgram, read_program
+from lakatos.theories.engine.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
+from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.engine.scoring.score import ScoreEstimate, log_predictive, proportion_error
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import Recorded
 

@@ -18,9 +18,9 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.start import run_study
-from lakatos.theories.laboratory import Laboratory
-from lakatos.theories.scoring.score import log_predictive
-from lakatos.theories.theory import read_program
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive
+from lakatos.theories.language.theory import read_program
 from tests.flows.small import small_study
 
 TWO = ("allais", "risky_spektor2024")

@@ -6,15 +6,15 @@ import numpy as np
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.account import ClauseWording, tell_clause
-from lakatos.theories.checks.clause_check import telling_numbers
-from lakatos.theories.grammar import Composition
-from lakatos.theories.prior import Prior
-from lakatos.theories.record import TheoriesTold, TheoryChecked
-from lakatos.theories.state import TheoriesState
-from lakatos.theories.theory import TheoryProgram, read_program
-from lakatos.theories.verdicts.conclude import in_new_names
-from lakatos.theories.verdicts.tell import lacking_trials, published_forms
+from lakatos.theories.engine.checks.clause_check import telling_numbers
+from lakatos.theories.engine.record import TheoriesTold, TheoryChecked
+from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.conclude import in_new_names
+from lakatos.theories.findings.verdicts.tell import lacking_trials, published_forms
+from lakatos.theories.language.account import ClauseWording, tell_clause
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.step import Recorded
 
 FAMILY = FAMILIES["multiattribute"]

@@ -25,7 +25,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
-from lakatos.theories.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.inbox import Inbox
 
 ROOT = Path(__file__).parents[3]

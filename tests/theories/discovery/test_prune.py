@@ -1,0 +1,144 @@
+"""Backward elimination leaves out what answers that did not choose it can do without, and nothing else."""
+
+import numpy as np
+
+from lakatos.theories.discovery.grammar_search.prune import (
+    PrunedComposition,
+    prune,
+    simplifications,
+)
+from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.theories.errors import TheoryRaisedError
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
+
+PRIOR = {"prior": "uniform", "low": 0.0, "high": 1.0}
+GRAMMAR = Grammar(
+    domain="letters",
+    slots=(SkeletonSlot("core"), SkeletonSlot("extra", 0, 3), SkeletonSlot("lapse", 0, 1)),
+    mechanisms=(
+        Mechanism("core", "plain", "add", "pass"),
+        Mechanism("core", "other", "count", "pass"),
+        Mechanism("core", "curved", "bend", "pass", {"curve": PRIOR}),
+        *(Mechanism("extra", name, f"like {name}", "pass", {name: PRIOR}) for name in "xyz"),
+        Mechanism("lapse", "random", "err", "pass", {"lapse": PRIOR}, is_null=True),
+    ),
+    before="",
+    after="return 0.5",
+)
+FULL = Composition({"core": ("curved",), "extra": ("x", "y", "z"), "lapse": ("random",)})
+
+
+def bench(worth, noise=0.001, broken=(), together=()):
+    """Scores by a table of what each mechanism is worth, with noise of each mechanism and person.
+
+    ``together`` lists sets of mechanisms and what a composition with exactly these of their union gains or loses.
+    """
+
+    def validate(compositions):
+        found = []
+        for composition in compositions:
+            names = [name for chosen in composition.slots.values() for name in chosen]
+            if any(name in broken for name in names):
+                found.append(TheoryRaisedError("it does not run"))
+                continue
+            values = np.full(200, -1.0)
+            for name in names:
+                rng = np.random.default_rng(sum(map(ord, name)))
+                own = rng.normal(0, noise, 200)
+                values += worth.get(name, 0.0) + own - own.mean()
+            union = {name for wanted, _ in together for name in wanted}
+            values += sum(gain for wanted, gain in together if wanted == union & set(names))
+            found.append((UnitScores(values, np.ones(200)),))
+        return found
+
+    return validate
+
+
+def names_of(found):
+    return {name for chosen in found.composition.slots.values() for name in chosen}
+
+
+def test_what_is_worth_nothing_goes_and_what_is_worth_its_price_stays():
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.02, "x": 0.02, "y": 0.0005}), price=1e-3)
+    assert names_of(found) == {"curved", "x", "random"}
+    assert sorted(found.changes) == ["drop y from extra", "drop z from extra"]
+    assert {"drop x from extra", "replace curved by plain in core"} <= {
+        words for words, _, _ in found.needed
+    }
+
+
+def test_a_needed_slot_gets_its_plainest_mechanism_and_lapses_stay():
+    found = prune(GRAMMAR, FULL, bench({}), price=1e-3)
+    assert names_of(found) == {"plain", "random"}
+
+
+def test_a_gain_within_its_standard_error_does_not_keep_a_part():
+    found = prune(
+        GRAMMAR, FULL, bench({"curved": 0.5, "x": 0.5, "y": 0.5, "z": -0.02}, noise=0.4), price=1e-3
+    )
+    assert "z" not in names_of(found)
+    assert {"curved", "x", "y"} <= names_of(found)
+
+
+def test_a_gain_of_less_than_two_standard_errors_keeps_nothing():
+    """Noise of 0.4 in each of 200 people is a standard error of 0.028, so that 0.045 is 1.6 of them."""
+    worth = {"curved": 0.5, "x": 0.5, "y": 0.5, "z": 0.045}
+    assert "z" not in names_of(prune(GRAMMAR, FULL, bench(worth, noise=0.4), price=1e-3))
+
+
+def test_two_parts_that_only_make_up_for_each_other_go_together():
+    cancelling = ((frozenset("x"), -0.05), (frozenset("y"), -0.05))
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.02}, together=cancelling), price=1e-3)
+    assert names_of(found) == {"curved", "random"}
+    assert "drop x from extra; drop y from extra" in found.changes
+
+
+def test_what_was_needed_only_beside_another_part_is_tried_again_without_it():
+    beside = ((frozenset("y"), -0.05),)  # y does harm unless x is there
+    worth = {"curved": 0.02, "z": 0.02, "x": 0.0}
+    found = prune(GRAMMAR, FULL, bench(worth, together=beside), price=1e-3)
+    assert names_of(found) == {"curved", "z", "random"}
+
+
+def test_what_does_not_run_is_no_simplification():
+    found = prune(GRAMMAR, FULL, bench({}, broken=("plain", "other")), price=1e-3)
+    assert names_of(found) == {"curved", "random"}
+
+
+def test_simplifications_have_less_than_what_they_are_made_from():
+    own = set(GRAMMAR.parameters(FULL))
+    for _, smaller in simplifications(GRAMMAR, FULL):
+        assert smaller.size < FULL.size or set(GRAMMAR.parameters(smaller)) < own
+    assert "drop random from lapse" not in dict(simplifications(GRAMMAR, FULL))
+
+
+def test_what_changes_no_prediction_goes_before_anything_is_fitted():
+    """However much it seems to be worth by chance."""
+    asked = []
+
+    def same(whole, parts):
+        asked.append(names_of(PrunedComposition(whole, (), ())))
+        return ["y" in whole.slots["extra"] and "y" not in item.slots["extra"] for item in parts]
+
+    found = prune(GRAMMAR, FULL, bench({"y": 0.02, "x": 0.02}), price=1e-3, same=same)
+    assert found.changes[0] == "drop y from extra"
+    assert names_of(found) == {"x", "plain", "random"}
+    assert [("y" in names) for names in asked] == [True, False]
+
+
+def test_a_slot_that_must_be_filled_and_changes_nothing_gets_the_usual_mechanism():
+    whole = Composition({"core": ("other",), "extra": ("x",), "lapse": ("random",)})
+
+    def same(here, parts):
+        return [item.slots["extra"] == here.slots.get("extra") for item in parts]
+
+    found = prune(GRAMMAR, whole, bench({"x": 0.02}), price=1e-3, same=same)
+    assert found.changes == ("replace other by plain in core",)
+    assert names_of(found) == {"x", "plain", "random"}
+
+
+def test_small_losses_do_not_add_up_to_a_large_one():
+    """Each of three parts is worth 1.6 standard errors of its own, and all of them 2.8: not all may go."""
+    worth = {name: 1.6 * 0.4 / np.sqrt(200) for name in "xyz"}
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.5, **worth}, noise=0.4), price=1e-3)
+    assert 0 < len(names_of(found) & set("xyz")) < 3

@@ -1,0 +1,88 @@
+"""Clauses without a number are tried by exchanging the part of the theory that they tell."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.engine.checks.exchange_check import exchanges, try_exchanges
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import read_program
+
+DOMAIN, FAMILY = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+SPACE = {"levels": [0, 1, 2, 3], "validities": [0.9, 0.8, 0.7, 0.6]}
+
+
+@pytest.fixture(scope="module")
+def laboratory():
+    with Laboratory(DOMAIN, n_workers=1) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def trials() -> Stimuli:
+    return DOMAIN.candidates(SPACE, np.random.default_rng(0), 40)
+
+
+def tried(laboratory: Laboratory, name: str, trials: Stimuli) -> dict[str, tuple[bool, str]]:
+    theory = read_program(FAMILY.program(name))
+    found = laboratory.with_sandbox(partial(try_exchanges, theory, FAMILY.grammar, trials=[trials]))
+    return {item.clause.wording.says: (item.idle, item.sentence) for item in found}
+
+
+def test_what_only_one_way_of_deciding_says_is_tried_against_another(laboratory, trials) -> None:
+    found = tried(laboratory, "take_the_best", trials)
+    idle, sentence = found[
+        "decide by the most valid cue on which the products differ and ignore the rest"
+    ]
+    assert not idle
+    assert "if instead they add everything up, probabilities change by" in sentence
+    # Any weights that keep the order of validities name the same most valid cue.
+    assert found["weight every cue by its validity"][0]
+
+
+def test_a_part_that_the_plainest_other_does_not_change_is_tried_against_the_next(
+    laboratory, trials
+) -> None:
+    """Sums and means over as many cues choose alike where only signs are weighed alike; one good reason does not."""
+    idle, sentence = tried(laboratory, "tallying", trials)["add everything up"]
+    assert not idle
+    assert "average" not in sentence.split(";")[1].split(",")[0]
+
+
+def test_what_no_trial_can_show_is_idle(laboratory, trials) -> None:
+    """Products that nobody can tell apart: whatever is done with the cues, nothing changes."""
+    first = trials["ratings"][:, :1]
+    alike = Stimuli({**trials.arrays, "ratings": np.repeat(first, 2, axis=1)})
+    found = tried(laboratory, "tallying", alike)
+    assert all(idle for idle, _ in found.values())
+    assert "no probability changes here" in found["add everything up"][1]
+
+
+def test_clauses_with_numbers_and_theories_of_others_have_no_exchanges() -> None:
+    theory = read_program(FAMILY.program("take_the_best"))
+    with_numbers = {clause.says for clause in theory.clauses if clause.by}
+    said = {
+        clause.wording.says for item in exchanges(theory, FAMILY.grammar) for clause in item.clauses
+    }
+    assert said
+    assert not said & with_numbers
+    assert not list(exchanges(replace(theory, composition=None), FAMILY.grammar))
+
+
+def test_people_who_learn_are_asked_along_the_same_answers() -> None:
+    family, domain = FAMILIES["learning"], DOMAINS["learning"]
+    theory = read_program(family.program("choice_kernel"))
+    schedule = domain.candidates({}, np.random.default_rng(1), 20)
+    with Laboratory(domain, n_workers=1) as opened:
+        found = opened.with_sandbox(
+            partial(try_exchanges, theory, family.grammar, trials=[schedule])
+        )
+    (item,) = [
+        each for each in found if each.clause.wording.says == "do not learn what options pay"
+    ]
+    assert not item.idle
+    assert item.size > 0.05

@@ -1,0 +1,65 @@
+"""Power of an effect of what is known of people: it is what the verdict's own rule does to simulated people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.differences.effect_power import (
+    EffectPower,
+    power_of_effects,
+    text_of_effect_powers,
+)
+from lakatos.theories.language.family import find_family
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from tests.theories.findings.differences.conftest import DOMAIN, STIMULI
+
+
+@pytest.fixture(scope="module")
+def theory() -> Theory:
+    form = read_program(find_family(DOMAIN).program("hyperbolic"))
+    people = {
+        "discount_rate": form.priors["discount_rate"].narrowed(np.log(0.01), 0.8),
+        "sensitivity": form.priors["sensitivity"].narrowed(np.log(1.0), 0.5),
+        "lapse": form.priors["lapse"].narrowed(0.05, 0.03),
+    }
+    return form.with_people(people)
+
+
+def powers(theory: Theory, laboratory: Laboratory, n_people: int, size: float) -> list[EffectPower]:
+    rng = np.random.default_rng(1)
+    return power_of_effects(
+        theory, STIMULI, n_people, laboratory, rng, size=size, repetitions=2, n_simulations=12
+    )
+
+
+def test_a_theory_without_numbers_promises_nothing(laboratory: Laboratory) -> None:
+    source = '''"""Sooner: people take what comes first."""
+PARAMETERS = {}
+
+def choose(parameters, trials, xp):
+    return xp.zeros((1, len(trials["amounts"])))
+'''
+    plain = read_program(TheoryProgram(source, "somebody"))
+    assert power_of_effects(plain, STIMULI, 20, laboratory, np.random.default_rng(1)) == []
+
+
+@pytest.mark.slow
+def test_many_people_show_a_large_effect_and_few_people_do_not(
+    theory: Theory, laboratory: Laboratory
+) -> None:
+    many, few = (powers(theory, laboratory, n, 1.0)[0] for n in (100, 10))
+    assert many.changes == "discount_rate by 1 standard deviations of people"
+    assert many.power >= 0.8
+    assert few.power <= 0.75
+    assert many.n_false <= 2  # of twelve; more have a probability of 0.3% at 2.5%
+
+
+def test_the_text_says_what_is_promised_and_with_which_prior() -> None:
+    found = [EffectPower("Hyperbolic", "rate by 0.5 standard deviations of people", 60, 40, 30, 1)]
+    text = text_of_effect_powers("age", found, 0.25)
+    assert "standard deviation 0.25 of the parameter's range" in text
+    assert "shown in 0.03 of studies (0.00 to 0.13) where there is none" in text
+    assert "rate by 0.5 standard deviations of people: power 0.75 (0.60 to 0.86)" in text
+    assert text_of_effect_powers("age", [], 0.25) == ""

@@ -1,0 +1,216 @@
+import json
+
+import numpy as np
+import pytest
+
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.domains.multiattribute.theories import FAMILY
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.errors import TheoryLintError, TheorySourceError
+from lakatos.theories.findings.exchange.autocog import import_autocog
+
+DOMAIN = MultiattributeDomain()
+SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})
+SAMPLED = (
+    "def policy(probabilities):\n    return np.random.choice(len(probabilities), p=probabilities)\n"
+)
+WEIGHTED = {
+    "description": "Weighing: people add ratings weighted by validity, and sometimes press any key.",
+    "predict_source": """
+def predict(parameters, stimulus, history):
+    ratings = np.asarray(stimulus, dtype=float)
+    scores = ratings @ np.asarray(parameters["validities"])
+    z = np.exp(parameters["beta"] * (scores - scores.max()))
+    return (1 - parameters["epsilon"]) * z / z.sum() + parameters["epsilon"] / 2
+""",
+    "policy_source": SAMPLED,
+    "parameters": {"beta": "[0.1, 20.0]", "epsilon": "[0.0, 0.5]", "validities": "validities"},
+}
+ALTERNATING = {
+    "description": "Alternation: people press the other key.",
+    "predict_source": """
+def predict(parameters, stimulus, history):
+    past = history.get("response", [])
+    if not past:
+        return np.array([0.5, 0.5])
+    p = np.full(2, parameters["slip"])
+    p[1 - past[-1]] = 1 - parameters["slip"]
+    return p
+""",
+    "policy_source": SAMPLED,
+    "parameters": {"slip": "[0.0, 0.3]"},
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as made:
+        yield made
+
+
+def test_an_imported_theory_is_a_theory_with_its_claim_and_ranges(sandbox):
+    theory = load_theory(import_autocog(WEIGHTED, sandbox), DOMAIN, sandbox)
+    assert (theory.name, theory.learns) == ("Weighing", False)
+    assert theory.claim.startswith("people add ratings")
+    assert (theory.priors["beta"].low, theory.priors["beta"].high) == (0.1, 20.0)
+    assert set(theory.priors) == {"beta", "epsilon"}
+
+
+def test_it_predicts_what_the_same_theory_written_here_predicts(sandbox):
+    ours = FAMILY.program("weighted_additive").source
+    scale = SPACE["rating_max"][0]
+    drawn = {"beta": np.array([0.5, 3.0]), "epsilon": np.array([0.0, 0.2])}
+    (theirs,) = sandbox.probabilities(
+        import_autocog(WEIGHTED, sandbox).source, drawn, [SPACE.arrays]
+    )
+    own = {"sensitivity": drawn["beta"] * scale, "lapse": drawn["epsilon"]}
+    np.testing.assert_allclose(theirs, sandbox.probabilities(ours, own, [SPACE.arrays])[0])
+
+
+@pytest.mark.slow
+def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
+    theory = load_theory(import_autocog(json.dumps(ALTERNATING), sandbox), DOMAIN, sandbox)
+    assert theory.learns
+    order = np.random.default_rng(0).permuted(np.tile(np.arange(len(SPACE)), (5, 1)), axis=1)
+    done = behave(
+        theory, DOMAIN, sandbox, {"slip": np.zeros(5)}, SPACE, order, np.random.default_rng(1)
+    )
+    assert (done.response[:, 1:] != done.response[:, :-1]).all()
+    n = order.size
+    trials = Trials(
+        "x", SPACE, np.repeat(np.arange(5), order.shape[1]), order.ravel(), done.response.ravel(), np.ones(n, int)
+    )  # fmt: skip
+    with sandbox.open_session(theory.program.source, []) as session:
+        found = follow(session, DOMAIN, {"slip": np.array([0.1, 0.3])}, trials).log_likelihood
+    steps = order.shape[1] - 1
+    np.testing.assert_allclose(
+        found, np.log([[0.5], [0.5]]) + steps * np.log([[0.9], [0.7]]) + np.zeros(5)
+    )
+
+
+def test_a_policy_that_takes_the_likelier_option_makes_choices_certain(sandbox):
+    greedy = WEIGHTED | {
+        "policy_source": "def policy(probabilities):\n    return int(np.argmax(probabilities))\n"
+    }
+    (p,) = sandbox.probabilities(
+        import_autocog(greedy, sandbox).source,
+        {"beta": np.ones(1), "epsilon": np.zeros(1)},
+        [SPACE.arrays],
+    )
+    assert set(np.unique(p)) <= {0.0, 0.5, 1.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"policy_source": "def policy(p):\n    return np.random.choice(2)\n"},
+            "neither draws choices",
+        ),
+        ({"policy_source": "def policy(p):\n    return 1 / 0\n"}, "the policy does not run"),
+        ({"parameters": {"beta": "positive"}}, "the range of the parameter 'beta' is 'positive'"),
+        ({"parameters": {"beta": "[2, 1]"}}, "give two numbers"),
+        ({"parameters": {"validities": "validities"}}, "no free parameter"),
+        ({"parameters": None}, "no parameters"),
+        (
+            {
+                "predict_source": "def guess(parameters, stimulus, history):\n    return [0.5, 0.5]\n"
+            },
+            "defines no function",
+        ),
+        ({"predict_source": ""}, "no predict .in JSON predict_source"),
+        ({"description": 3}, "no theory .in JSON description"),
+    ],
+)
+def test_what_is_not_of_the_form_is_refused(sandbox, change, words):
+    with pytest.raises(TheorySourceError, match=words):
+        import_autocog(WEIGHTED | change, sandbox)
+
+
+IN_YAML = """
+name: "Weighted sum: one weight for each cue (a variant)"
+theory: |
+  People add the ratings of a product. Like this: each has a weight, "importance", and nothing else counts.
+  There is no lapse.
+predict: |
+  def predict(parameters, stimulus, history):
+      ratings = np.asarray(stimulus, dtype=float)
+      w = np.asarray(parameters["weights"], dtype=float)
+      if w.shape[0] != ratings.shape[1]:
+          raise ValueError("as many weights as cues")
+      z = parameters["temperature"] * (ratings[1] @ w - ratings[0] @ w)
+      p_b = 1.0 / (1.0 + np.exp(-z))
+      return np.array([1.0 - p_b, p_b])
+policy: |
+  def policy(probabilities):
+      return int(np.random.choice(len(probabilities), p=probabilities))
+parameters:
+  # a comment
+  temperature: "[0.0, 20.0]"
+  weights: "[(0.0, 1.0)] * n_features"
+"""
+
+
+def test_yaml_keeps_every_word_of_name_and_claim_and_a_weight_for_each_cue(sandbox):
+    theory = load_theory(import_autocog(IN_YAML, sandbox, n_cues=3), DOMAIN, sandbox)
+    assert theory.name == "Weighted sum - one weight for each cue (a variant)"
+    assert theory.claim.startswith("People add the ratings of a product. Like this: each has a")
+    assert theory.claim.endswith("There is no lapse.")
+    assert set(theory.priors) == {"temperature", "weights_1", "weights_2", "weights_3"}
+    drawn = {"temperature": np.array([2.0])}
+    drawn |= {
+        f"weights_{cue}": np.array([weight]) for cue, weight in ((1, 0.9), (2, 0.5), (3, 0.1))
+    }
+    (p,) = sandbox.probabilities(theory.program.source, drawn, [SPACE.arrays])
+    value = SPACE["ratings"] @ np.array([0.9, 0.5, 0.1])
+    expected = 1 / (1 + np.exp(-2 * (value[:, 1] - value[:, 0])))
+    np.testing.assert_allclose(p[0, :, 1], expected)
+
+
+def test_without_a_name_nothing_of_the_claim_is_lost(sandbox):
+    long = "People who are asked again and again in quick succession add all ratings up at once"
+    source = import_autocog(WEIGHTED | {"description": f"{long}. Mind: no lapse."}, sandbox)
+    theory = load_theory(source, DOMAIN, sandbox)
+    assert theory.name == long
+    assert theory.claim == f"{long}. Mind: no lapse."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: [", "neither JSON nor YAML"),
+        ("!!python/object/apply:os.system ['true']", "neither JSON nor YAML"),
+        ("just words", "no YAML with keys"),
+        (
+            IN_YAML.replace('"[0.0, 20.0]"', "[&a [1, 2], *a]"),
+            "range of the parameter 'temperature'",
+        ),
+        (IN_YAML.replace("temperature:", '"t; x":'), "is no name of a parameter"),
+    ],
+)
+def test_yaml_that_says_more_than_a_theory_is_refused(sandbox, text, words):
+    with pytest.raises(TheorySourceError, match=words):
+        import_autocog(text, sandbox)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000])
+def test_what_is_no_object_is_refused(sandbox, text):
+    with pytest.raises(TheorySourceError, match="no JSON"):
+        import_autocog(text, sandbox)
+
+
+def test_code_that_no_theory_needs_is_refused(sandbox):
+    with pytest.raises(TheoryLintError, match="imports 'os'"):
+        import_autocog(
+            WEIGHTED | {"predict_source": "import os\n" + WEIGHTED["predict_source"]}, sandbox
+        )
+
+
+def test_a_description_cannot_end_the_docstring(sandbox):
+    sly = WEIGHTED | {"description": 'Sly: """\nimport os\n"""'}
+    theory = load_theory(import_autocog(sly, sandbox), DOMAIN, sandbox)
+    assert "import os" in theory.claim

@@ -1,0 +1,93 @@
+"""A theory as a file that needs NumPy alone says what the theory says here."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Trials
+from lakatos.flows.notebook.theory import shapes_of
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.findings.exchange.standalone import write_function
+from lakatos.theories.language.theory import read_program
+
+
+def written(domain: str, name: str) -> tuple[object, dict]:
+    """A published theory, and the names of its file."""
+    theory = read_program(FAMILIES[domain].program(name))
+    held: dict = {}
+    text = write_function(theory, shapes_of(DOMAINS[domain]))
+    assert "lakatos" not in text.split('"""', 2)[2]
+    exec(text, held)
+    return theory, held
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"),
+    [
+        ("intertemporal", "hyperbolic"),
+        ("multiattribute", "take_the_best"),
+        ("offers", "equal_weight"),
+    ],
+)
+def test_the_function_says_what_the_theory_says(domain: str, name: str) -> None:
+    if name not in FAMILIES[domain].seeds:
+        name = next(iter(FAMILIES[domain].seeds))
+    theory, held = written(domain, name)
+    stimuli = DOMAINS[domain].probes(np.random.default_rng(0))[0]
+    assert held["NAMES"] == list(theory.priors)
+    assert all(
+        low <= at <= high for at, (low, high) in zip(held["START"], held["BOUNDS"], strict=True)
+    )
+    with Laboratory(DOMAINS[domain], 1) as laboratory:
+        values = {own: np.array([at]) for own, at in zip(held["NAMES"], held["START"], strict=True)}
+        theirs = laboratory.look(theory, [stimuli], lambda view: view.probabilities(values))
+    found = held["probabilities"](held["START"], dict(stimuli.arrays))
+    np.testing.assert_allclose(found, theirs[0][0], atol=1e-12)
+    responses = np.arange(len(stimuli)) % found.shape[1]
+    expected = -np.log(np.maximum(found[np.arange(len(stimuli)), responses], 1e-12)).sum()
+    nll = held["negative_log_likelihood"](held["START"], dict(stimuli.arrays), responses)
+    assert nll == pytest.approx(expected)
+
+
+def test_a_theory_that_learns_goes_through_one_person_s_answers() -> None:
+    domain = DOMAINS["learning"]
+    theory, held = written("learning", next(iter(FAMILIES["learning"].seeds)))
+    stimuli = domain.probes(np.random.default_rng(0))[0]
+    n, rng = len(stimuli), np.random.default_rng(1)
+    response, reward = rng.integers(0, 2, n), rng.integers(0, 2, n).astype(float)
+    feedback = {"reward": reward, "next_state": np.zeros(n)}
+    trials = Trials(
+        "x", stimuli, np.zeros(n, int), np.arange(n), response, np.ones(n, int),
+        n_options=domain.n_options(stimuli), feedback=feedback,
+    )  # fmt: skip
+    values = {own: np.array([at]) for own, at in zip(held["NAMES"], held["START"], strict=True)}
+    with Laboratory(domain, 1) as laboratory:
+        theirs = laboratory.look(
+            theory, [stimuli], lambda view: follow(view._session, domain, values, trials)
+        )
+    shown = {name: np.asarray(array) for name, array in domain.shown(stimuli.arrays, {}).items()}
+    shown["state"] = np.zeros(n)
+    found = held["negative_log_likelihood"](held["START"], shown, response, feedback)
+    assert -found == pytest.approx(float(theirs.log_likelihood[0, 0]), abs=1e-9)
+
+
+def test_the_file_needs_numpy_alone_and_can_be_fitted(tmp_path) -> None:
+    theory = read_program(FAMILIES["intertemporal"].program("hyperbolic"))
+    place = tmp_path / "hyperbolic.py"
+    place.write_text(write_function(theory, shapes_of(DOMAINS["intertemporal"])))
+    program = (
+        "import sys; sys.modules['lakatos'] = None; import numpy as np; import hyperbolic as h; "
+        "from scipy.optimize import minimize; "
+        "trials = {'amounts': np.array([[10.0, 12.0], [10.0, 20.0]]), "
+        "'delays_days': np.array([[0.0, 30.0], [0.0, 30.0]])}; "
+        "asked = {name: np.repeat(array, 50, axis=0) for name, array in trials.items()}; "
+        "chosen = np.repeat([0, 1], 50); chosen[:10] = 1; "
+        "found = minimize(h.negative_log_likelihood, h.START, (asked, chosen), "
+        "method='Nelder-Mead', bounds=h.BOUNDS); "
+        "assert found.fun < h.negative_log_likelihood(h.START, asked, chosen) - 1, found"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)

@@ -1,0 +1,319 @@
+"""What a theory says follows its numbers: the side, the strength, the share of people, the limit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lakatos.domains import FAMILIES
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.language.account import (
+    ClauseWording,
+    account_of,
+    names_held_back,
+    read_clauses,
+    share_in_words,
+    tell_clause,
+)
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import Prior, parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
+
+PULL = ClauseWording(
+    "{much}like it", by="pull", opposite="{much}dislike it", unit=0.5, label="liking"
+)
+
+
+def learned(center: float, spread: float = 0.01, low: float = -4.0, high: float = 4.0) -> Prior:
+    return Prior("normal", low, high, center, spread)
+
+
+@pytest.mark.parametrize(
+    ("center", "words"),
+    [
+        (0.02, "hardly like it"),
+        (0.2, "slightly like it"),
+        (0.7, "like it"),
+        (1.5, "strongly like it"),
+        (-0.2, "slightly dislike it"),
+        (-1.5, "strongly dislike it"),
+    ],
+)
+def test_sign_and_size_choose_the_words(center, words):
+    assert tell_clause(PULL, {"pull": learned(center)}).text == words
+
+
+def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
+    priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
+    assert (
+        tell_clause(PULL, priors).text
+        == "about two thirds of people like it, the others dislike it"
+    )
+    assert tell_clause(PULL, priors, pooled=True).text == "like it"
+
+
+def test_people_are_divided_only_where_their_answers_show_that_they_differ():
+    def told(doubt: float) -> str:
+        return tell_clause(PULL, {"pull": Prior("normal", -4, 4, 0.45, 1.0, doubt=doubt)}).text
+
+    assert told(0.15) == "about two thirds of people like it, the others dislike it"
+    assert told(0.6) == "like it"
+    kind = ClauseWording("{who} count", by="type")
+    doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
+    assert tell_clause(kind, {"type": doubtful}).text == "some people count"
+
+
+def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
+    idle = Prior("uniform", -4, 4, idle=True)
+    told = tell_clause(PULL, {"pull": idle})
+    assert (told.text, told.idle, told.direction) == ("like it", True, 0)
+    kind = ClauseWording("{who} count", by="pull")
+    assert tell_clause(kind, {"pull": idle}).text == "some people count"
+    account = account_of("Counting", [PULL, ClauseWording("count")], {"pull": idle})
+    assert (account.name, account.claim) == ("Counting", "People count.")
+
+
+def test_a_centre_at_a_limit_is_said():
+    assert (
+        tell_clause(PULL, {"pull": learned(4.0)}).text
+        == "strongly like it (its range allows no more)"
+    )
+    assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
+    # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
+    share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}
+    assert names_held_back(share) == ("gain",)
+
+
+def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_many_are_where():
+    at_a_limit = learned(-0.5, 0.6, low=-0.5, high=2.0)
+    flat = learned(0.3, 3.0, low=-2.0, high=2.0)
+    for prior in (at_a_limit, flat):
+        told = tell_clause(PULL, {"pull": prior})
+        assert told.text in (
+            "some people like it, others dislike it",
+            "some people dislike it, others like it",
+        )
+    inside = learned(0.3, 0.6, low=-2.0, high=2.0)
+    assert tell_clause(PULL, {"pull": inside}).text.startswith("about two thirds of people like it")
+
+
+def test_the_others_are_told_in_the_words_that_differ():
+    def told(says: str, opposite: str, **more: str) -> str:
+        clause = ClauseWording(says, by="pull", opposite=opposite, unit=0.5, **more)
+        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the others ")[2]
+
+    assert told("give {far}more in a round", "give {far}less in a round") == "less"
+    assert told("tend to the side taken last", "tend away from the side taken last") == (
+        "tend away from it"
+    )
+    assert told("look at {much}high ones", "look at {much}low ones") == "look at low ones"
+    assert told("feel more", "feel the reverse", rest="do not") == "do not"
+
+
+@pytest.mark.parametrize(
+    ("center", "words"),
+    [
+        (0.003, "hardly ever"),
+        (0.03, "rarely"),
+        (0.13, "now and then"),
+        (0.24, "often"),
+        (0.5, "as often as not"),
+        (0.9, "mostly"),
+    ],
+)
+def test_a_word_for_how_often_fits_the_number(center, words):
+    clause = ClauseWording("{lapse~} guess ({lapse%} of the time)")
+    people = {"lapse": learned(center, 0.001, low=0.0, high=1.0)}
+    assert tell_clause(clause, people).text == f"{words} guess ({100 * center:.0f}% of the time)"
+    unknown = {"lapse": Prior("uniform", 0.0, 1.0)}
+    assert tell_clause(clause, unknown).text == "at times guess"
+
+
+def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
+    clause = ClauseWording("expect a price (about {price} cents)")
+    alike, apart = learned(10.0, 0.5, 0.0, 30.0), learned(10.0, 5.0, 0.0, 30.0)
+    assert tell_clause(clause, {"price": alike}).text == "expect a price (about 10 cents)"
+    told = tell_clause(clause, {"price": apart}).text
+    assert told == "expect a price (4.1 to 16 cents for most people)"
+    pooled = tell_clause(clause, {"price": apart}, pooled=True).text
+    assert pooled == "expect a price (about 10 cents)"
+    unsure = Prior("normal", 0.0, 30.0, 10.0, 5.0, doubt=0.8)
+    assert tell_clause(clause, {"price": unsure}).text == "expect a price (about 10 cents)"
+
+
+def test_numbers_of_times_are_words_and_stand_for_a_text_where_they_were_not_learned():
+    clause = ClauseWording("leave what failed [{runs#}|a number of times]")
+
+    def told(center: float, spread: float = 0.01) -> str:
+        prior = learned(center, spread, 0.5, 5.5)
+        return tell_clause(clause, {"runs": prior}).text.removeprefix("leave what failed ")
+
+    assert [told(0.75), told(1.5), told(2.5)] == ["once", "twice in a row", "3 times in a row"]
+    assert told(2.5, 1.2) == "2 to 5 times in a row"
+    assert tell_clause(clause, {"runs": Prior("uniform", 0.5, 5.5)}).text.endswith("of times")
+
+
+def test_what_is_taken_for_granted_hardly_done_or_without_effect_is_no_part_of_the_claim():
+    adding, plain = ClauseWording("add"), ClauseWording("choose the better one", plain=True)
+    weak = {"pull": learned(0.02)}
+    account = account_of("Adding", [adding, PULL, plain], weak)
+    assert account.claim == "People add."
+    assert [clause.text for clause in account.clauses if clause.is_detail] == [
+        "hardly like it",
+        "choose the better one",
+    ]
+    assert account_of("Adding", [plain], weak).claim == "People choose the better one."
+    strong = {"pull": learned(1.5)}
+    assert account_of("Adding", [adding, PULL], strong).claim == "People add, and strongly like it."
+    silent = account_of("Adding", [adding, PULL], strong, silent=[PULL.says])
+    assert (silent.name, silent.claim) == ("Adding", "People add.")
+    based = replace(PULL, base="look at it")
+    assert account_of("Adding", [adding, based], weak).claim == "People add, and look at it."
+
+
+def test_clauses_that_need_trials_are_told_only_where_such_were_asked():
+    rare, even = (
+        ClauseWording("fear the rare", needs="p < 0.3"),
+        ClauseWording("b", lacks="p < 0.3"),
+    )
+    assert account_of("Adding", [rare, even], {}).claim == "People fear the rare."
+    assert account_of("Adding", [rare, even], {}, lacking=["p < 0.3"]).claim == "People b."
+
+
+def test_a_name_repeats_nothing_and_tells_first_what_is_true_of_most_people():
+    mixed = ClauseWording("{much}stay", by="stay", opposite="{much}go", label="repetition",
+                          opposite_label="alternation", unit=0.5)  # fmt: skip
+    priors = {"pull": learned(0.6), "stay": learned(0.3, 3.0, -9.0, 9.0)}
+    assert account_of("Adding", [mixed, PULL], priors).name == "Adding with liking"
+    assert account_of("Adding", [mixed], priors).name == "Adding with sequential dependence"
+    assert account_of("Liking products", [mixed, PULL], priors).name == (
+        "Liking products with sequential dependence"
+    )
+
+
+def test_claims_of_published_forms_have_some_sixty_words_at_most():
+    counts = []
+    for family in FAMILIES.values():
+        for _, composition in family.seeds.values():
+            priors = {
+                name: high_in_its_range(parse_prior(name, prior))
+                for name, prior in family.grammar.parameters(composition).items()
+            }
+            account = account_of("X", family.grammar.clauses(composition), priors)
+            counts.append(len(account.claim.split()))
+    assert np.mean(np.array(counts) > 65) < 0.1
+    assert max(counts) <= 85
+
+
+def high_in_its_range(prior: Prior) -> Prior:
+    """People who are alike, in the upper half of a range."""
+    low, high = prior.latent(np.array([prior.low, prior.high]))
+    return prior.narrowed(float(low + 0.7 * (high - low)), float(0.01 * (high - low)))
+
+
+def test_a_range_that_was_not_learned_leaves_the_side_open():
+    clause = tell_clause(PULL, {"pull": Prior("uniform", -1.0, 1.0)})
+    assert clause.text.endswith("or the other way round")
+    assert clause.direction == 0
+
+
+def test_a_learned_value_at_the_null_value_is_hardly_said_even_at_a_limit():
+    assert tell_clause(PULL, {"pull": learned(0.0)}).text == "hardly like it"
+    bounded = ClauseWording(
+        "say all alike", by="focus", opposite="look at the best {much}above the rest", null=1.0
+    )
+    told = tell_clause(bounded, {"focus": learned(1.0, 0.001, low=0.0, high=1.0)})
+    assert told.strength == "hardly"
+    assert tell_clause(PULL, {"pull": learned(0.0, 1.0)}).direction == 0  # as declared
+
+
+def test_ratios_and_shares_of_people_are_told():
+    curved = ClauseWording(
+        "{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True
+    )
+    assert tell_clause(curved, {"curve": learned(0.7, low=0.1, high=2.0)}).text == "less"
+    assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
+    kind = ClauseWording("{who} count", by="type")
+    assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == "about a third of people count"
+    assert share_in_words(0.99) == "nearly all"
+
+
+def test_learned_values_are_written_and_those_not_learned_left_out():
+    level = ClauseWording("stop at a level ({level%} of the top)")
+    assert (
+        tell_clause(level, {"level": learned(0.6, low=0.0, high=1.0)}).text
+        == "stop at a level (60% of the top)"
+    )
+    assert tell_clause(level, {"level": Prior("uniform", 0.0, 1.0)}).text == "stop at a level"
+
+
+def test_a_name_takes_the_label_of_the_strongest_clause_on_its_side_and_a_claim_has_three_sentences_at_most():
+    other = ClauseWording("{much}turn", by="turn", opposite="{much}stay", label="turning", opposite_label="staying",
+                          unit=0.5, sentence=3)  # fmt: skip
+    priors = {"pull": learned(0.6), "turn": learned(-1.5)}
+    account = account_of("Adding", [PULL, other], priors)
+    assert account.name == "Adding with staying"
+    assert account.claim == "People like it. They strongly stay."
+    assert account_of("Adding", [PULL], {"pull": learned(0.01)}).name == "Adding"
+
+
+@pytest.mark.parametrize(
+    ("literal", "words"),
+    [
+        ("like it", "must be a list"),
+        ([{"by": "pull"}], "must have 'says'"),
+        ([{"says": "x", "by": "push"}], "push is no declared parameter"),
+        ([{"says": "x ({push})"}], "push is no declared parameter"),
+    ],
+)
+def test_clauses_that_cannot_be_read_are_refused(literal, words):
+    with pytest.raises(TheorySourceError, match=words):
+        read_clauses(literal, {"pull": learned(0.0)})
+
+
+def test_the_source_of_a_composition_is_told_by_its_numbers_and_again_by_newer_ones():
+    grammar = FAMILIES["multiattribute"].grammar
+    slots = dict(FAMILIES["multiattribute"].seeds["diminishing_returns"][1].slots)
+    declared = parse_prior("curvature", grammar.parameters(Composition(slots))["curvature"])
+
+    def at(center: float) -> Prior:
+        return declared.narrowed(center, 0.05)
+
+    source = grammar.write(Composition(slots, {"curvature": at(-0.7).to_literal()}))
+    theory = read_program(TheoryProgram(source, "test"))
+    assert theory.name == "Weighted adding with diminishing returns"
+    assert "value each further rating point less than the one before" in theory.claim
+    lying = read_program(
+        TheoryProgram(source.replace("point less than", "point more than", 1), "test")
+    )
+    assert lying.claim == theory.claim  # the docstring decides nothing
+    again = theory.account(dict(theory.priors) | {"curvature": at(0.7)})
+    assert again.name == "Weighted adding with increasing returns"
+    assert "value each further rating point more than the one before" in again.claim
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(domain):
+    family = FAMILIES[domain]
+    labels = [words.get(key, "") for item in family.grammar.mechanisms for words in item.words
+              for key in ("label", "opposite_label")]  # fmt: skip
+    heads = [head for _, head in family.grammar.heads]
+    longest = max(len(label.split()) for label in labels)
+    assert (
+        max(len(head.split()) for head in heads) + 1 + longest <= 7
+    )  # the longest of both never meet below
+    assert all(len(title.split()) <= 5 for title, _ in family.seeds.values())
+
+
+def test_numbers_of_times_are_told_whole():
+    clause = ClauseWording("give up after some failures (about {patience+})")
+    once = Prior("normal", 0.5, 8.0, center=0.75, spread=0.01)
+    often = Prior("normal", 0.5, 8.0, center=4.7, spread=0.01)
+    texts = [tell_clause(clause, {"patience": prior}).text for prior in (once, often)]
+    assert texts == [
+        "give up after some failures (about 1)",
+        "give up after some failures (about 5)",
+    ]
+    assert tell_clause(clause, {"patience": Prior("uniform", 0.5, 8.0)}).text == (
+        "give up after some failures"
+    )

@@ -1,0 +1,1 @@
+"""Where new theories come from: search, induction, diagnosis and the rivals to tell apart."""

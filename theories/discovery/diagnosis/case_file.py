@@ -1,0 +1,484 @@
+"""From findings to a case file: what counts, what it is worth, how sure it is, what to change, what would show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import false_discovery_control
+
+from lakatos.experiments.adoption.names import told_experiment
+from lakatos.theories.discovery.diagnosis.correction import CorrectionGain, PanelCorrector
+from lakatos.theories.discovery.diagnosis.panel import AnswerPanel, TheoryPredictions, TrialFeatures
+from lakatos.theories.discovery.diagnosis.rule import (
+    RULES,
+    DiagnosisCheck,
+    DiagnosisSheet,
+    people_checks,
+    pool_checks,
+    region_check,
+    remains,
+    sequence_checks,
+    trial_checks,
+    words,
+)
+from lakatos.theories.engine.record import Diagnosis, DiagnosisClaim
+from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.language.grammar import Grammar
+from lakatos.traces.digest import Digest
+
+Array = NDArray[np.float64]
+FALSE_DISCOVERY_RATE = 0.1
+N_REPLICAS = 200
+MOST_CLAIMS = 5
+MOST_WEIGHED = 6
+"""Findings whose worth is computed."""
+STILL_THERE = 0.05
+"""p-value below which a trend counts although stronger ones are held."""
+TOGETHER = 0.7
+"""Correlation over trials at which two properties cannot well be told apart."""
+ABOUT_OTHERS = ("mixture", "another")
+"""Rules that hold the theory against others of the pool; their claims cite these, too."""
+CONFIDENCE = (-3.14, 0.90, -0.73)
+"""Logistic regression, on `confidence_columns`, of whether a claim names what is wrong: constant, strength of the
+evidence, lag behind the best correction. Fitted by ``benchmarks/theories/diagnosis.py`` to planted flaws."""
+CONFIDENCE_OF_RULE = {
+    "slope": -1.22,
+    "curvature": -0.80,
+    "interaction": -0.16,
+    "extremity": 0.54,
+    "side": 0.94,
+    "region": 1.42,
+    "spread": 1.45,
+    "mixture": -0.92,
+    "another": -3.82,
+    "lapse": -0.27,
+    "repetition": -0.05,
+    "drift": 3.55,
+    "consistency": -0.73,
+}
+"""What the same regression adds for the rule of the claim."""
+
+
+@dataclass(frozen=True)
+class DiagnosisFinding:
+    """A check whose misfit is beyond chance, and what mending it would gain."""
+
+    check: DiagnosisCheck
+    q: float
+    """Adjusted p."""
+    gain: CorrectionGain
+    behind: float
+    """Nats, all answers together, by which its correction gains less than the best one; 0 or less."""
+
+    @property
+    def confidence(self) -> float:
+        """Calibrated probability that it names what is wrong."""
+        return confidence(self.check.rule, self.check.p, self.behind)
+
+
+@dataclass(frozen=True)
+class TheoryExamination:
+    """All checks of one theory."""
+
+    sheet: DiagnosisSheet
+    checks: tuple[DiagnosisCheck, ...]
+    found: tuple[DiagnosisFinding, ...]
+    """Those that count, the one worth most first."""
+
+
+def diagnose(
+    cycle: int,
+    loser: TheoryPredictions,
+    leader: TheoryPredictions,
+    difference: ScoreEstimate,
+    experiments: Sequence[TrialFeatures],
+    grammar: Grammar,
+    rng: np.random.Generator,
+    *,
+    others: Sequence[TheoryPredictions] = (),
+    n_replicas: int = N_REPLICAS,
+) -> Diagnosis:
+    """Write the loser's case file.
+
+    Args:
+        cycle: Of the campaign.
+        loser: The theory that lost.
+        leader: The one that leads.
+        difference: Leader minus loser, nats per choice.
+        experiments: All of them, in the order of the theories' evidence.
+        grammar: Names the mechanisms that answer each feature.
+        rng: For the replicas.
+        others: Further theories that a share of the people might follow.
+        n_replicas: Simulated data sets.
+
+    Returns:
+        Location, hypothesis, proposal, dependencies and test, with claims under false-discovery control over all
+        checks (Benjamini & Hochberg, 1995, Journal of the Royal Statistical Society B 57, 289-300).
+    """
+    seen = examine(loser, [leader, *others], experiments, rng, n_replicas=n_replicas)
+    found = seen.found
+    claims = _claims(found, loser, leader, others, experiments, grammar)
+    first = claims[0] if claims else None
+    places = [words(claim.feature) for claim in claims]
+    return Diagnosis(
+        cycle=cycle,
+        loser=loser.theory,
+        leader=leader.theory,
+        difference=difference.value,
+        standard_error=difference.standard_error,
+        tie=is_tie(difference),
+        claims=(*claims, _illustration(seen.sheet, leader, experiments, loser)),
+        location=", ".join(places) or "no single property of trials, people or order",
+        hypothesis=_hypothesis(loser.name, [item.check for item in found]),
+        proposal=first.recommendation if first else "change one mechanism at a time",
+        remedies=tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies)),
+        test=_test(seen.sheet, loser.name, found[0].check) if found else _NO_TEST,
+        dependencies=_dependencies(seen, loser),
+        confidence=first.confidence if first else None,
+        n_checks=len(seen.checks),
+        n_replicas=n_replicas,
+    )
+
+
+def _claims(
+    found: Sequence[DiagnosisFinding],
+    loser: TheoryPredictions,
+    leader: TheoryPredictions,
+    others: Sequence[TheoryPredictions],
+    experiments: Sequence[TrialFeatures],
+    grammar: Grammar,
+) -> list[DiagnosisClaim]:
+    """A claim of each finding, with the records that it rests on."""
+    tried = (digest for item in experiments for digest in item.records)
+    cites = tuple(dict.fromkeys([*loser.records, *leader.records, *tried]))
+    extra = tuple(digest for item in others for digest in item.records)
+    claims = []
+    for item in found:
+        own = (*cites, *extra) if item.check.rule in ABOUT_OTHERS else cites
+        claims.append(_claim(item, loser.name, own, grammar))
+    return claims
+
+
+def examine(
+    theory: TheoryPredictions,
+    others: Sequence[TheoryPredictions],
+    experiments: Sequence[TrialFeatures],
+    rng: np.random.Generator,
+    *,
+    n_replicas: int = N_REPLICAS,
+) -> TheoryExamination:
+    """All checks of one theory, and those that count; arguments as of `diagnose`."""
+    theory, *others = (item.thinned() for item in (theory, *others))
+    panels = [AnswerPanel(item, theory.log_weights) for item in theory.evidence]
+    sheet = DiagnosisSheet(
+        panels,
+        [panel.observed() for panel in panels],
+        [panel.replicas(rng, n_replicas) for panel in panels],
+        _shared_features(experiments, [panel.n_answers > 0 for panel in panels]),
+    )
+    checks = (
+        *trial_checks(sheet),
+        *region_check(sheet),
+        *people_checks(sheet),
+        *pool_checks(theory, others),
+        *sequence_checks(sheet),
+    )
+    return TheoryExamination(sheet, checks, _findings(sheet, PanelCorrector(panels), checks))
+
+
+def _shared_features(
+    experiments: Sequence[TrialFeatures], answered: Sequence[NDArray[np.bool_]]
+) -> dict[str, Array]:
+    """Features that all experiments have, on the trials that were answered."""
+    shared = set.intersection(*(set(item.features) for item in experiments))
+    own = list(zip(experiments, answered, strict=True))
+    columns = {}
+    for name in experiments[0].features:
+        if name in shared:
+            columns[name] = np.concatenate([item.features[name][keep] for item, keep in own])
+    return columns
+
+
+def _findings(
+    sheet: DiagnosisSheet, corrector: PanelCorrector, checks: Sequence[DiagnosisCheck]
+) -> tuple[DiagnosisFinding, ...]:
+    """Checks that survive the correction for all of them, the one worth most first.
+
+    A check about trials must still be there while the columns of those worth more are held. That everybody follows
+    another theory is said last, since it mends nothing, and only where no share of the people is found to do so.
+    """
+    weighed = [DiagnosisFinding(c, q, c.gain(corrector), 0.0) for c, q in _significant(checks)]
+    kept = _independent(sheet, sorted(weighed, key=_weight_order))
+    mended = [item for item in kept if item.check.rule != "another"]
+    best = max((item.gain.total for item in mended), default=0.0)
+    ranked = sorted(mended, key=lambda item: -item.gain.total)
+    found = [replace(item, behind=item.gain.total - best) for item in ranked[:MOST_CLAIMS]]
+    if not any(item.check.rule == "mixture" for item in mended):
+        found += [item for item in kept if item.check.rule == "another"]
+    return tuple(found)
+
+
+def _significant(checks: Sequence[DiagnosisCheck]) -> list[tuple[DiagnosisCheck, float]]:
+    """Checks that pass at `FALSE_DISCOVERY_RATE`, with adjusted p; the clearest ones, clearest first."""
+    if not checks:
+        return []
+    adjusted = false_discovery_control([min(max(check.p, 1e-300), 1.0) for check in checks])
+    pairs = zip(checks, adjusted, strict=True)
+    passed = [(check, float(q)) for check, q in pairs if q <= FALSE_DISCOVERY_RATE]
+    passed.sort(key=lambda item: (item[0].p, -abs(item[0].z)))
+    return passed[:MOST_WEIGHED]
+
+
+def _independent(
+    sheet: DiagnosisSheet, found: Sequence[DiagnosisFinding]
+) -> list[DiagnosisFinding]:
+    """Findings that are still there while the columns of those before them are held."""
+    kept: list[DiagnosisFinding] = []
+    for item in found:
+        check = item.check
+        stronger = [other.check for other in kept if other.check.column is not None]
+        if check.column is None or not stronger or remains(sheet, check, stronger) <= STILL_THERE:
+            kept.append(item)
+    return kept
+
+
+def _weight_order(item: DiagnosisFinding) -> tuple[bool, float]:
+    """What is worth more comes first; a region, selected from many, would explain trends away and comes last."""
+    return item.check.rule == "region", -item.gain.total
+
+
+def confidence(rule: str, p: float, behind: float) -> float:
+    """Calibrated probability that a claim names what is wrong.
+
+    Args:
+        rule: Of its check.
+        p: Of its check.
+        behind: As of `DiagnosisFinding`.
+    """
+    odds = np.dot(CONFIDENCE, confidence_columns(p, behind)) + CONFIDENCE_OF_RULE.get(rule, 0.0)
+    return float(expit(odds))
+
+
+def confidence_columns(p: float, behind: float) -> tuple[float, float, float]:
+    """What `CONFIDENCE` weighs: how strong the evidence is no longer counts where another correction gains far more."""
+    lag = max(behind, -10.0) / 10.0
+    return 1.0, (1.0 + lag) * min(-float(np.log10(max(p, 1e-300))), 8.0), lag
+
+
+def _claim(
+    found: DiagnosisFinding, name: str, cites: tuple[Digest, ...], grammar: Grammar
+) -> DiagnosisClaim:
+    check, worth = found.check, found.gain.per_choice
+    remedies = tuple(
+        dict.fromkeys(
+            f"{item.slot}:{item.name}"
+            for feature in check.answered_by
+            for item in grammar.mechanisms_answering(feature)
+        )
+    )
+    low, high = worth.interval
+    expected = (
+        f"a theory that had this pattern as one more parameter would gain {worth.value:.4f} nats per choice "
+        f"({low:.4f} to {high:.4f}, in-sample)"
+    )
+    ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
+    return DiagnosisClaim(
+        text=check.analysis.format(name=name, size=_size(check, ends)),
+        feature=check.feature,
+        effect=check.effect,
+        z=check.z,
+        q=found.q,
+        cites=cites,
+        rule=check.rule,
+        trigger=f"{RULES[check.rule]}: {_chance(check)} if {name} were right, q = {found.q:.2g} over all checks",
+        interval=None if check.rule in ABOUT_OTHERS else ends,
+        confidence=found.confidence,
+        gain=worth.value,
+        gain_error=worth.standard_error,
+        recommendation=(
+            "try " + ", ".join(remedies) if remedies else _WITHOUT_MECHANISM[check.rule]
+        )
+        + f": {expected}",
+        remedies=remedies,
+    )
+
+
+_WITHOUT_MECHANISM = {
+    "slope": "no mechanism of the grammar answers this; write one that does",
+    "curvature": "no mechanism of the grammar answers this; let the effect level off, reverse or begin at a threshold",
+    "interaction": "no mechanism of the grammar answers this; let one property change the weight of the other",
+    "extremity": "no mechanism of the grammar answers this; change how strictly choices follow the evidence",
+    "side": "no mechanism of the grammar answers this; add a preference for one side",
+    "region": "no mechanism of the grammar answers this; treat these trials by a rule of their own",
+    "spread": "no mechanism of the grammar answers this; widen or narrow how people differ",
+    "mixture": "let some people follow the one theory and some the other",
+    "another": "go on from that theory rather than mend this one",
+    "lapse": "no mechanism of the grammar answers this; add a share of random answers",
+    "repetition": "no mechanism of the grammar answers this; let the last choice act on the next",
+    "drift": "no mechanism of the grammar answers this; let a parameter change over the trials",
+    "consistency": "no mechanism of the grammar answers this; let people remember what they answered, or weigh the "
+    "trial differently each time",
+}
+_NO_TEST = "trials chosen for the information between the leader and its nearest rival"
+
+
+def _chance(check: DiagnosisCheck) -> str:
+    return f"p = {check.p:.2g}" if check.p >= 1e-6 else "p below 0.000001"
+
+
+def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
+    """The effect and its interval, in words that fit the rule's sentence."""
+    if check.rule == "region":
+        return f"{check.effect:.1f} times"
+    if check.rule == "spread":
+        ratio, low, high = (float(np.exp(value)) for value in (check.effect, *ends))
+        return f"{ratio:.2f} (95% interval {low:.2f} to {high:.2f}) times"
+    low, high = (
+        sorted(abs(end) for end in ends)
+        if ends[0] * ends[1] > 0
+        else (0.0, max(abs(end) for end in ends))
+    )
+    more = "more" if check.effect > 0 else "less"
+    return f"{abs(check.effect):.3f} ({low:.3f} to {high:.3f}) {more}" + (
+        "" if check.rule == "lapse" else " often"
+    )
+
+
+def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
+    if not found:
+        return f"{name} fails in no way that these checks see; the leader may only be better tuned"
+    first = found[0]
+    causes = {
+        "slope": f"{name} misjudges how choices depend on {words(first.feature)}",
+        "curvature": f"{name} takes the effect of {_curved_along(first)} for more even than it is",
+        "interaction": f"{name} takes {words(first.feature)} for independent of each other",
+        "extremity": f"{name} is too {'moderate' if first.effect > 0 else 'extreme'}: its noise is wrong",
+        "side": f"{name} knows no preference for the {'second' if first.effect > 0 else 'first'} option",
+        "region": f"people follow another rule than {name} on some trials, marked by {words(first.feature)}",
+        "spread": f"people differ {'more' if first.effect > 0 else 'less'} from each other than {name} allows",
+        "mixture": f"some people follow another rule than {name}",
+        "another": f"nobody need follow {name}: another theory does for everybody",
+        "lapse": f"people err {'more' if first.effect > 0 else 'less'} often than the noise of {name} allows, whatever "
+        "the evidence",
+        "repetition": f"people {'repeat' if first.effect > 0 else 'avoid'} what they chose last, and {name} has no "
+        "memory",
+        "drift": f"people change over the trials, and {name} does not",
+        "consistency": f"people are {'less' if first.effect > 0 else 'more'} consistent than {name} says when a trial "
+        "comes again",
+    }
+    rest = [words(check.feature) for check in found[1:]]
+    return causes[first.rule] + (f"; it also fails in {', '.join(rest)}" if rest else "")
+
+
+def _curved_along(check: DiagnosisCheck) -> str:
+    """The feature whose effect a finding of curvature is about, in words; other findings may name none."""
+    return words((*check.answered_by, check.feature)[0])
+
+
+def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
+    """What a test of the first finding would show, and how many answers it takes."""
+    n_answers = float(sheet.n_answers.sum())
+    needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
+    enough = f"about {needed} answers like these would show it at three standard errors"
+    ways = {
+        "slope": f"trials that vary {words(check.feature)} and hold the others",
+        "curvature": f"trials at both ends and in the middle of {_curved_along(check)} that hold the others",
+        "interaction": f"trials that cross {words(check.feature)}",
+        "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
+        "side": "the same trials with the two options exchanged",
+        "region": f"the marked trials beside trials that differ from them in {words(check.feature)} alone",
+        "spread": "more trials for each person, so that people can be told apart",
+        "mixture": "trials on which the two theories disagree, many for each person: people would fall into two groups",
+        "another": "trials on which the two theories disagree: everybody would answer as the other one says",
+        "lapse": f"easy trials, on which {name} is nearly certain of every person",
+        "repetition": "the same trials in another order: choices would follow the order",
+        "drift": "the same trials in the first and in the last part of a session",
+        "consistency": "every trial twice, far apart",
+    }
+    return f"{ways[check.rule]}; if the hypothesis holds, the deviation comes again, and {enough}"
+
+
+def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:
+    """What goes together, what was not checked, and what was assumed."""
+    notes = []
+    for check in (item.check for item in seen.found):
+        alike = _entangled(check, seen.checks)
+        if alike:
+            notes.append(
+                f"on these trials {words(check.feature)} goes together with {', '.join(alike[:4])}"
+            )
+    unchecked = _unchecked(seen)
+    notes += [unchecked] if unchecked else []
+    if theory.n_left_out:
+        n_people = sum(item.trials.n_participants for item in theory.evidence)
+        notes.append(
+            f"{n_people:,} of {n_people + theory.n_left_out:,} people, drawn by lot, were looked at"
+        )
+    notes.append(
+        f"replicas come from the population of {theory.name} that these same answers taught"
+    )
+    return "; ".join(notes)
+
+
+def _entangled(check: DiagnosisCheck, others: Sequence[DiagnosisCheck]) -> list[str]:
+    """Features, in words, of other checks that vary with this one over the trials."""
+    if check.column is None or check.rule == "side":
+        return []
+    alike = set()
+    for other in others:
+        if other.column is None or other.rule == "side" or other.feature == check.feature:
+            continue
+        if abs(float(np.corrcoef(check.column, other.column)[0, 1])) >= TOGETHER:
+            alike.add(words(other.feature))
+    return sorted(alike)
+
+
+def _unchecked(seen: TheoryExamination) -> str:
+    """What was not checked for want of data; empty if all was."""
+    panels = seen.sheet.panels
+    if all(panel.pooled for panel in panels):
+        return "people and the order of their answers are not known, so neither was checked"
+    if any(panel.pooled for panel in panels):
+        return "people and order were checked only where they are known"
+    missing = sorted(set(RULES) - {check.rule for check in seen.checks})
+    return f"not checked, for want of data: {', '.join(missing)}" if missing else ""
+
+
+def _illustration(
+    sheet: DiagnosisSheet,
+    leader: TheoryPredictions,
+    experiments: Sequence[TrialFeatures],
+    loser: TheoryPredictions,
+) -> DiagnosisClaim:
+    """The trial on which the leader gains most."""
+    # What the leader predicts for each trial, over its people.
+    weights = np.exp(leader.log_weights)
+    ahead = [
+        np.einsum("d,dt->t", weights, item.probabilities[:, :, -1]) for item in leader.evidence
+    ]
+
+    # By how much its squared error is smaller, on each trial that was answered.
+    gains = []
+    for panel, summary, other in zip(sheet.panels, sheet.observed, ahead, strict=True):
+        share = summary.chosen[0] / np.maximum(panel.n_answers, 1)
+        of_loser, of_leader = (panel.mean[:, -1] - share) ** 2, (other - share) ** 2
+        gain = of_loser - of_leader
+        gains.append(np.where(panel.n_answers > 0, gain, -np.inf))
+
+    number = int(np.argmax([gain.max() for gain in gains]))
+    row = int(gains[number].argmax())
+    panel, where = sheet.panels[number], experiments[number]
+    share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
+    return DiagnosisClaim(
+        text=f"the leader gains most on trial {row + 1} of {told_experiment(panel.trials.experiment)}: "
+        f"people {share:.2f}, {leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
+        feature="",
+        effect=float(gains[number][row]),
+        z=0.0,
+        q=1.0,
+        cites=tuple(dict.fromkeys([*loser.records, *leader.records, *where.records])),
+    )

@@ -1,0 +1,111 @@
+"""The grammar advocate's search on a growing part of the answers: many candidates on some, few on all.
+
+References:
+    Jamieson & Talwalkar (2016), Non-stochastic best arm identification and hyperparameter optimization, AISTATS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lakatos.experiments.subset import some_people
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import (
+    AdvocateBrief,
+    Evaluate,
+    SearchProposal,
+)
+from lakatos.theories.discovery.grammar_search.subset import some_trials
+from lakatos.theories.engine.fitted_compositions import FittedCompositions
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.fitting.fit import FITTING_DRAWS
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition, Grammar
+from lakatos.traces.digest import Digest
+
+MOST_TRIALS = (600, 1200)
+"""Distinct trials, drawn by lot, on which a search looks for candidates, and on which it eliminates their parts; what
+comes out is fitted to all. With fewer trials nothing is left out."""
+MOST_ANSWERS = (30_000, 60_000)
+"""The same in answers of whole people, where people's past counts."""
+N_CONFIRMED = 12
+"""Best candidates that are fitted again to more trials."""
+
+
+def search_compositions(
+    laboratory: Laboratory,
+    grammar: Grammar,
+    brief: AdvocateBrief,
+    trials: Sequence[Trials],
+    rng: np.random.Generator,
+    *,
+    afresh: float | None = None,
+    told: Callable[[int, float], None] | None = None,
+) -> SearchProposal:
+    """The grammar advocate's search on some answers, elimination included.
+
+    Args:
+        laboratory: Where candidates run.
+        grammar: Of the candidates.
+        brief: What is known beforehand.
+        trials: All answers so far.
+        rng: Source of the order in which candidates are considered.
+        afresh: Share of the candidates that are composed at random; the advocate's own when None.
+        told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
+    """
+    advocate = GrammarAdvocate(grammar)
+    if afresh is not None:
+        advocate = replace(advocate, afresh=afresh)
+    whole_people = laboratory.domain.sequential or brief.looks_back
+    few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
+    fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
+    found = advocate.revise(brief, telling(fits.evaluate, told), rng, glance=fits.glance)
+    first = found
+    if more is not few:
+        fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
+        found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
+    found = advocate.pruned(
+        found, brief, fits.evaluate, fits.validate, rng, same=fits.same, glance=fits.glance
+    )
+    if more is not trials:
+        fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
+        last = replace(found, attempts=found.submitted)
+        submitted = advocate.confirmed(last, brief, fits.evaluate, len(found.submitted)).attempts
+        found = replace(found, submitted=submitted)
+    tried = {item.composition.key for item in found.attempts}
+    others = (item for item in first.attempts if item.composition.key not in tried)
+    return replace(found, attempts=(*found.attempts, *others))
+
+
+def telling(evaluate: Evaluate, told: Callable[[int, float], None] | None) -> Evaluate:
+    """Evaluate candidates, and say after each round how many were tried and how good the best one is."""
+    if told is None:
+        return evaluate
+    tried, best = 0, -np.inf
+
+    def work(
+        items: Sequence[tuple[Composition, Digest | None]],
+    ) -> Sequence[EvaluatedComposition | TheoryError]:
+        nonlocal tried, best
+        found = evaluate(items)
+        tried += len(found)
+        means = [item.mean for item in found if isinstance(item, EvaluatedComposition)]
+        best = max([best, *means])
+        told(tried, best)
+        return found
+
+    return work
+
+
+def _steps_of_growth(
+    trials: Sequence[Trials], rng: np.random.Generator, *, whole_people: bool
+) -> list[Sequence[Trials]]:
+    """Answers on which candidates are found, and those on which their parts are eliminated."""
+    if whole_people:
+        return [some_people(trials, n_most, rng) for n_most in MOST_ANSWERS]
+    return [some_trials(trials, n_most, rng) for n_most in MOST_TRIALS]

@@ -1,0 +1,225 @@
+"""Backward elimination: every part of a composition that answers which did not choose it can do without is left out.
+
+One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
+and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
+stays only if leaving it out costs more than its price and more than two standard errors of the paired difference: the
+search has chosen it among hundreds on answers of the same people, so that one standard error is soon found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from lakatos.theories.discovery.grammar_search.search_tree import combined
+from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores, paired_difference
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition, Grammar
+
+HeldOutScores = tuple[UnitScores, ...]
+"""One per experiment, a unit per person (per trial where answers are pooled)."""
+Validate = Callable[[Sequence[Composition]], Sequence[HeldOutScores | TheoryError]]
+"""Scores of compositions on answers that they were not fitted to, or the error that stopped one."""
+Same = Callable[[Composition, Sequence[Composition]], Sequence[bool]]
+"""Of compositions with some of another's parameters those that predict the same as it, number for number."""
+MECHANISM = 0.3
+"""Price of a mechanism, in parameters."""
+CLEAR = 2.0
+"""Standard errors that a part must be missed by."""
+MOST_PAIRS = 4
+"""Pairs of parts that are left out together, when no single one can be; those that are missed least."""
+
+
+@dataclass(frozen=True)
+class PrunedComposition:
+    """What is left of a composition, and what was left out."""
+
+    composition: Composition
+    changes: tuple[str, ...]
+    """In the words of `Grammar.edits`, in the order in which they were made."""
+    needed: tuple[tuple[str, float, float], ...]
+    """Changes that would have cost too much, with what each costs in nats per choice and its standard error."""
+
+
+def simplifications(grammar: Grammar, composition: Composition) -> list[tuple[str, Composition]]:
+    """Compositions with one part less, or with one part exchanged for a plainer one; null mechanisms stay.
+
+    A part is plainer that needs only some of the parameters; of those the first of the grammar without any, and
+    all with some.
+    """
+    own = set(grammar.parameters(composition))
+    null = {(item.slot, item.name) for item in grammar.mechanisms if item.is_null}
+    found: dict[object, tuple[str, Composition]] = {}
+    plain: set[object] = set()
+    for words, smaller in grammar.edits(composition):
+        parameters = set(grammar.parameters(smaller))
+        lost = _parts(composition) - _parts(smaller)
+        if lost & null or not (smaller.size < composition.size or parameters < own):
+            continue
+        if smaller.size == composition.size and not own & _of(
+            grammar, _parts(smaller) - _parts(composition)
+        ):
+            if frozenset(lost) in plain:
+                continue
+            plain.add(frozenset(lost))
+        found.setdefault(smaller.key, (words, smaller))
+    return list(found.values())
+
+
+def prune(
+    grammar: Grammar,
+    composition: Composition,
+    validate: Validate,
+    *,
+    price: float,
+    n_rounds: int = 12,
+    same: Same | None = None,
+) -> PrunedComposition:
+    """Leave out one part after the other for as long as nothing is lost by it, the least missed first.
+
+    What changes no prediction on these trials goes before anything is fitted.
+
+    No chain of small losses may lose what all of them together would not be forgiven.
+
+    What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
+    that, since one may only make up for the other.
+
+    Args:
+        grammar: Of the composition.
+        composition: To be pruned; its priors do not matter.
+        validate: Fits and scores compositions.
+        price: Nats per choice that a parameter must be worth.
+        n_rounds: Changes that are made, at most.
+        same: Tells which simplifications predict what the whole does.
+    """
+    here, changes = Composition(composition.slots), list[str]()
+    while same and (idle := _first_idle(grammar, here, same)):
+        words, here = idle
+        changes.append(words)
+    (own,) = validate([here])
+    whole, n_whole = own, size_of(grammar, here)
+
+    def is_free(item: _TriedChange) -> bool:
+        """Whether it costs nothing beside what is there now, nor beside the whole: small losses add up."""
+        assert not isinstance(whole, TheoryError)
+        worth = price * (n_whole - size_of(grammar, item.composition))
+        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth)
+
+    kept: dict[str, _TriedChange] = {}
+    while len(changes) < n_rounds and not isinstance(own, TheoryError):
+        free: list[_TriedChange] = []
+        for options in _options(grammar, here, kept):
+            tried = _tried(grammar, here, own, options, validate, price)
+            free = [item for item in tried if is_free(item)]
+            kept |= {item.words: item for item in tried if item not in free}
+            if free:
+                break
+        if not free:
+            break
+        best = min(free, key=lambda item: (item.cost.value - item.worth, item.words))
+        here, own = best.composition, best.scores
+        changes.append(best.words)
+    needed = [item for item in kept.values() if item.among == here.key]
+    costs = ((item.words, item.cost.value, item.cost.standard_error) for item in needed)
+    return PrunedComposition(here, tuple(changes), tuple(costs))
+
+
+def _first_idle(grammar: Grammar, here: Composition, same: Same) -> tuple[str, Composition] | None:
+    """The first simplification, if any, with which every prediction stays what it is.
+
+    Where a slot must be filled and what fills it changes nothing, the slot gets the first mechanism of the grammar.
+    """
+    own = set(grammar.parameters(here))
+    simpler = [*simplifications(grammar, here), *_usual_fillings(grammar, here)]
+    options = [item for item in simpler if own.issuperset(grammar.parameters(item[1]))]
+    alike = same(here, [smaller for _, smaller in options])
+    return next((item for item, is_same in zip(options, alike, strict=True) if is_same), None)
+
+
+def _usual_fillings(grammar: Grammar, here: Composition) -> Iterator[tuple[str, Composition]]:
+    """Compositions with the first mechanism of the grammar in a slot that takes one and has another."""
+    usual = {(slot.name, grammar.names[slot.name][0]) for slot in grammar.slots if slot.least == 1}
+    for words, edit in grammar.edits(here):
+        if edit.size == here.size and _parts(edit) - _parts(here) <= usual:
+            yield words, edit
+
+
+@dataclass(frozen=True)
+class _TriedChange:
+    """A simplification, with what it costs on answers to which nothing was fitted."""
+
+    words: str
+    composition: Composition
+    scores: HeldOutScores
+    cost: ScoreEstimate
+    worth: float
+    """Price of what it leaves out."""
+    among: object
+    """Key of the composition that was simplified."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
+        return is_no_loss(self.cost, self.worth)
+
+
+def is_no_loss(cost: ScoreEstimate, worth: float) -> bool:
+    """Whether a cost is at most what it is worth, or no more than chance makes of nothing."""
+    chance = CLEAR * cost.standard_error
+    return cost.value <= max(worth, chance if np.isfinite(chance) else 0.0)
+
+
+def _options(
+    grammar: Grammar, here: Composition, kept: Mapping[str, _TriedChange]
+) -> Iterator[list[tuple[str, Composition]]]:
+    """Simplifications to try, those of each list only if the list before had none that was free."""
+    single = simplifications(grammar, here)
+    yield [item for item in single if item[0] not in kept]
+    stale = {words for words, item in kept.items() if item.among != here.key}
+    yield [item for item in single if item[0] in stale]
+    known = {words for words, item in kept.items() if item.among == here.key}
+    drops = [item for item in single if item[0] in known and item[1].size < here.size]
+    drops.sort(key=lambda item: kept[item[0]].cost.value)
+    pairs = []
+    for first, second in combinations(drops, 2):
+        smaller = combined(grammar, here, [first[1], second[1]])
+        if smaller is not None:
+            pairs.append((f"{first[0]}; {second[0]}", smaller))
+    yield pairs[:MOST_PAIRS]
+
+
+def _tried(
+    grammar: Grammar,
+    here: Composition,
+    own: HeldOutScores,
+    options: Sequence[tuple[str, Composition]],
+    validate: Validate,
+    price: float,
+) -> list[_TriedChange]:
+    """What each simplification costs; those that do not run are left away."""
+    results = validate([smaller for _, smaller in options]) if options else []
+    found = []
+    for (words, smaller), scores in zip(options, results, strict=True):
+        if not isinstance(scores, TheoryError):
+            worth = price * (size_of(grammar, here) - size_of(grammar, smaller))
+            cost = paired_difference(own, scores)
+            found.append(_TriedChange(words, smaller, scores, cost, worth, here.key))
+    return found
+
+
+def _parts(composition: Composition) -> set[tuple[str, str]]:
+    return {(slot, name) for slot, names in composition.slots.items() for name in names}
+
+
+def _of(grammar: Grammar, parts: set[tuple[str, str]]) -> set[str]:
+    """Names of the parameters that some mechanisms have."""
+    return {name for slot, part in parts for name in grammar.mechanism(slot, part).parameters}
+
+
+def size_of(grammar: Grammar, composition: Composition) -> float:
+    """Parameters of a composition, and its mechanisms that say something at their price."""
+    n_parts = sum(not item.is_null for item in grammar.used(composition))
+    return len(grammar.parameters(composition)) + MECHANISM * n_parts

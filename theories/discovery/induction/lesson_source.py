@@ -1,0 +1,254 @@
+"""Rules of learning written as theories: source, claim, and the probabilities that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pprint import pformat
+from textwrap import indent
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.theories.discovery.induction.additive import AdditiveRule
+from lakatos.theories.discovery.induction.lesson_rules import (
+    LessonModel,
+    LessonTerms,
+    direction,
+    distribution,
+    evidence,
+    inside,
+    probabilities,
+)
+from lakatos.theories.discovery.induction.lesson_terms import (
+    BEST,
+    EVENLY,
+    FOLLOW,
+    Array,
+    OptionPairs,
+    RememberedAnswers,
+    remembered,
+    state_code,
+)
+from lakatos.theories.discovery.induction.population import lapses, sensitivities
+from lakatos.theories.discovery.induction.source import (
+    ParameterSpread,
+    branches,
+    clauses_literal,
+    lapse_prior,
+    module_docstring,
+    normal_prior,
+    reason_words,
+    rule_words,
+    sensitivity_prior,
+    sharpened,
+    sum_claim,
+    sum_clauses,
+    weighed_clause,
+    weight_prior,
+)
+from lakatos.theories.discovery.induction.terms import ChoiceTerm
+from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
+from lakatos.theories.language.account import ClauseWording
+
+CHOOSE = """
+def choose(parameters, trials, xp, state):
+    state = current(state, parameters, trials, xp)
+    allowed = trials["available"]
+{statements}
+    lapse = parameters["lapse"][..., None]
+    return (1 - lapse) * p + lapse * evenly(allowed)
+""".lstrip()
+SOFTMAX = (
+    'strength = xp.where(allowed > 0, parameters["sensitivity"][..., None] * evidence, -1e9)',
+    "strength = xp.exp(strength - strength.max(axis=-1)[..., None])",
+    "p = strength / strength.sum(axis=-1)[..., None]",
+)
+"""Forbidden options get no evidence."""
+
+
+@dataclass(frozen=True)
+class WrittenLesson:
+    """A rule of learning as a theory."""
+
+    source: str
+    claim: str
+    probabilities: Array
+    """``(n_rows, n_options)`` that it gives, lapses included."""
+
+
+def write_lesson(
+    model: LessonModel, terms: LessonTerms, told: RememberedAnswers, pairs: OptionPairs
+) -> WrittenLesson:
+    """Write a rule as a theory whose people differ as the answers say.
+
+    Args:
+        model: The rule, fitted to all answers.
+        terms: What it is made of.
+        told: Answers.
+        pairs: Their comparisons of options.
+    """
+    if isinstance(model, AdditiveRule):
+        return _write_sum(model, terms, told)
+    return _write_list(model, terms, told, pairs)
+
+
+@dataclass
+class _LessonText:
+    """What is collected while a source is written."""
+
+    learn: str
+    """How outcomes are read."""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    used: list[str] = field(default_factory=list)
+    """Code of the terms."""
+    statements: list[str] = field(default_factory=list)
+
+    def code(self, term: ChoiceTerm) -> str:
+        """Code of a term, which is noted."""
+        self.used.append(term.code)
+        return term.code
+
+    def declared(self, name: str, prior: dict[str, Any]) -> str:
+        """A parameter's name in the code."""
+        self.parameters[name] = prior
+        return f'parameters["{name}"]'
+
+    def source(self, title: str, claim: str, clauses: Sequence[ClauseWording]) -> str:
+        """The whole module: declarations, helpers, the state that is remembered, and ``choose``."""
+        choose = CHOOSE.format(statements=indent("\n".join(self.statements), "    "))
+        names = {name for text in self.used for name in remembered(text)}
+        state = state_code(sorted(names or {"last"}), self.learn)
+        parameters = pformat(self.parameters, width=110, sort_dicts=False)
+        declared = f"PARAMETERS = {parameters}\n{clauses_literal(clauses)}"
+        helpers = [EVENLY, BEST, FOLLOW] if "follow(" in choose else [EVENLY]
+        return "\n\n".join(
+            [
+                f"{module_docstring(title, claim)}\n\n{declared}",
+                *(text.strip() + "\n" for text in helpers),
+                state,
+                choose,
+            ]
+        )
+
+
+def _write_sum(model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers) -> WrittenLesson:
+    """A weighed sum of reasons: softmax over options of s * sum_k w_k lead_k [gate_k]."""
+    rows = np.arange(len(told.person))
+    text = _LessonText(told.learn)
+    text.declared("lapse", lapse_prior(ParameterSpread(model.lapse, 0.01)))
+    text.declared("sensitivity", sensitivity_prior(_strictness(model, terms, told, rows)))
+    # One parameter, one piece of code and one clause for each reason.
+    words, clauses = [], []
+    for number, (term, weight, error) in enumerate(
+        zip(model.terms, model.weights, model.errors, strict=True), 1
+    ):
+        lead = terms.plain.items[term.lead]
+        gate = terms.gates.items[term.gate] if term.gate >= 0 else None
+        part = f"({text.code(lead)})"
+        if gate is not None:
+            part = f"{part} * ({text.code(gate)})[..., None]"
+        name = f"weight_{number}"
+        meaning = f"log odds for each unit in: {lead.words}"
+        factor = text.declared(name, weight_prior(weight, error, meaning))
+        sum_so_far = "evidence + " if number > 1 else ""
+        text.statements.append(f"evidence = {sum_so_far}{factor}[..., None] * {part}")
+        words.append(reason_words(weight, lead, gate))
+        clauses.append(weighed_clause(name, weight, lead, gate))
+    text.statements += SOFTMAX
+    claim = sum_claim(words)
+    source = text.source("Weighed lessons", claim, sum_clauses(clauses))
+    return WrittenLesson(source, claim, probabilities(model, terms, told, rows))
+
+
+def _strictness(
+    model: AdditiveRule, terms: LessonTerms, told: RememberedAnswers, rows: NDArray[np.intp]
+) -> ParameterSpread:
+    """Each person's strictness s as a log-normal, from how far the other options are behind."""
+    total = evidence(model, terms, told, rows)
+    answered = (rows, told.response)
+    behind = np.where(told.allowed > 0, total[answered][:, None] - total, np.inf)
+    behind[answered] = np.inf
+    chance = 1.0 / told.allowed.sum(axis=1)
+    return sensitivities(behind, model.lapse, chance, told.person, 1.0)
+
+
+def _write_list(
+    model: Node, terms: LessonTerms, told: RememberedAnswers, pairs: OptionPairs
+) -> WrittenLesson:
+    """A rule list: branches that say nothing are cut; lapses are what it fails to explain."""
+    clean, lapse = sharpened(model, branches(model, terms.signed, terms.gates, pairs.counts))
+    n_options = told.allowed.shape[1]
+    text = _LessonText(told.learn)
+    text.declared("lapse", {})
+    result = _ListWriter(text, terms, n_options).choice(clean, "allowed")
+    text.statements.append(f"p = {result} + 0.0 * allowed")
+    # How lapses are spread over people.
+    rows = np.arange(len(told.person))
+    chance = 1.0 / told.allowed.sum(axis=1)
+    base = distribution(clean, terms, told, rows, told.allowed)
+    spread = lapses(base[rows, told.response], chance, told.person, 1.0, lapse)
+    text.declared("lapse", lapse_prior(spread))
+    # The claim in words.
+    habit = rule_words(clean, terms.signed, terms.gates)
+    habit = habit.replace("guess", "choose any") if n_options > 2 else habit
+    claim = f"people {habit}; sometimes they choose at random."
+    told_habit = habit.partition("; sometimes")[0]
+    lapsing = ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2)
+    source = text.source("Rule list of learning", claim, [ClauseWording(told_habit), lapsing])
+    p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
+    return WrittenLesson(source, claim, p)
+
+
+@dataclass
+class _ListWriter:
+    """Writes the statements of a rule list, one variable for each of its nodes."""
+
+    text: _LessonText
+    terms: LessonTerms
+    n_options: int
+    n_choices: int = 0
+
+    def choice(self, node: Node, among: str) -> str:
+        """Name of the variable that holds a node's probabilities among some options."""
+        self.n_choices += 1
+        name = f"choice_{self.n_choices}"
+        if isinstance(node, ConstantLeaf):
+            expression = self._constant(node, among, name)
+        elif isinstance(node, SplitNode):
+            gate = self.text.code(self.terms.gates.items[node.gate])
+            yes, no = self.choice(node.yes, among), self.choice(node.no, among)
+            expression = f"xp.where(({gate})[..., None], {yes}, {no})"
+        else:
+            expression = self._followed(node, among, name)
+        self.text.statements.append(f"{name} = {expression}")
+        return name
+
+    def _constant(self, node: ConstantLeaf, among: str, name: str) -> str:
+        """Any option alike, or with two options a fixed share."""
+        if node.p == 0.5 or self.n_options != 2:
+            return f"evenly({among})"
+        p = inside(node.p)
+        second = f"(xp.arange({among}.shape[-1]) == 1)"
+        weight = f"{among} * ({1 - p:.4g} + {2 * p - 1:.4g} * {second})"
+        self.text.statements.append(f"{name} = {weight}")
+        return f"evenly({name})"
+
+    def _followed(self, node: LeadLeaf, among: str, name: str) -> str:
+        """The best options are followed, with some consistency; ties go to the next rule."""
+        turned, surely = direction(node)
+        lead = self.terms.signed.items[node.lead]
+        code = self.text.code(lead)
+        score = f"-({code})" if turned else code
+        sure = "1.0"
+        if surely < 1:
+            meaning = f"how often people {lead.opposite if turned else lead.words}"
+            prior = normal_prior(
+                surely, 0.02, low=0.0, high=1.0, unit="probability", meaning=meaning
+            )
+            sure = self.text.declared(f"consistency_{len(self.text.parameters)}", prior)
+            sure += "[..., None]"
+        best = name.replace("choice", "best")
+        self.text.statements.append(f"{best} = best_of({score}, {among}, xp)")
+        return f"follow({self.choice(node.tie, best)}, {best}, {sure}, {among}, xp)"

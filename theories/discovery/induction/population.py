@@ -1,0 +1,66 @@
+"""How people differ about a rule that was found: in lapses, and in how strictly they follow it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.theories.discovery.induction.source import ParameterSpread
+
+Array = NDArray[Any]
+Rows = NDArray[np.intp]
+
+
+def lapses(
+    right: Array, chance: Array | float, person: Rows, count: Array | float, pooled: float
+) -> ParameterSpread:
+    """How people's lapses are distributed about a rule.
+
+    Args:
+        right: ``(n_rows,)`` probability that the rule gives to what was answered.
+        chance: The same of somebody who guesses.
+        person: ``(n_rows,)`` who answered.
+        count: ``(n_rows,)`` how often.
+        pooled: Lapses of everybody together.
+    """
+    grid = np.linspace(0, 1, 101)[:, None]
+    log_p = np.log(np.maximum((1 - grid) * right + grid * chance, 1e-3)) * count
+    return population(log_p, grid[:, 0], person, 0.005, 0.2)
+
+
+def sensitivities(
+    log_odds: Array, lapse: float, chance: Array | float, person: Rows, count: Array | float
+) -> ParameterSpread:
+    """How factors on everybody's log odds are distributed, on the logarithmic scale.
+
+    Args:
+        log_odds: ``(n_rows, n_others)`` of what was answered against each other option, infinite where there is none.
+        lapse: Share of random choices.
+        chance, person, count: As in `lapses`.
+    """
+    grid = np.linspace(-2, 2, 41)
+    right = np.array(
+        [
+            1 / (1 + np.exp(-np.clip(np.exp(factor) * log_odds, -500, 500)).sum(axis=-1))
+            for factor in grid
+        ]
+    )
+    log_p = np.log(np.maximum((1 - lapse) * right + lapse * chance, 1e-6)) * count
+    return population(log_p, grid, person, 0.02, 1.5)
+
+
+def population(
+    log_p: Array, grid: Array, person: Rows, least: float, most: float
+) -> ParameterSpread:
+    """The normal over ``grid`` that makes people's answers most likely; ``log_p`` is ``(n_grid, n_rows)``."""
+    n_people = int(person.max()) + 1
+    by_person = np.stack([np.bincount(person, row, minlength=n_people) for row in log_p])
+    likelihood = np.exp(by_person - by_person.max(axis=0))
+    spreads = np.geomspace(least, most, 8)
+    prior = np.exp(-0.5 * ((grid - grid[:, None]) / spreads[:, None, None]) ** 2)
+    prior /= prior.sum(axis=-1, keepdims=True)
+    total = np.log(np.maximum(prior @ likelihood, 1e-300)).sum(axis=-1)
+    row, column = np.unravel_index(int(total.argmax()), total.shape)
+    return ParameterSpread(float(grid[column]), float(spreads[row]))

@@ -1,0 +1,458 @@
+"""Induced rules written as theories: source in the contract, with a claim in words and a declared population."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pprint import pformat
+from textwrap import fill, indent
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from lakatos.theories.discovery.induction.additive import AdditiveRule
+from lakatos.theories.discovery.induction.library import shortest_prelude
+from lakatos.theories.discovery.induction.mixture import MixtureRule
+from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory, TermTable
+from lakatos.theories.discovery.induction.tree import (
+    ConstantLeaf,
+    LeadLeaf,
+    Node,
+    SplitNode,
+    log_likelihood,
+)
+from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.option_score import OptionScore, TermVocabulary
+
+Array = NDArray[np.float64]
+LAPSE = {
+    "low": 0.0,
+    "high": 1.0,
+    "unit": "probability",
+    "meaning": "share of choices made at random",
+}
+FOLLOW = '''
+def follow(direction, consistency, otherwise, xp):
+    """Choose the side of ``direction`` with one probability, and go on where there is none."""
+    followed = xp.where(direction > 0, consistency, 1 - consistency)
+    return xp.where(direction == 0, otherwise, followed)
+'''
+SURE = 3.0
+"""Nats by which branches may differ in consistency and still be taken for the same lapses."""
+
+
+@dataclass(frozen=True)
+class ParameterSpread:
+    """How people differ in one number: a truncated normal on its (or its logarithm's) scale."""
+
+    center: float
+    spread: float
+
+
+@dataclass
+class _TheoryWriter:
+    """Collects what the text of a theory needs."""
+
+    vocabulary: TermVocabulary
+    first_array: str
+    scores: list[OptionScore] = field(default_factory=list)
+    memory: dict[str, tuple[StateMemory, tuple[OptionScore, ...]]] = field(default_factory=dict)
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    statements: list[str] = field(default_factory=list)
+    n_choices: int = 0
+
+    def variable(self, score: OptionScore) -> str:
+        if score not in self.scores:
+            self.scores.append(score)
+        return f"score_{self.scores.index(score) + 1}"
+
+    def code(self, term: ChoiceTerm) -> str:
+        """Code of a term, whose scores and memory are noted."""
+        names = [self.variable(score) for score in term.scores]
+        self._remember(term.memory, term.scores, names)
+        return term.code.format(*names)
+
+    def _remember(
+        self, memory: Sequence[StateMemory], scores: tuple[OptionScore, ...], names: Sequence[str]
+    ) -> None:
+        for entry in memory:
+            name = entry.name.format(*names)
+            self.memory[name] = (
+                StateMemory(name, entry.renewed.format(*names), entry.start),
+                scores,
+            )
+
+    def declare(self, name: str, value: float, error: float, **how: Any) -> str:
+        """A parameter about which people hardly differ."""
+        self.parameters[name] = normal_prior(value, error, **how)
+        return f'parameters["{name}"]'
+
+    def choice(self, expression: str) -> str:
+        self.n_choices += 1
+        self.statements.append(f"choice_{self.n_choices} = {expression}")
+        return f"choice_{self.n_choices}"
+
+    def text(
+        self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()
+    ) -> str:
+        """The whole module; clauses say what the claim becomes should other numbers be learned."""
+        learns = bool(self.memory)
+        wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
+        choose = [
+            *self._prelude(self.scores, always=wide),
+            *self.statements,
+            f"p = {result}",
+            'lapse = parameters["lapse"]',
+            "return (1 - lapse) * p + 0.5 * lapse",
+        ]
+        arguments = "parameters, trials, xp, state" if learns else "parameters, trials, xp"
+        functions = [_function("choose", arguments, choose)]
+        if learns:
+            functions = [self._start(wide), *functions, self._learn(wide)]
+        for helper in (FOLLOW, *self.vocabulary.helpers[::-1]):
+            called = helper.split("def ")[1].split("(")[0]
+            if any(re.search(rf"\b{called}\(", text) for text in functions):
+                functions.insert(0, helper.strip() + "\n")
+        declared = f"PARAMETERS = {pformat(self.parameters, width=110, sort_dicts=False)}\n"
+        declared += clauses_literal(clauses)
+        return "\n\n".join([f"{module_docstring(name, claim)}\n\n{declared}", *functions])
+
+    def _start(self, wide: bool) -> str:
+        """The function that says what is remembered before the first answer."""
+        lines = self.vocabulary.prelude.splitlines() if wide else []
+        lines += [f'nothing = xp.zeros((1, trials["{self.first_array}"].shape[0]))', "return {"]
+        lines += [f'    "{key}": {memory.start},' for key, (memory, _) in self.memory.items()]
+        return _function("start", "parameters, trials, xp", [*lines, "}"])
+
+    def _learn(self, wide: bool) -> str:
+        """The function that renews what is remembered after an answer."""
+        needed = {score for _, scores in self.memory.values() for score in scores}
+        read = [score for score in self.scores if score in needed]
+        lines = [*self._prelude(read, always=wide), "return {"]
+        lines += [f'    "{key}": {memory.renewed},' for key, (memory, _) in self.memory.items()]
+        arguments = "parameters, trials, xp, state, response, feedback"
+        return _function("learn", arguments, [*lines, "}"])
+
+    def _prelude(self, scores: Sequence[OptionScore], *, always: bool = False) -> list[str]:
+        """Statements that set ``scores``, and the variables that all of them are written in."""
+        if not scores and not always:
+            return []
+        prelude = self.vocabulary.prelude
+        if not self.memory:
+            prelude = shortest_prelude(self.vocabulary, [score.code for score in scores])
+        used = "\n".join(score.code for score in scores)
+        start = [line for line in prelude.splitlines() if self.memory or _is_needed(line, used)]
+        return [*start, *(f"{self.variable(score)} = {score.code}" for score in scores)]
+
+
+def _is_needed(line: str, used: str) -> bool:
+    """Whether a statement of a prelude sets something that is used: all but single variables that nobody reads do."""
+    name, _, _ = line.partition(" = ")
+    return not name.isidentifier() or re.search(rf"\b{name}\b", used) is not None
+
+
+def _function(name: str, arguments: str, lines: Sequence[str]) -> str:
+    return f"def {name}({arguments}):\n" + indent("\n".join(lines), "    ") + "\n"
+
+
+def module_docstring(title: str, claim: str) -> str:
+    """A theory's title and claim, as the docstring of its module."""
+    text = fill(f"{title}: {claim}", width=110, break_on_hyphens=False, break_long_words=False)
+    return f'"""{text}\n"""'
+
+
+def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
+    """Declaration of clauses; nothing where there are none."""
+    literal = [item.to_literal() for item in clauses]
+    return f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n" if literal else ""
+
+
+def weighed_clause(
+    parameter: str, weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None
+) -> ClauseWording:
+    """What one weight of a sum says: towards what its lead does, or towards the opposite.
+
+    It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it; a smaller
+    weight that is followed as much more strictly is worth the same.
+    """
+    condition = f" if {gate.words}" if gate is not None else ""
+    return ClauseWording(
+        f"{{much}}lean to {lead.words}{condition}",
+        by=parameter,
+        opposite=f"{{much}}lean to {lead.opposite}{condition}",
+        unit=max(rounded(abs(weight)), 1e-3),
+        times="sensitivity",
+    )
+
+
+def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> str:
+    """What one weight of a sum makes people do, in words."""
+    words = lead.words if weight > 0 else lead.opposite
+    return words if gate is None else f"{words} if {gate.words}"
+
+
+def sum_claim(reasons: Sequence[str]) -> str:
+    """A sum of reasons, in words."""
+    added = "; to ".join(reasons)
+    return (
+        f"people weigh and add reasons to {added}; they choose the more surely, the larger the sum."
+    )
+
+
+def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
+    """A sum of reasons, told."""
+    last = ClauseWording("choose the more surely, the larger the sum", sentence=2)
+    return [ClauseWording("weigh and add reasons"), *weighed, last]
+
+
+def rounded(value: float) -> float:
+    """Round a number to four significant digits."""
+    return float(f"{value:.4g}")
+
+
+def normal_prior(value: float, error: float, **how: Any) -> dict[str, Any]:
+    """Prior of a parameter about which people hardly differ, as a source declares it."""
+    return {"prior": "normal", "mean": rounded(value), "sd": max(rounded(error), 1e-4), **how}
+
+
+def weight_prior(weight: float, error: float, meaning: str) -> dict[str, Any]:
+    """Prior of a weight, as a source declares it."""
+    limit = rounded(4 * abs(weight) + 6 * error)
+    sd = min(error, 0.1 * abs(weight))
+    return normal_prior(weight, sd, low=-limit, high=limit, unit="log odds", meaning=meaning)
+
+
+def sensitivity_prior(spread: ParameterSpread) -> dict[str, Any]:
+    """Prior of the factor on a weighed sum, as a source declares it."""
+    return {
+        "prior": "log_normal",
+        "median": rounded(float(np.exp(spread.center))),
+        "log_sd": max(rounded(spread.spread), 0.01),
+        "low": 0.01,
+        "high": 100.0,
+        "unit": "factor",
+        "meaning": "how strictly a person follows the weighted sum",
+    }
+
+
+def lapse_prior(spread: ParameterSpread) -> dict[str, Any]:
+    """Prior of the share of lapses, as a source declares it."""
+    center = min(max(rounded(spread.center), 0.0), 1.0)
+    return {"prior": "normal", "mean": center, "sd": max(rounded(spread.spread), 1e-3), **LAPSE}
+
+
+# Rule lists
+
+
+@dataclass(frozen=True)
+class TreeBranch:
+    """What was answered where a branch decides."""
+
+    agree: float
+    disagree: float
+
+
+def branches(node: Node, leads: TermTable, gates: TermTable, counts: Array) -> list[TreeBranch]:
+    """Answers with and against what every leaf says, in the order of writing."""
+
+    def walk(node: Node, inside: NDArray[np.bool_]) -> list[TreeBranch]:
+        if isinstance(node, ConstantLeaf):
+            if node.p == 0.5:
+                return []
+            a, b = counts[inside].sum(axis=0)
+            return [TreeBranch(max(a, b), min(a, b))]
+        if isinstance(node, SplitNode):
+            open_ = gates.values[node.gate] > 0
+            return walk(node.yes, inside & open_) + walk(node.no, inside & ~open_)
+        sign = leads.values[node.lead]
+        agree = counts[inside & (sign > 0), 1].sum() + counts[inside & (sign < 0), 0].sum()
+        disagree = counts[inside & (sign > 0), 0].sum() + counts[inside & (sign < 0), 1].sum()
+        return [
+            TreeBranch(max(agree, disagree), min(agree, disagree)),
+            *walk(node.tie, inside & (sign == 0)),
+        ]
+
+    return walk(node, np.ones(len(counts), dtype=bool))
+
+
+def shared_error(found: Sequence[TreeBranch]) -> tuple[float, float]:
+    """Error rate of the surest branches taken together, and the largest rate of a branch among them."""
+    ordered = sorted(found, key=lambda item: item.disagree / max(item.agree + item.disagree, 1))
+    agree = disagree = apart = largest = 0.0
+    for item in ordered:
+        together = float(
+            log_likelihood(np.array(agree + item.agree), np.array(disagree + item.disagree))
+        )
+        alone = apart + float(log_likelihood(np.array(item.agree), np.array(item.disagree)))
+        if agree + disagree and alone - together > SURE:
+            break
+        agree, disagree, apart = agree + item.agree, disagree + item.disagree, alone
+        largest = item.disagree / max(item.agree + item.disagree, 1)
+    return disagree / max(agree + disagree, 1), largest
+
+
+def sharpened(node: Node, found: Sequence[TreeBranch]) -> tuple[Node, float]:
+    """The tree without the lapses that all its branches share, and those lapses."""
+    error, largest = shared_error(found)
+    rates = iter(item.disagree / max(item.agree + item.disagree, 1) for item in found)
+
+    def clean(p: float) -> float:
+        rate = next(rates)
+        if rate <= largest + 1e-12:
+            return round(p)
+        return float(np.clip((p - error) / (1 - 2 * error), 0.0, 1.0))
+
+    def walk(node: Node) -> Node:
+        if isinstance(node, ConstantLeaf):
+            return node if node.p == 0.5 else ConstantLeaf(clean(node.p))
+        if isinstance(node, SplitNode):
+            yes = walk(node.yes)
+            return SplitNode(node.gate, yes, walk(node.no))
+        consistency = clean(node.consistency)
+        return LeadLeaf(node.lead, consistency, walk(node.tie))
+
+    return walk(node), 2 * error
+
+
+def write_tree(
+    node: Node,
+    leads: TermTable,
+    gates: TermTable,
+    vocabulary: TermVocabulary,
+    first_array: str,
+    lapse: ParameterSpread,
+) -> tuple[str, str]:
+    """Source and claim of a rule list; ``node`` as `sharpened` returned it."""
+    writer = _TheoryWriter(vocabulary, first_array)
+    writer.parameters["lapse"] = lapse_prior(lapse)
+
+    def probability(p: float, meaning: str) -> str:
+        if p in (0.0, 0.5, 1.0):
+            return f"{p:.1f}"
+        name = f"consistency_{len(writer.parameters)}"
+        return writer.declare(name, p, 0.02, low=0.0, high=1.0, unit="probability", meaning=meaning)
+
+    def emit(node: Node) -> str:
+        if isinstance(node, ConstantLeaf):
+            return probability(node.p, "how often B is chosen in this case")
+        if isinstance(node, SplitNode):
+            gate = writer.code(gates.items[node.gate])
+            yes, no = emit(node.yes), emit(node.no)
+            return writer.choice(f"xp.where({gate}, {yes}, {no})")
+        direction = writer.code(leads.items[node.lead])
+        consistency = probability(
+            node.consistency, f"how often people {leads.items[node.lead].words}"
+        )
+        return writer.choice(f"follow({direction}, {consistency}, {emit(node.tie)}, xp)")
+
+    result = emit(node)
+    words = rule_words(node, leads, gates)
+    claim = f"people {words}; sometimes they press either key."
+    clauses = [
+        ClauseWording(words),
+        ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
+    ]
+    return writer.text("Rule list", claim, result, clauses), claim
+
+
+GUESSING = " (where that does not decide, they guess)"
+
+
+def rule_words(node: Node, leads: TermTable, gates: TermTable) -> str:
+    """A rule list in words; that people guess in the end is said once."""
+    words = tree_words(node, leads, gates)
+    told = words.replace(GUESSING, "")
+    return words if told == words else f"{told}; where that does not decide they guess"
+
+
+def tree_words(node: Node, leads: TermTable, gates: TermTable) -> str:
+    """A rule list in words."""
+    if isinstance(node, ConstantLeaf):
+        if node.p == 0.5:
+            return "guess"
+        return f"choose B {100 * node.p:.0f}% of the time"
+    if isinstance(node, SplitNode):
+        yes, no = tree_words(node.yes, leads, gates), tree_words(node.no, leads, gates)
+        return f"{yes} if {gates.items[node.gate].words}, and otherwise {no}"
+    lead = leads.items[node.lead]
+    words = lead.words if node.consistency > 0.5 else lead.opposite
+    surely = max(node.consistency, 1 - node.consistency)
+    often = "" if surely == 1 else f" {100 * surely:.0f}% of the time"
+    return f"{words}{often} (where that does not decide, they {tree_words(node.tie, leads, gates)})"
+
+
+# Sums
+
+
+def write_sum(
+    fitted: AdditiveRule,
+    leads: TermTable,
+    gates: TermTable,
+    vocabulary: TermVocabulary,
+    first_array: str,
+    lapse: ParameterSpread,
+    sensitivity: ParameterSpread,
+) -> tuple[str, str]:
+    """Source and claim of an additive rule."""
+    writer = _TheoryWriter(vocabulary, first_array)
+    writer.parameters["lapse"] = lapse_prior(lapse)
+    writer.parameters["sensitivity"] = sensitivity_prior(sensitivity)
+    words, parts, weighed = [], [], []
+    for number, (term, weight, error) in enumerate(
+        zip(fitted.terms, fitted.weights, fitted.errors, strict=True), 1
+    ):
+        lead = leads.items[term.lead]
+        gate = gates.items[term.gate] if term.gate >= 0 else None
+        code = writer.code(lead)
+        if gate is not None:
+            code = f"({code}) * ({writer.code(gate)})"
+        name = f"weight_{number}"
+        meaning = f"log odds for each unit of the lead in: {lead.words}"
+        writer.parameters[name] = weight_prior(weight, error, meaning)
+        parts.append(f'parameters["{name}"] * {code}')
+        words.append(reason_words(weight, lead, gate))
+        weighed.append(weighed_clause(name, weight, lead, gate))
+    writer.statements.append("evidence = " + "\nevidence = evidence + ".join(parts))
+    result = '1 / (1 + xp.exp(-xp.clip(parameters["sensitivity"] * evidence, -500.0, 500.0)))'
+    claim = sum_claim(words)
+    return writer.text("Weighed reasons", claim, result, sum_clauses(weighed)), claim
+
+
+# Two kinds of people
+
+
+def write_mixture(
+    found: MixtureRule,
+    leads: TermTable,
+    vocabulary: TermVocabulary,
+    first_array: str,
+    lapse: ParameterSpread,
+) -> tuple[str, str]:
+    """Source and claim of a mixture of two kinds of people."""
+    writer = _TheoryWriter(vocabulary, first_array)
+    writer.parameters["lapse"] = lapse_prior(lapse)
+    writer.parameters["disposition"] = {
+        "prior": "normal",
+        "mean": rounded(float(ndtri(found.share))),
+        "sd": 1.0,
+        "low": -4.0,
+        "high": 4.0,
+        "unit": "standard deviations",
+        "meaning": "people above 0 are of the first kind",
+    }
+    names, words = [], []
+    for kind in found.kinds:
+        term = leads.items[kind.lead]
+        consistency = "1.0" if kind.sign > 0 else "0.0"
+        names.append(writer.choice(f"follow({writer.code(term)}, {consistency}, 0.5, xp)"))
+        words.append(term.words if kind.sign > 0 else term.opposite)
+    claim = f"some people {words[0]}, others {words[1]}; where that does not decide they guess."
+    result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
+    clauses = [
+        ClauseWording(f"{{who}} {words[0]}, the others {words[1]}", by="disposition"),
+        ClauseWording("guess where that does not decide", sentence=2),
+    ]
+    return writer.text("Two kinds of people", claim, result, clauses), claim

@@ -1,0 +1,94 @@
+"""What the author of a draft is told of it: its scores beside other theories', what was learned, what it misses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.discovery.roles.exhibit import rounded
+from lakatos.theories.discovery.roles.overview import deviations
+from lakatos.theories.engine.fitting.fit import Scored
+from lakatos.theories.engine.scoring.score import UnitScores, paired_difference, proportion_error
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory
+
+MOST_MISSED: Final = 6
+AT_LIMIT: Final = 0.02
+"""Of a parameter's range: a centre that is nearer to an end than this lies at it."""
+
+
+def draft_report(
+    theory: Theory,
+    scored: Sequence[Scored],
+    trials: Mapping[str, Trials],
+    rivals: Mapping[str, Sequence[UnitScores]],
+    domain: Domain,
+) -> dict[str, Any]:
+    """Plain values for a prompt.
+
+    Args:
+        theory: The draft with the people that all answers taught.
+        scored: Of each experiment, predicted from the others, as for every theory of the leaderboard.
+        trials: By experiment, in the same order.
+        rivals: Scores of other theories on the same experiments, by name.
+        domain: Describes trials.
+    """
+    own = [item.left_out for item in scored]
+    told: dict[str, Any] = {"score_nats_per_choice": rounded(float(np.mean([s.mean for s in own])))}
+    for name, scores in rivals.items():
+        ahead = paired_difference(own, scores)
+        told[f"ahead of {name}"] = f"{rounded(ahead.value)} +- {rounded(2 * ahead.standard_error)}"
+    for place, (name, item) in enumerate(trials.items()):
+        error, _ = proportion_error(scored[place].mean, item)
+        beside = ", ".join(
+            f"{rival} {rounded(scores[place].mean)}" for rival, scores in rivals.items()
+        )
+        told[f"experiment {name}"] = (
+            f"score {rounded(own[place].mean)} ({beside}), squared_error {rounded(error)}"
+        )
+    told |= {f"learned {name}": _learned(prior) for name, prior in theory.priors.items()}
+    told["missed most"] = _missed(scored, trials, domain)
+    return told
+
+
+def _learned(prior: Prior) -> str:
+    """What was learned of a parameter, and whether it lies at an end of its declared range."""
+    if prior.idle:
+        return "nothing: no trial that was asked depends on it"
+    ends = prior.latent(np.array([prior.low, prior.high]))
+    spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
+    scale = " on the log scale" if prior.is_log else ""
+    middle = float(prior.quantile(np.array([0.5]))[0])
+    place = float((prior.latent(np.array([middle]))[0] - ends[0]) / max(ends[1] - ends[0], 1e-12))
+    told = f"{rounded(middle)}{spread}{scale}; range {rounded(prior.low)} to {rounded(prior.high)}"
+    if place < AT_LIMIT or place > 1 - AT_LIMIT:
+        told += "; IT LIES AT THE LIMIT"
+    return told
+
+
+def _missed(
+    scored: Sequence[Scored], trials: Mapping[str, Trials], domain: Domain
+) -> list[dict[str, Any]]:
+    """The trials on which people deviate most from the draft, in standard errors."""
+    found = []
+    for (name, item), own in zip(trials.items(), scored, strict=True):
+        size = deviations(item, own.mean)
+        for row in np.flatnonzero(item.totals.sum(axis=1)):
+            option = int(size[row].argmax()) if item.n_options > 2 else 1
+            found.append((float(size[row].max()), name, int(row), option, own.mean[row, option]))
+    found.sort(key=lambda miss: (-miss[0], miss[1], miss[2]))
+    return [
+        {
+            "experiment": name,
+            "trial": row + 1,
+            "shown": domain.describe(trials[name].stimuli, row),
+            "option": option + 1,
+            "people": rounded(float(trials[name].proportions[row, option])),
+            "draft": rounded(float(predicted)),
+            "standard_errors": rounded(size),
+        }
+        for size, name, row, option, predicted in found[:MOST_MISSED]
+    ]

@@ -1,0 +1,238 @@
+"""What roles read: records as exhibits, short enough for a prompt, with the digests by which they are cited."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.language_models.context import ContextEntry
+from lakatos.language_models.tool import mention
+from lakatos.theories.discovery.roles.typed_claim import ClaimFact, facts_in
+from lakatos.theories.engine.checks.claim import variations
+from lakatos.theories.engine.checks.prediction import PROPERTIES
+from lakatos.theories.engine.record import Diagnosis
+from lakatos.theories.language.theory import Theory
+from lakatos.traces.digest import Digest
+
+MOST_OF_TITLE = 60
+_GRAMMAR_NAMES = re.compile(r"^try (?:\w+:\w+(?:, )?)+: ")
+"""Of mechanisms, which mean nothing to who does not know the grammar."""
+LEAST_GAIN = 0.0005
+"""Nats per choice below which it is not worth a line to say how a finding could be mended."""
+_OF_THE_GRAMMAR = {"COMPOSITION", "CLAUSES"}
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One thing that a model is given to read, with its title and reference."""
+
+    title: str
+    value: Any
+    """Plain values, or a text."""
+    reference: str = ""
+    """Digest of the record that it shows; empty for what cannot be cited."""
+    facts: tuple[ClaimFact, ...] | None = None
+    """What each of its numbers is a number of; None for plain values, called by the names on the way."""
+
+    @property
+    def numbers(self) -> tuple[ClaimFact, ...]:
+        """What claims about it are computed from."""
+        return tuple(facts_in(self.value)) if self.facts is None else self.facts
+
+    def is_cited_by(self, mark: str) -> bool:
+        """Whether a citation means it: ``#`` and the beginning of its digest."""
+        return bool(self.reference) and self.reference.startswith(mark.removeprefix("#"))
+
+    @property
+    def entry(self) -> ContextEntry:
+        """The exhibit as a piece of data in a prompt."""
+        title = self.title[
+            :MOST_OF_TITLE
+        ]  # so that the fence, which cuts long sources, leaves the digest
+        source = f"{title} {mention(self.reference)}" if self.reference else title
+        return ContextEntry(
+            kind="data", text=_text(self.value), source=source, reference=self.reference
+        )
+
+
+def _text(value: Any) -> str:
+    """Lists and tables a line for each item, for people and for few tokens."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return "\n".join(f"{name}: {_line(item)}" for name, item in value.items())
+    return "\n".join(_line(item) for item in value)
+
+
+def _line(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
+    """What can be cited, by digest; all that is shown of a record where it is shown in parts."""
+    found: dict[str, list[Any]] = {}
+    for item in exhibits:
+        if item.reference:
+            found.setdefault(item.reference, []).append(item.value)
+    return {
+        reference: values[0] if len(values) == 1 else values for reference, values in found.items()
+    }
+
+
+def fitting(
+    exhibits: Sequence[Exhibit], room: int, size: Callable[[ContextEntry], int]
+) -> tuple[Exhibit, ...]:
+    """The exhibits that fit, in order of importance; one that is too long is left out, not cut.
+
+    Args:
+        exhibits: The most important first.
+        room: Tokens.
+        size: Tokens of an entry.
+    """
+    kept = []
+    for item in exhibits:
+        if (needed := size(item.entry)) <= room:
+            kept.append(item)
+            room -= needed
+    return tuple(kept)
+
+
+def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, str]) -> Exhibit:
+    """The case file: who lost to whom, where, and what survived the checks."""
+    value: dict[str, Any] = {
+        "loser": names[diagnosis.loser],
+        "leader": names[diagnosis.leader],
+        "behind_nats_per_choice": rounded(diagnosis.difference),
+        "standard_error": rounded(diagnosis.standard_error),
+    }
+    if diagnosis.tie:
+        value["settled"] = (
+            "no: the interval of the difference holds zero, or few people are behind it; "
+            "the leader is the simplest theory that is not behind the "
+            "best by more than one"
+        )
+    value |= {
+        "where": diagnosis.location,
+        "hypothesis": diagnosis.hypothesis,
+    }
+    loser, leader = names[diagnosis.loser], names[diagnosis.leader]
+    facts = [
+        ClaimFact("score", -diagnosis.difference, of=loser, against=leader),
+        ClaimFact("score", diagnosis.difference, of=leader, against=loser),
+        ClaimFact("standard_error", diagnosis.standard_error, of=loser, against=leader),
+        ClaimFact("standard_error", diagnosis.standard_error, of=leader, against=loser),
+    ]
+    claims = [item for item in diagnosis.claims if item.feature] or diagnosis.claims
+    for number, claim in enumerate(claims, start=1):
+        value[f"claim_{number}"] = claim.text
+        facts.append(ClaimFact(f"claim_{number}", claim.effect))
+        if claim.recommendation and (claim.gain is None or claim.gain >= LEAST_GAIN):
+            value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
+    return Exhibit("case file", value, digest, tuple(facts))
+
+
+def theory_exhibit(theory: Theory, title: str) -> Exhibit:
+    """What of a theory's source decides how it chooses; cited by nobody, as it is no evidence."""
+    return Exhibit(f"source of {title}: {theory.name}", essential_source(theory.program.source))
+
+
+def essential_source(source: str) -> str:
+    """A source without what readers have no use for: names of the grammar, and functions that are never called."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return source
+    called = _called({item.name: item for item in body if isinstance(item, ast.FunctionDef)})
+    lines = source.splitlines()
+    for item in reversed(body):
+        idle = isinstance(item, ast.FunctionDef) and item.name not in called
+        if idle or (isinstance(item, ast.Assign) and _assigns(item) <= _OF_THE_GRAMMAR):
+            del lines[item.lineno - 1 : item.end_lineno]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _called(functions: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """Names of the functions that a theory's own functions reach."""
+    called: set[str] = set()
+    waiting = [name for name in ("choose", "start", "learn") if name in functions]
+    while waiting:
+        name = waiting.pop()
+        called.add(name)
+        inside = {item.id for item in ast.walk(functions[name]) if isinstance(item, ast.Name)}
+        waiting += [other for other in inside & set(functions) if other not in called]
+    return called
+
+
+def _assigns(item: ast.Assign) -> set[str]:
+    return {target.id for target in item.targets if isinstance(target, ast.Name)} or {""}
+
+
+def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
+    """What theories see of a trial: arrays and their shapes, and one trial in words."""
+    value: dict[str, Any] = {
+        "the task": " ".join((sys.modules[type(domain).__module__].__doc__ or "").split())
+    }
+    if domain.sequential:
+        one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
+        shown = domain.shown(one, {})
+        names = [name for name in shown if name in one]
+        for name, array in shown.items():
+            axes = ["n_people"] if name in one else ["n_draws or 1", "n_people"]
+            value[f'trials["{name}"]'] = _shape([*axes, *np.shape(array)[len(axes) :]])
+        for name in domain.feedback(one, shown, np.zeros((1, 1), dtype=np.intp)):
+            value[f'feedback["{name}"]'] = _shape(["n_draws or 1", "n_people"])
+    else:
+        names = list(stimuli.arrays)
+        value |= {
+            f'trials["{name}"]': _shape(["n_trials", *a.shape[1:]])
+            for name, a in stimuli.arrays.items()
+        }
+    value["options"] = f"{domain.n_options(stimuli)}, called {', '.join(domain.options)}"
+    value["number of cues, options or steps"] = (
+        "may differ from experiment to experiment; take it from the shapes, and index nothing that need not be there. "
+        f"The checks also ask about trials of these shapes: {'; '.join(_shapes_of_checks(domain, names))}"
+    )
+    value["a trial"] = domain.describe(stimuli, 0)
+    return Exhibit("trials", value)
+
+
+def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:
+    """Shapes of the arrays of the trials with which every theory is checked: the smallest and the largest."""
+    sets = domain.probes(np.random.default_rng(0))
+    told = []
+    for name in names:
+        shapes = sorted({tuple(np.shape(part[name])[1:]) for part in sets if name in part.arrays})
+        if shapes and any(shapes):
+            ends = list(dict.fromkeys([shapes[0], shapes[-1]]))
+            told.append(f"{name} {' to '.join(str(list(shape)) for shape in ends)} a trial")
+    return told
+
+
+def variations_exhibit(domain: Domain) -> Exhibit:
+    """The terms in which predictions are stated."""
+    value = {f'"varied": "{name}"': meaning for name, meaning in variations(domain).items()}
+    value |= {
+        f'"property": "{name}"': words.replace("{change}: that", "the change").replace(
+            "choosing it", "choosing what is varied"
+        )
+        for name, words in PROPERTIES.items()
+    }
+    value['"of"'] = '"first" or "second" where only that option is changed; "" for each by itself'
+    return Exhibit("what can be varied", value)
+
+
+def _shape(axes: Sequence[object]) -> str:
+    return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+
+
+def rounded(value: float) -> float:
+    """A number as it is shown, with three digits."""
+    return float(f"{value:.3g}")

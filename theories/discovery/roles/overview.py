@@ -1,0 +1,384 @@
+"""All that is known, short enough for a prompt: every trial with its answers, the people, and how theories stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.theories.engine.scoreboard import Scoreboard
+from lakatos.traces.digest import Digest
+
+ROWS_OF_PART = 32
+"""Trials of one exhibit; a table is shown in parts, so that what finds no room is the least informative."""
+N_ORDERS = 20
+"""Random orders of each person's answers."""
+MOST_STANDINGS = 12
+CLAIM_CHARACTERS = 240
+
+
+def table_exhibits(
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+) -> list[Exhibit]:
+    """Every trial of an experiment, with the shares of people and what theories predict with learned populations.
+
+    Parts come in the order of what they tell: first the trials that all of the theories miss most.
+
+    Args:
+        domain: Of the trials.
+        trials: Answers.
+        digest: Of the record of the answers.
+        scores: Of the same experiment, by the theory's name.
+        name: Of the experiment.
+    """
+    order = _most_missed_first(trials, list(scores.values()))
+    parts = [order[at : at + ROWS_OF_PART] for at in range(0, len(order), ROWS_OF_PART)]
+    return [
+        _table_part(domain, trials, digest, scores, name, sorted(rows), (number, len(parts)))
+        for number, rows in enumerate(parts, start=1)
+    ]
+
+
+def _table_part(
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+    rows: Sequence[int],
+    part: tuple[int, int],
+) -> Exhibit:
+    """Some rows of the table, and what each of their numbers is a number of."""
+    number, n_parts = part
+    names = option_names(trials.n_options)
+    shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
+
+    # How well each theory does on all of the trials.
+    scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
+    lines = [line for line, _ in scored]
+    facts = [fact for _, told in scored for fact in told]
+
+    # What holds for all rows.
+    if number == 1:
+        lines += _said_once(trials)
+    if n_parts > 1:
+        lines.append(f"{len(rows)} of {len(trials.stimuli)} trials; part 1 holds those missed most")
+    if always:
+        lines.append(f"in every trial: {always}")
+    lines.append(f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}:")
+
+    # The rows.
+    n_answers, n_people = trials.totals.sum(axis=1), _people_by_trial(trials)
+    predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
+    for row, words in zip(rows, shown, strict=True):
+        cells = {PEOPLE: trials.proportions[row]}
+        cells |= {theory: shares[row] for theory, shares in predicted.items()}
+        given = f"{int(n_answers[row])} answers"
+        if 0 < n_people[row] < n_answers[row]:
+            given += f" of {n_people[row]} people"
+        told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
+        lines.append(f"trial {row + 1}: {words}; {given}; {told}")
+        facts += _facts_of_row(name, row, float(n_answers[row]), cells, names)
+
+    title = f"experiment {name}"
+    if n_parts > 1:
+        title += f", part {number} of {n_parts}"
+    return Exhibit(title, lines, digest, tuple(facts))
+
+
+def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, list[ClaimFact]]:
+    """How well a theory predicts an experiment, as a line and as facts."""
+    mean, error = score.left_out.scores.mean, score.error
+    line = f"{theory}: score {rounded(mean)} nats per choice, squared_error {rounded(error)}"
+    return line, [
+        ClaimFact("score", mean, theory, experiment=name),
+        ClaimFact("squared_error", error, theory, experiment=name),
+    ]
+
+
+def _said_once(trials: Trials) -> list[str]:
+    """What the first part says of an experiment's answers as a whole."""
+    best = rounded(_best_of_shares(trials))
+    lines = [f"who knew these shares, and nothing of single people, would score {best}"]
+    if trials.pooled:
+        counted = f"answers are counts over {trials.n_people} people, who cannot be told apart"
+        lines.insert(0, counted)
+    return lines
+
+
+def _facts_of_row(
+    name: str,
+    row: int,
+    n_answers: float,
+    cells: Mapping[str, NDArray[np.float64]],
+    names: Sequence[str],
+) -> list[ClaimFact]:
+    """What each number in a row of the table is a number of."""
+    facts = [ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1)]
+    for of, shares in cells.items():
+        facts += [
+            ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
+            for option, share in zip(names, shares, strict=True)
+            if np.isfinite(share)
+        ]
+    return facts
+
+
+def _best_of_shares(trials: Trials) -> float:
+    """Nats per choice of people's own shares: what nothing that says the same of everybody can exceed."""
+    totals = trials.totals
+    n_answers = totals.sum(axis=1)
+    shares = totals / totals.sum(axis=1, keepdims=True).clip(1)
+    log_likelihood = float(-entr(shares).sum(axis=1) @ n_answers)
+    return log_likelihood / float(totals.sum())
+
+
+def _people_by_trial(trials: Trials) -> NDArray[np.intp]:
+    """``(n_trials,)`` people who answered each trial; 0 where nobody can tell."""
+    n_trials = len(trials.stimuli)
+    if trials.pooled:
+        return np.zeros(n_trials, dtype=np.intp)
+    pairs = np.unique(np.asarray(trials.participant) * n_trials + np.asarray(trials.trial))
+    return np.bincount(pairs % n_trials, minlength=n_trials)
+
+
+def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:
+    """Answered trials, first those on which people deviate most from all of the theories, in standard errors."""
+    counts = trials.totals.sum(axis=1)
+    sizes = [deviations(trials, predicted_shares(score)).max(axis=1) for score in scores]
+    size = np.min(sizes or [np.zeros(len(counts))], axis=0)
+    order = np.argsort(-size, kind="stable")
+    return [int(row) for row in order if counts[row] > 0]
+
+
+def deviations(trials: Trials, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``(n_trials, n_options)`` distances of people's shares from what is predicted, in standard errors."""
+    counts = trials.totals.sum(axis=1)
+    variance = np.clip(predicted * (1 - predicted), 0.01, None)
+    error = np.sqrt(variance / np.maximum(counts, 1)[:, None])
+    return np.asarray(np.abs(np.nan_to_num(trials.proportions) - predicted) / error)
+
+
+def _without_common(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Descriptions without the parts, between bars, that all of them share, and these parts."""
+    split = [text.split(" | ") for text in texts]
+    if len({len(parts) for parts in split}) != 1 or len(split) < 2:
+        return list(texts), ""
+    common = [len(set(column)) == 1 for column in zip(*split, strict=True)]
+    if all(common):
+        return list(texts), ""
+    own = [
+        " | ".join(part for part, same in zip(parts, common, strict=True) if not same)
+        for parts in split
+    ]
+    always = " | ".join(part for part, same in zip(split[0], common, strict=True) if same)
+    return own, always
+
+
+def option_names(n_options: int) -> list[str]:
+    """What claims call the options."""
+    if n_options == 2:
+        return ["first", "second"]
+    return [f"option {place + 1}" for place in range(n_options)]
+
+
+def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:
+    """Predicted shares of options, ``(n_trials, n_options)``."""
+    told = np.asarray(score.proportions, dtype=np.float64)
+    if score.n_options == 2:
+        return np.stack([1 - told, told], axis=-1)
+    return told.reshape(-1, score.n_options)
+
+
+def _told(shares: NDArray[np.float64]) -> str:
+    wanted = shares[1:] if len(shares) == 2 else shares
+    return "/".join("?" if np.isnan(share) else str(rounded(float(share))) for share in wanted)
+
+
+def people_exhibit(
+    domain: Domain,
+    trials: Mapping[str, Trials],
+    scores: Mapping[str, Mapping[str, TheoryScored]],
+    digest: Digest,
+) -> Exhibit | None:
+    """How people differ: agreement, consistency, whom each theory predicts best, and what order does.
+
+    Args:
+        trials: By experiment.
+        scores: By theory's name, then by experiment.
+        digest: Of the record of the newest answers.
+
+    Returns:
+        None where people cannot be told apart.
+    """
+    value: dict[str, Any] = {}
+    for name, item in trials.items():
+        if item.pooled or item.n_participants < 2:
+            continue
+        own = {theory: by[name] for theory, by in scores.items() if name in by}
+        value[f"experiment {name}"] = {
+            "people": item.n_participants,
+            "agreement_with_the_majority": agreement_with_majority(item),
+            **consistency_of_repetitions(item),
+            "predicted_best_by": _predicted_best_by(own),
+            **order_effects(item),
+            **likeness_to_last_choice(domain, item),
+        }
+    return Exhibit("people, one by one", value, digest) if value else None
+
+
+def agreement_with_majority(trials: Trials) -> dict[str, float]:
+    """Share of a person's answers that are those of most others on the trial: quantiles over people."""
+    agreed, answered = np.zeros(trials.n_participants), np.zeros(trials.n_participants)
+    for people, counts in trials.counts_of_some():
+        others = trials.totals[None] - counts
+        majority = others == others.max(axis=-1, keepdims=True)
+        clear = majority.sum(axis=-1) == 1
+        agreed[people] = ((counts * majority).sum(axis=-1) * clear).sum(axis=1)
+        answered[people] = (counts.sum(axis=-1) * clear).sum(axis=1)
+    shares = (agreed / np.maximum(answered, 1))[answered > 0]
+    if not len(shares):
+        return {}
+    cuts = np.quantile(shares, [0.1, 0.5, 0.9])
+    return dict(zip(("tenth", "middle", "ninetieth"), map(rounded, cuts), strict=True))
+
+
+def consistency_of_repetitions(trials: Trials) -> dict[str, float]:
+    """How often two answers of a person to the same trial are equal; empty where nothing was repeated."""
+    n_pairs = n_equal = 0.0
+    for _, counts in trials.counts_of_some():
+        total = counts.sum(axis=-1)
+        n_pairs += float((total * (total - 1) / 2).sum())
+        n_equal += float((counts * (counts - 1) / 2).sum())
+    return {"same_answer_when_asked_again": rounded(n_equal / n_pairs)} if n_pairs else {}
+
+
+def _predicted_best_by(scores: Mapping[str, TheoryScored]) -> dict[str, int]:
+    """How many people each theory predicts best of all."""
+    names = list(scores)
+    if len(names) < 2:
+        return {}
+    table = np.array([scores[name].left_out.scores.per_choice for name in names])
+    best = table.argmax(axis=0)
+    return {name: int((best == place).sum()) for place, name in enumerate(names)}
+
+
+def order_effects(trials: Trials) -> dict[str, float]:
+    """Shares of answers that repeat the last place, and what chance alone would give; by half of the session."""
+    if trials.pooled or (trials.count != 1).any() or trials.n_options != 2:
+        return {}
+    answers = trials.sequences
+    given = answers.trial >= 0
+    both = given[:, 1:] & given[:, :-1]
+    if not both.any():
+        return {}
+    second = answers.response == 1
+    repeated = (answers.response[:, 1:] == answers.response[:, :-1])[both].mean()
+    share = second[given].mean()
+    middle = given.sum(axis=1, keepdims=True) / 2
+    early = np.arange(given.shape[1])[None] < middle
+    found = {
+        "repeats_the_last_place": repeated,
+        "repeats_expected_by_chance": share**2 + (1 - share) ** 2,
+        "second_in_first_half": second[given & early].mean(),
+        "second_in_later_half": second[given & ~early].mean(),
+    }
+    return {name: rounded(float(value)) for name, value in found.items()}
+
+
+def likeness_to_last_choice(domain: Domain, trials: Trials) -> dict[str, float]:
+    """How often people take the option that is more like the one that they chose just before.
+
+    Likeness is the number of equal entries in the arrays that describe options. What chance gives is found by letting
+    each person's answers follow one another in random orders; without repetition of content both shares are equal.
+    """
+    if trials.pooled or (trials.count != 1).any() or domain.sequential or trials.n_options != 2:
+        return {}
+    options = _entries_of_options(domain, trials.stimuli)
+    if not options.shape[-1]:
+        return {}
+    answers = trials.sequences
+    rows = [
+        (trial[given], response[given])
+        for trial, response in zip(answers.trial, answers.response, strict=True)
+        if (given := trial >= 0).sum() > 1
+    ]
+    rng = np.random.default_rng(0)
+    real, shuffled = [], []
+    for trial, response in rows:
+        real.append(_takes_the_alike(options, trial, response))
+        for _ in range(N_ORDERS):
+            order = rng.permutation(len(trial))
+            shuffled.append(_takes_the_alike(options, trial[order], response[order]))
+    taken, asked = np.sum(real, axis=0) if real else (0, 0)
+    by_chance, of = np.sum(shuffled, axis=0) if shuffled else (0, 0)
+    if not asked or not of:
+        return {}
+    return {
+        "takes_what_is_more_like_the_last_choice": rounded(float(taken / asked)),
+        "would_in_random_order": rounded(float(by_chance / of)),
+    }
+
+
+def _entries_of_options(domain: Domain, stimuli: Stimuli) -> NDArray[np.float64]:
+    """``(n_trials, 2, n_entries)`` of the arrays that change when the two options change places."""
+    swapped = domain.swap_sides(stimuli)
+    described = [
+        np.asarray(array, dtype=np.float64).reshape(len(stimuli), 2, -1)
+        for name, array in stimuli.arrays.items()
+        if np.shape(array)[1:2] == (2,)
+        and np.array_equal(swapped[name], np.asarray(array)[:, ::-1])
+        and not np.array_equal(swapped[name], array)
+    ]
+    return np.concatenate([np.zeros((len(stimuli), 2, 0)), *described], axis=-1)
+
+
+def _takes_the_alike(
+    options: NDArray[np.float64], trial: NDArray[Any], response: NDArray[Any]
+) -> tuple[int, int]:
+    """Steps at which the option most like the last choice was taken, and steps at which there was one such option."""
+    last = options[trial[:-1], response[:-1]]
+    alike = (options[trial[1:]] == last[:, None]).sum(axis=-1)
+    most = alike == alike.max(axis=-1, keepdims=True)
+    clear = most.sum(axis=-1) == 1
+    taken = most[np.arange(len(most)), response[1:]] & clear
+    return int(taken.sum()), int(clear.sum())
+
+
+def standing_exhibit(
+    board: Scoreboard, theories: Mapping[Digest, TheoryChecked], names: Mapping[Digest, str]
+) -> Exhibit:
+    """The leaderboard: a line for each theory with its score, error, birth, author and claim."""
+    lines = [
+        "score in nats per choice, each experiment predicted from the others; higher is better"
+    ]
+    for place, line in enumerate(board.standings[:MOST_STANDINGS], start=1):
+        known = theories[line.theory]
+        low, high = line.score.interval
+        lines.append(
+            f"{place}. {names[line.theory]}: {rounded(line.score.value)} ({rounded(low)} to {rounded(high)}), "
+            f"behind the leader {rounded(line.behind.value)} +- {rounded(2 * line.behind.standard_error)}, "
+            f"squared error {rounded(line.error)}, {known.n_parameters} parameters, "
+            f"of cycle {known.cycle} by {known.author}. {known.claim[:CLAIM_CHARACTERS]}"
+        )
+    left = len(board.standings) - MOST_STANDINGS
+    lines += [f"and {left} further behind"] if left > 0 else []
+    return Exhibit("how the theories stand", lines)
+
+
+def study_exhibit(question: str, domain: Domain, space: Mapping[str, Any]) -> Exhibit:
+    """What the study asks, and its trials."""
+    value = {"question": question, "kind of choice": domain.name}
+    value |= {f"space: {name}": str(item) for name, item in sorted(space.items())}
+    return Exhibit("the study", value)

@@ -1,0 +1,150 @@
+"""A question to a role: its prompt, what it is given to read, and the request that comes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+
+from lakatos.language_models.client import ModelRequest, TokenSampling, ToolOffer
+from lakatos.language_models.context import (
+    TOKENS_PER_MESSAGE,
+    ContextEntry,
+    Count,
+    RoleContext,
+    assemble,
+    count_tokens,
+    request_room,
+)
+from lakatos.language_models.fence import without_marks
+from lakatos.language_models.pins import PinnedRule, check_request, pinned, render
+from lakatos.theories.discovery.roles.exhibit import Exhibit, fitting
+from lakatos.theories.discovery.roles.prompt import RolePrompt
+from lakatos.traces.digest import Digest, digest_bytes
+
+T = TypeVar("T", bound=BaseModel)
+FENCE_TOKENS = 48
+"""Around each piece of data."""
+CONTEXT_TOKENS = 32_768
+"""Where neither study nor server says how long a context is."""
+
+
+@dataclass(frozen=True)
+class RoleQuestion(Generic[T]):
+    """One thing asked of one role."""
+
+    role: str
+    """By which the study says which model is asked."""
+    prompt: RolePrompt
+    subject: str
+    """What it is about, different from other questions of its prompt in the same stage."""
+    task: str
+    """What to do now, in a sentence or two."""
+    exhibits: tuple[Exhibit, ...]
+    """The most important first."""
+    answer: type[T]
+    inputs: tuple[Digest, ...]
+    """Records from which the exhibits were made."""
+    sample: int = 0
+    """Which of several answers to the same question."""
+    tools: bool = False
+    """Whether tools may be called first, where the study names some."""
+    last: tuple[Exhibit, ...] = ()
+    """What finds room before all other exhibits and is shown after them, so that what questions share comes first."""
+
+
+def request_of(
+    question: RoleQuestion[T],
+    rules: Sequence[PinnedRule],
+    sampling: TokenSampling,
+    *,
+    secret: str,
+    context_tokens: int = CONTEXT_TOKENS,
+    found: Sequence[Exhibit] = (),
+    count: Count = count_tokens,
+) -> tuple[ModelRequest, tuple[Exhibit, ...]]:
+    """The request, without a schema and before the rules are pinned to it, and the exhibits that found room in it.
+
+    Args:
+        question: What is asked.
+        rules: For which room is kept; see `pinned_request`.
+        sampling: Its ``max_tokens`` are kept free for the answer.
+        secret: Known to the run only; see `language_models.context.assemble`.
+        context_tokens: Of the model.
+        found: What tools returned: the most important to find room, shown last.
+        count: Tokens of a text.
+
+    Raises:
+        ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
+    """
+    prompt = question.prompt.text
+    context, shown = context_of(
+        question,
+        prompt,
+        rules,
+        sampling,
+        context_tokens=context_tokens,
+        last=(*question.last, *found),
+        count=count,
+    )
+    return ModelRequest(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
+
+
+def context_of(
+    question: RoleQuestion[T],
+    prompt: str,
+    rules: Sequence[PinnedRule],
+    sampling: TokenSampling,
+    *,
+    context_tokens: int,
+    offers: Sequence[ToolOffer] = (),
+    share: float = 1.0,
+    first: Sequence[Exhibit] = (),
+    last: Sequence[Exhibit] = (),
+    count: Count = count_tokens,
+) -> tuple[RoleContext, tuple[Exhibit, ...]]:
+    """What a question shows, before anything is said, and the exhibits that found room.
+
+    Args:
+        question: What is asked.
+        prompt: That goes before it; the question's own, or more.
+        rules, sampling, context_tokens, count: As of `request_of`.
+        offers: Tools that go with it.
+        share: Of the room that may be used.
+        first, last: Exhibits that find room before the question's own, shown before and after them.
+
+    Raises:
+        ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
+    """
+    room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers, count=count)
+    asked = ContextEntry(kind="task", text=question.task)
+    room = int(share * (room - count(question.task) - TOKENS_PER_MESSAGE))
+
+    def size(entry: ContextEntry) -> int:
+        return count(entry.text) + count(entry.source) + FENCE_TOKENS
+
+    kept = fitting((*first, *last, *question.exhibits), room, size)
+    shown = (*(item for item in kept if item not in last), *(item for item in kept if item in last))
+    return RoleContext(entries=(*(item.entry for item in shown), asked)), shown
+
+
+def pinned_request(request: ModelRequest, rules: Sequence[PinnedRule]) -> ModelRequest:
+    """``request`` with the rules around it, also where a second try was added to it.
+
+    What the model itself wrote in between cannot pass for rules.
+
+    Raises:
+        PinsAlteredError: Something else in it would.
+    """
+    said = [
+        item.model_copy(update={"content": without_marks(item.content)})
+        if item.role == "assistant"
+        else item
+        for item in request.messages
+    ]
+    sent = request.model_copy(update={"messages": pinned(said, rules)})
+    if rules:
+        check_request(sent, digest_bytes(render(rules).encode()), [rule.rule_id for rule in rules])
+    return sent

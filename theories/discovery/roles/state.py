@@ -1,0 +1,64 @@
+"""What language models said and wrote in a run: a fold over the records of their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from lakatos.theories.discovery.roles.record import (
+    AnalysisMade,
+    CaseRead,
+    ClaimAudited,
+    DraftsScreened,
+    MatterInvestigated,
+    RoleAnswered,
+    SuccessorTried,
+    TrialsProposed,
+)
+from lakatos.traces.digest import Digest
+from lakatos.traces.state_rule import StateRules, keep_all, keep_by_digest
+from lakatos.traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class RolesState:
+    """Answers of language models in roles, and what became of them."""
+
+    answered: Mapping[Digest, Recorded[RoleAnswered]] = field(default_factory=dict)
+    """By the digest of their record."""
+    cases: tuple[Recorded[CaseRead], ...] = ()
+    """Case files that were read."""
+    audited: tuple[Recorded[ClaimAudited], ...] = ()
+    tried: tuple[Recorded[SuccessorTried], ...] = ()
+    """Drafts of theories."""
+    screened: tuple[Recorded[DraftsScreened], ...] = ()
+    """Drafts that were sent together, before any fit."""
+    analyses: tuple[Recorded[AnalysisMade], ...] = ()
+    """Of people's answers, by code that language models wrote."""
+    trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
+    """By advocates."""
+    investigated: tuple[Recorded[MatterInvestigated], ...] = ()
+    """What was looked into with the laboratory's tools."""
+
+    def proposals(self, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
+        """Trials proposed for an experiment that passed their checks."""
+        place = (cycle, number)
+        return [
+            item
+            for item in self.trials_proposed
+            if (item.record.cycle, item.record.number) == place and item.record.passed
+        ]
+
+
+RULES: Final[StateRules] = {
+    RoleAnswered: keep_by_digest("answered"),
+    CaseRead: keep_all("cases"),
+    ClaimAudited: keep_all("audited"),
+    SuccessorTried: keep_all("tried"),
+    DraftsScreened: keep_all("screened"),
+    AnalysisMade: keep_all("analyses"),
+    TrialsProposed: keep_all("trials_proposed"),
+    MatterInvestigated: keep_all("investigated"),
+}
+"""What each record changes."""

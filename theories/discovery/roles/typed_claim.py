@@ -1,0 +1,221 @@
+"""Typed claims: what a language model says of the records, in a form that can be computed from them.
+
+A sentence is never held against records: its digits may occur anywhere. A typed claim names a quantity,
+of what, against what, its value and direction. It holds if the facts of the cited records give that value
+to the digits stated; then it is told in the laboratory's own words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lakatos.theories.discovery.roles.answer import TypedClaim
+
+SHOWN_DIGITS: Final = 3
+"""Significant digits to which exhibits show a number; nobody who read them can state more."""
+UNITS: Final = {
+    "share": ("share", "percent"),
+    "score": ("nats per choice",),
+    "standard_error": ("nats per choice",),
+    "answers": ("count",),
+}
+"""Units of quantities; all others have none."""
+PEOPLE: Final = "people"
+COARSEST: Final = 0.05
+"""Of a number, the most that rounding may take from it or add to it; whoever says 1 for 0.6 says something else."""
+COARSEST_SHARE: Final = 0.02
+"""Likewise of shares and their differences, whatever their size."""
+
+
+@dataclass(frozen=True)
+class ClaimFact:
+    """One number that an exhibit shows, and exactly what it is a number of."""
+
+    quantity: str
+    value: float
+    of: str = ""
+    """``people``, or the name of a theory; empty for numbers that belong to nobody."""
+    against: str = ""
+    """The other theory, for a number that two theories have together."""
+    experiment: str = ""
+    trial: int = 0
+    """From 1 on; 0 for a number that belongs to no single trial."""
+    option: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the quantity is a count, and so a whole number."""
+        return UNITS.get(self.quantity) == ("count",)
+
+
+def facts_in(value: Any, path: str = "") -> Iterator[ClaimFact]:
+    """The numbers of plain values, each called by the names on the way to it: ``lines.0.score``."""
+    if isinstance(value, bool):
+        return
+    if isinstance(value, int | float):
+        if math.isfinite(value):
+            yield ClaimFact(path, float(value))
+        return
+    items: Sequence[tuple[Any, Any]] = ()
+    if isinstance(value, Mapping):
+        items = list(value.items())
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        items = list(enumerate(value))
+    for name, inner in items:
+        yield from facts_in(inner, f"{path}.{name}" if path else str(name))
+
+
+def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
+    """Why the cited records do not bear a claim out; empty if they do.
+
+    Args:
+        claim: What is claimed.
+        facts: Numbers of the records that its statement cites.
+    """
+    if problem := _form_problem(claim):
+        return problem
+    found = _computed(claim, facts)
+    return found if isinstance(found, str) else _value_problem(claim, *found)
+
+
+def _form_problem(claim: TypedClaim) -> str:
+    """Why a claim could not be true of any records; empty if it could."""
+    allowed = UNITS.get(claim.quantity, ("none",))
+    is_difference = claim.direction != "is"
+    if claim.unit not in allowed:
+        return f"{claim.quantity!r} is stated in {' or '.join(allowed)}, not in {claim.unit!r}"
+    if bool(claim.against) != is_difference and claim.quantity != "standard_error":
+        return 'a difference has "against" and "above" or "below"; anything else has "is" and no "against"'
+    if claim.quantity == "standard_error" and is_difference:
+        return '"standard_error" is a number by itself: its direction is "is"'
+    if is_difference and claim.value.startswith("-"):
+        return "a difference has no sign of its own: say above or below"
+    return ""
+
+
+def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> str:
+    """Why a claim's number is not what the records show; empty if it is.
+
+    Args:
+        claim: What is claimed.
+        exact: What the records show, in one way or another.
+        digits: With so many decimals.
+    """
+    scale = 100.0 if claim.unit == "percent" else 1.0
+    sign = -1.0 if claim.direction == "below" else 1.0
+    said, decimals = float(claim.value), len(claim.value.partition(".")[2])
+    if claim.direction != "is" and not (said > 0 and sign * exact[0] > 0):
+        return (
+            f"{_name(claim.of)} is not {claim.direction} {_name(claim.against)} there: "
+            f"the difference is {exact[0]:.3g}"
+        )
+    if decimals > max(0, digits - (2 if claim.unit == "percent" else 0)):
+        return f"{claim.value} has more digits than the records show"
+    half = 0.5 * 10.0**-decimals * (1 + 1e-9) + 1e-12
+    shown = f"{sign * exact[0] * scale:.{SHOWN_DIGITS}g}"
+    if all(abs(sign * value * scale - said) > half for value in exact):
+        return f"{_what(claim)} is {shown} in the cited records, not {claim.value}"
+    if _is_coarse(claim, said / scale, [sign * value for value in exact], digits):
+        return f"{claim.value} is too coarse: {_what(claim)} is {shown}"
+    return ""
+
+
+def _is_coarse(claim: TypedClaim, said: float, exact: Sequence[float], digits: int) -> bool:
+    """Whether what is said is so much rounder than what records show that it says something else."""
+    within = 0.5 * 10.0**-digits + 1e-12
+    distance = min(abs(value - said) for value in exact)
+    if distance <= within:
+        return False
+    if claim.quantity == "share":
+        return said in (0.0, 1.0) or distance > COARSEST_SHARE
+    return distance > COARSEST * min(map(abs, exact))
+
+
+def _computed(claim: TypedClaim, facts: Sequence[ClaimFact]) -> tuple[tuple[float, ...], int] | str:
+    """The number claimed, from what records hold and from what was shown of it, with the decimals shown; or why not."""
+    if not claim.against:
+        found = _one(claim, claim.of, "", facts)
+        return found if isinstance(found, str) else ((found.value, _shown(found)), _decimals(found))
+    pair = _one(claim, claim.of, claim.against, facts)
+    if not isinstance(pair, str):
+        return (pair.value, _shown(pair)), _decimals(pair)
+    first, second = _one(claim, claim.of, "", facts), _one(claim, claim.against, "", facts)
+    for missing in (first, second):
+        if isinstance(missing, str):
+            return missing
+    assert isinstance(first, ClaimFact)
+    assert isinstance(second, ClaimFact)
+    values = (first.value - second.value, _shown(first) - _shown(second))
+    return values, min(_decimals(first), _decimals(second))
+
+
+def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -> ClaimFact | str:
+    """The one fact that is meant, or why there is none."""
+    wanted = (
+        claim.quantity,
+        _plain(of),
+        _plain(against),
+        claim.experiment,
+        claim.trial,
+        _plain(claim.option),
+    )
+    meant = [
+        fact
+        for fact in facts
+        if wanted
+        == (
+            fact.quantity,
+            _plain(fact.of),
+            _plain(fact.against),
+            fact.experiment,
+            fact.trial,
+            fact.option,
+        )
+    ]
+    if len({fact.value for fact in meant}) == 1:
+        return meant[0]
+    known = sorted({fact.quantity for fact in facts})[:8]
+    what = f"{_what(claim)} of {_name(of)}"
+    return f"the cited records hold no {what}; they hold {', '.join(known) or 'no numbers'}"
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().split())
+
+
+def _shown(fact: ClaimFact) -> float:
+    return fact.value if fact.is_whole else float(f"{fact.value:.{SHOWN_DIGITS}g}")
+
+
+def _decimals(fact: ClaimFact) -> int:
+    """Decimals to which a number is shown."""
+    if fact.is_whole or fact.value == 0:
+        return 0 if fact.is_whole else SHOWN_DIGITS
+    return max(0, SHOWN_DIGITS - 1 - math.floor(math.log10(abs(fact.value))))
+
+
+def _name(of: str) -> str:
+    return of or "the record"
+
+
+def _what(claim: TypedClaim) -> str:
+    parts = [claim.quantity]
+    if claim.option:
+        parts.append(f"of the {claim.option} option")
+    if claim.trial:
+        parts.append(f"on trial {claim.trial}")
+    if claim.experiment:
+        parts.append(f"in experiment {claim.experiment}")
+    return " ".join(parts)
+
+
+def told(claim: TypedClaim) -> str:
+    """A claim in the laboratory's words."""
+    unit = {"percent": " percent", "nats per choice": " nats per choice"}.get(claim.unit, "")
+    if claim.direction == "is":
+        against = f" against {claim.against}" if claim.against else ""
+        return f"{_what(claim)}, {_name(claim.of)}{against}: {claim.value}{unit}"
+    return f"{_what(claim)}: {_name(claim.of)} is {claim.value}{unit} {claim.direction} {_name(claim.against)}"

@@ -1,0 +1,151 @@
+"""Each clause of a theory's account, tried on its code at the numbers that were learned.
+
+A clause that hangs on a parameter says what that parameter does to choices. So the code is asked twice, with the
+learned people and with the same people whose parameter is at the clause's null value: what changes is what the clause
+is about. A clause that says something must change choices, in the direction that it names; one that says "hardly" must
+not change them much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.theories.language.account import PLACE, ToldClause, is_learned
+from lakatos.theories.language.prior import Prior
+
+Array = NDArray[np.float64]
+LEAST = 1e-3
+"""A clause that says something changes the mean probability of some choice by at least this."""
+MOST_HARDLY = 0.02
+"""One that says "hardly" changes probabilities by no more than this on average."""
+MAJORITY = 0.4
+"""Share of the people asked who are on a clause's side at least, where the clause is said of them."""
+N_PEOPLE = 32
+"""People of the learned population who are asked."""
+
+
+@dataclass(frozen=True)
+class AskedTrials:
+    """Trials, or steps of sequences, on which clauses are tried."""
+
+    features: Mapping[str, Array]
+    """``(n_rows,)`` each."""
+    last_choice: NDArray[np.int64]
+    """``(n_rows,)`` option chosen at the step before, -1 where there is none."""
+
+
+@dataclass(frozen=True)
+class TriedClause:
+    """A clause after it was tried."""
+
+    clause: ToldClause
+    held: bool
+    size: float
+    """Largest change of a mean probability."""
+    sentence: str
+    idle: bool = False
+    """Whether nothing changes without it on these trials."""
+
+
+def triable(clauses: Sequence[ToldClause]) -> list[ToldClause]:
+    """Clauses that hang on a learned number."""
+    return [item for item in clauses if item.direction]
+
+
+def telling_numbers(clauses: Sequence[ToldClause], priors: Mapping[str, Prior]) -> list[ToldClause]:
+    """Clauses that only tell a learned number, such as how often people lapse, to be tried like others.
+
+    They have no null value: they are tried against the end of the range from which most people are farther.
+    """
+    found = []
+    for clause in clauses:
+        names = [item["name"] for item in PLACE.finditer(clause.wording.says)]
+        learned = [name for name in names if name in priors and is_learned(priors[name])]
+        if clause.wording.by or clause.idle or not learned:
+            continue
+        prior = priors[learned[0]]
+        low, middle, high = prior.latent(prior.quantile(np.array([0.0, 0.5, 1.0])))
+        far = prior.low if middle - low > high - middle or prior.low == 0 else prior.high
+        wording = replace(clause.wording, by=learned[0], null=far)
+        found.append(replace(clause, wording=wording, direction=1))
+    return found
+
+
+def without(
+    people: Mapping[str, Array], clause: ToldClause, priors: Mapping[str, Prior]
+) -> dict[str, Array]:
+    """The same people, the clause's parameter at its null value, or as near to it as its range comes."""
+    wording = clause.wording
+    prior = priors[wording.by]
+    null = min(max(wording.null, prior.low), prior.high)
+    return dict(people) | {wording.by: np.full_like(people[wording.by], null)}
+
+
+def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.bool_]:
+    """People on the side of the null value that the clause names; everybody where they are not the most."""
+    side = clause.direction * (people[clause.wording.by] - clause.wording.null) > 0
+    return side if side.mean() >= MAJORITY else np.ones_like(side)
+
+
+def try_clause(
+    clause: ToldClause,
+    changes: Sequence[Array],
+    asked: Sequence[AskedTrials],
+    *,
+    directed: bool = True,
+) -> TriedClause:
+    """Judge one clause by what its parameter does to choices.
+
+    Args:
+        clause: Told at the learned numbers.
+        changes: ``(n_rows, n_options)`` for each set of trials: what the parameter adds to the mean probabilities of
+            the people on the clause's side.
+        asked: The same sets of trials.
+        directed: Whether directions mean something: not where another clause turns choices round.
+    """
+    size = max(float(np.abs(change).max(initial=0.0)) for change in changes)
+    typical = float(np.mean([np.abs(change).mean() for change in changes]))
+    words = f"people {clause.text}" if not clause.of_some else clause.text
+    by = f"{clause.wording.by} at {clause.wording.null:g}"
+    if clause.strength == "hardly":
+        held = typical <= MOST_HARDLY
+        found = f"without it ({by}) probabilities change by {typical:.2g} on average"
+        return TriedClause(clause, held, size, _sentence(words, found, held))
+    if size < LEAST:
+        sentence = f"the claim says: {words}; no trial here can test this: without it ({by}) no probability changes."
+        return TriedClause(clause, False, size, sentence, idle=True)
+    found = f"without it ({by}) probabilities change by up to {size:.2g}"
+    lean = _lean(clause, changes, asked) if directed else None
+    if lean is None:
+        return TriedClause(clause, True, size, _sentence(words, found, True))
+    held = lean * clause.direction > 0
+    more = "more" if lean > 0 else "less"
+    found += f", and with it the options for which {clause.wording.shows.replace('_', ' ')} speaks are chosen {more}"
+    return TriedClause(clause, held, size, _sentence(words, found, held))
+
+
+def _lean(
+    clause: ToldClause, changes: Sequence[Array], asked: Sequence[AskedTrials]
+) -> float | None:
+    """How far changes of the last option follow what the clause names; None where no trial here can show it."""
+    total = 0.0
+    for change, rows in zip(changes, asked, strict=True):
+        if clause.wording.shows == "last_choice":
+            place = np.flatnonzero(rows.last_choice >= 0)
+            total += float(change[place, rows.last_choice[place]].sum())
+        elif clause.wording.shows in rows.features:
+            feature = rows.features[clause.wording.shows]
+            total += float(change[:, -1] @ feature) / max(
+                float(np.abs(feature).max(initial=0.0)), 1e-12
+            )
+    return total if abs(total) > LEAST else None
+
+
+def _sentence(words: str, found: str, held: bool) -> str:
+    if held:
+        return f"the claim says: {words}; {found}."
+    return f"the claim says: {words}. The code contradicts this: {found}. Change the code, its numbers or the clause."

@@ -1,0 +1,591 @@
+"""What the answers say about a theory's parameters: hierarchical Bayesian inference, checked and comparable.
+
+A *unit* is a person, or an experiment of which only pooled counts are known. With z the scale on which a declared prior
+is the standard normal distribution (parameter = quantile of the prior at Phi(z), so that nobody leaves its limits)::
+
+    z_uj = center_j + spread_j * offset_uj      center_j ~ N(0, 1)    spread_j ~ HalfNormal(1)    offset_uj ~ N(0, 1)
+
+for people, who share one population over all experiments: center 0 and spread 1 are the declared prior itself, and the
+population's median has the declared prior. A pooled experiment has one vector of parameters and a person alone has no
+population; both have the declared prior, z_uj ~ N(0, 1). Answers are independent given the parameters.
+
+Where a theory can be traced, PyMC builds this model and nutpie samples it by NUTS within the sandbox profile of
+`sandbox.inference`; else `fitting.metropolis` samples it from the theory's NumPy code; the result
+says so and why. Either way the log-likelihoods are computed here, by the NumPy code in the ordinary sandbox; draws
+whose claimed density is not the one computed here are refused. (That they are *typical* draws is the sampler's word.)
+
+References:
+    Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian data analysis, chapters 5 and 6; Papaspiliopoulos,
+    Roberts & Skold (2007), Statistical Science 22(1), 59-73 (offsets); Hoffman & Gelman (2014), Journal of Machine
+    Learning Research 15, 1593-1623 (NUTS); Vehtari, Gelman, Simpson, Carpenter & Burkner (2021), Bayesian Analysis
+    16(2), 667-718 (R-hat); Vehtari, Gelman & Gabry (2017), Statistics and Computing 27, 1413-1432 (PSIS-LOO); Yao,
+    Vehtari, Simpson & Gelman (2018), Bayesian Analysis 13(3), 917-1007 (stacking).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.engine.fitting import metropolis
+from lakatos.theories.engine.fitting.posterior_data import check_trials, dataset
+from lakatos.theories.engine.fitting.posterior_result import (
+    Array,
+    ChainDiagnostics,
+    Method,
+    Posterior,
+    az,
+    digest_of,
+    stored_name,
+)
+from lakatos.theories.engine.running.sequence import TINY, follow_cells, simulate
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.layers import NO_EXECUTABLE_MEMORY
+from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
+from lakatos.theories.errors import (
+    PosteriorError,
+    SandboxUnavailableError,
+    TheoryRaisedError,
+    TheoryResourceError,
+    TheoryTimeoutError,
+)
+from lakatos.theories.language.theory import Theory
+
+Bools = NDArray[np.bool_]
+DRAW = ("chain", "draw")
+"""Axes of everything that is drawn."""
+POINTWISE_BYTES = 2**28
+"""Most memory for the log-likelihoods of all answers at all draws; beyond it draws are thinned, evenly."""
+BATCH_BYTES = 2**26
+"""Probabilities asked of a theory at once."""
+LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
+"""Of one call of the theory's NumPy code."""
+N_NUTS_CHAINS = 4
+SWEEPS = 4
+"""Of the gradient-free sampler, for each draw."""
+
+
+def fit(
+    theory: Theory,
+    trials: Sequence[Trials],
+    sandbox: Sandbox,
+    *,
+    tracer: TracerSandbox | None = None,
+    domain: Domain | None = None,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int | None = None,
+    seed: int = 0,
+    gradient_free: bool = False,
+    sweeps: int = SWEEPS,
+) -> Posterior:
+    """The posterior of a theory's parameters given the answers of one or several experiments.
+
+    Args:
+        theory: What is fitted.
+        trials: Experiments; people with the same index in different experiments are different people.
+        sandbox: Runs the NumPy code.
+        tracer: Runs PyMC. One is started where none is given, which takes as long as a small posterior; keep one.
+        domain: Of the experiments; needed by a theory that learns.
+        draws, tune, chains: Draws of each chain, those thrown away before, and chains; by default 4 chains with
+            gradients and 16 without.
+        seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
+        gradient_free: Do not try to trace.
+        sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
+
+    Raises:
+        PosteriorError: The answers or settings cannot be used.
+        TheoryError: The theory fails in NumPy.
+    """
+    with PosteriorInference(
+        theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
+    ) as inference:
+        return inference.posterior(draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps)
+
+
+@dataclass(frozen=True)
+class LatentDraws:
+    """Draws on the scale where a declared prior is standard normal."""
+
+    z: Array
+    """``(n_chains, n_draws, n_units, n_parameters)``."""
+    center: Array
+    """``(n_chains, n_draws, n_parameters)``; of no parameters where no unit is ruled by a population."""
+    spread: Array
+    statistics: Mapping[str, Array]
+    """``(n_chains, n_draws)`` each."""
+
+
+class PosteriorInference:
+    """A theory with the processes that sample its posterior, for one or more bodies of answers to the same stimuli.
+
+    Args:
+        theory, trials, sandbox, tracer, domain, gradient_free: As in `fit`.
+
+    Raises:
+        PosteriorError, TheoryError: As `fit`.
+    """
+
+    def __init__(
+        self,
+        theory: Theory,
+        trials: Sequence[Trials],
+        sandbox: Sandbox,
+        *,
+        tracer: TracerSandbox | None = None,
+        domain: Domain | None = None,
+        gradient_free: bool = False,
+    ) -> None:
+        check_trials(theory, trials, domain)
+        self.theory, self.trials, self.domain = theory, tuple(trials), domain
+        self.names = list(theory.priors)
+        n_units = [1 if item.pooled else item.n_participants for item in trials]
+        alone = (
+            sum(number for number, item in zip(n_units, trials, strict=True) if not item.pooled)
+            == 1
+        )
+        self.shared: Bools = np.repeat([item.pooled or alone for item in trials], n_units)
+        self.first = np.concatenate([[0], np.cumsum(n_units)])
+        self.method: Method = "adaptive Metropolis" if self.names else "none"
+        self.reason = "it was asked for" if gradient_free else ""
+        self.seconds = 0.0
+        self._closing = contextlib.ExitStack()
+        self._compiled: CompiledSession | None = None
+        with contextlib.ExitStack() as opened:
+            self._sessions = [
+                opened.enter_context(
+                    sandbox.open_session(
+                        theory.program.source,
+                        [item.stimuli.arrays],
+                        n_options=item.n_options,
+                        limits=LIMITS,
+                    )
+                )
+                for item in trials
+            ]
+            self.layers = sandbox.level.layers
+            if not self.names:
+                self.reason = "the theory has no parameters"
+            elif not gradient_free:
+                self._trace(sandbox, tracer, opened)
+            self._closing = opened.pop_all()
+
+    def _trace(
+        self, sandbox: Sandbox, tracer: TracerSandbox | None, opened: contextlib.ExitStack
+    ) -> None:
+        """Take NUTS if the theory can be traced, and note why not otherwise."""
+        begun = time.perf_counter()
+        if self.theory.learns:
+            self.reason = "a theory that learns from answer to answer is not traced"
+            return
+        if NO_EXECUTABLE_MEMORY in sandbox.require:
+            self.reason = f"the required layer {NO_EXECUTABLE_MEMORY!r} forbids compilation"
+            return
+        values = self.parameters(
+            np.random.default_rng(0).standard_normal((len(self.shared), len(self.names)))
+        )
+        try:
+            if tracer is None:
+                tracer = TracerSandbox(require=sandbox.require)
+                opened.callback(tracer.close)
+            compiled = tracer.compile(
+                self.theory.program.source,
+                self.theory.priors,
+                [item.stimuli.arrays for item in self.trials],
+                [item.counts for item in self.trials],
+                self.shared.tolist(),
+                values,
+                tiny=TINY,
+            )
+            opened.callback(compiled.close)
+        except (SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError) as error:
+            self.reason = f"it could not be traced: {error}"
+            return
+        self.seconds = time.perf_counter() - begun
+        if compiled.problem:
+            self.reason = f"it could not be traced: {compiled.problem}"
+            return
+        self._compiled = compiled
+        self.method, self.reason, self.layers = "NUTS", "the theory was traced", tracer.level.layers
+
+    def parameters(self, z: Array) -> Array:
+        """Latent values ``(..., n_parameters)`` as values of the parameters."""
+        columns = [
+            prior.quantile(ndtr(z[..., place]))
+            for place, prior in enumerate(self.theory.priors.values())
+        ]
+        return np.stack(columns, axis=-1) if columns else np.zeros(z.shape)
+
+    def cells(self, values: Array, trials: Sequence[Trials]) -> list[Array]:
+        """Log-likelihood of every unit's answers to every trial.
+
+        Args:
+            values: ``(n_draws, n_units, n_parameters)`` of the parameters.
+            trials: Answers to the stimuli of this inference.
+
+        Returns:
+            ``(n_draws, n_units, n_trials)`` nats for each experiment.
+        """
+        return [self._cells(place, values, item) for place, item in enumerate(trials)]
+
+    def log_likelihood(self, values: Array, trials: Sequence[Trials]) -> Array:
+        """``(n_draws, n_units)`` nats; see `cells`."""
+        return np.concatenate([cells.sum(axis=-1) for cells in self.cells(values, trials)], axis=1)
+
+    def _cells(self, place: int, values: Array, trials: Trials) -> Array:
+        pieces = []
+        for own in self._batches(place, values):
+            if self.theory.learns and self.domain is not None:
+                pieces.append(self._walked(place, own, trials))
+                continue
+            log_p = np.log(np.maximum(self._probabilities(place, own), TINY))
+            pieces.append(np.einsum("butk,utk->but", log_p, trials.counts))
+        return np.concatenate(pieces)
+
+    def _walked(self, place: int, values: Array, trials: Trials) -> Array:
+        """Log-likelihood of the cells along people's sequences, each with its own parameters."""
+        assert self.domain is not None
+        n_draws, n_units, _ = values.shape
+        everybody = follow_cells(self._sessions[place], self.domain, self._flat(values), trials)
+        people = np.arange(n_units)
+        return np.asarray(everybody.reshape(n_draws, n_units, n_units, -1)[:, people, people])
+
+    def _probabilities(self, place: int, values: Array) -> Array:
+        """``(n_draws, n_units, n_trials, n_options)`` of a theory without memory."""
+        (p,) = self._sessions[place].probabilities(self._flat(values))
+        return p.reshape(*values.shape[:2], *p.shape[1:])
+
+    def _flat(self, values: Array) -> dict[str, Array]:
+        """Parameters of all units at all draws as one row of draws."""
+        flat = values.reshape(math.prod(values.shape[:-1]), len(self.names))
+        return {name: flat[:, column] for column, name in enumerate(self.names)} or {
+            "": np.zeros(len(flat))
+        }
+
+    def _batches(self, place: int, values: Array) -> list[Array]:
+        """The latent values of an experiment's units, cut so that the probabilities of each piece fit."""
+        own = values[:, self.first[place] : self.first[place + 1]]
+        trials = self.trials[place]
+        per_draw = 8 * own.shape[1] * len(trials.stimuli) * trials.n_options
+        if self.theory.learns:
+            per_draw *= own.shape[1]
+        size = max(1, BATCH_BYTES // per_draw)
+        return [own[start : start + size] for start in range(0, len(own), size)]
+
+    def simulate(self, values: Array, rng: np.random.Generator) -> list[list[Trials]]:
+        """Answers that people with parameters ``(n_draws, n_units, n_parameters)`` would give to what was asked.
+
+        Returns:
+            For each draw the experiments, as many answers to each trial by each unit as there are.
+        """
+        columns = [
+            [
+                item
+                for own in self._batches(place, values)
+                for item in self._simulated(place, own, trials, rng)
+            ]
+            for place, trials in enumerate(self.trials)
+        ]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _simulated(
+        self, place: int, values: Array, trials: Trials, rng: np.random.Generator
+    ) -> list[Trials]:
+        if not self.theory.learns or self.domain is None:
+            asked = trials.counts.sum(axis=-1).astype(np.int64)
+            counts = rng.multinomial(asked, self._probabilities(place, values))
+            return [_with_counts(trials, item) for item in counts]
+        n_draws, n_units, _ = values.shape
+        sequences = trials.sequences
+        done = simulate(
+            self._sessions[place],
+            self.domain,
+            self._flat(values),
+            trials.stimuli,
+            np.maximum(sequences.trial, 0),
+            rng,
+        )
+        people = np.arange(n_units)
+
+        def own(table: NDArray[Any]) -> NDArray[Any]:
+            return np.asarray(table.reshape(n_draws, n_units, n_units, -1)[:, people, people])
+
+        response = own(done.response)
+        feedback = {name: own(table) for name, table in done.feedback.items()}
+        person, step = np.nonzero(sequences.trial >= 0)
+        return [
+            Trials(
+                experiment=trials.experiment,
+                stimuli=trials.stimuli,
+                participant=person,
+                trial=sequences.trial[person, step],
+                response=response[draw, person, step],
+                count=np.ones(len(person), dtype=np.int64),
+                n_options=trials.n_options,
+                feedback={name: table[draw, person, step] for name, table in feedback.items()},
+            )
+            for draw in range(n_draws)
+        ]
+
+    def sample(
+        self,
+        trials: Sequence[Trials],
+        *,
+        draws: int,
+        tune: int,
+        chains: int | None = None,
+        seed: int,
+        sweeps: int = SWEEPS,
+    ) -> LatentDraws:
+        """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
+
+        Raises:
+            TheoryError: As `fit`.
+        """
+        if not self.names:
+            shape = (chains or N_NUTS_CHAINS, draws)
+            nothing = np.zeros((*shape, 0))
+            return LatentDraws(np.zeros((*shape, len(self.shared), 0)), nothing, nothing, {})
+        if self._compiled is not None and self.method == "NUTS":
+            try:
+                sampled = self._compiled.sample(
+                    [item.counts for item in trials],
+                    draws=draws,
+                    tune=tune,
+                    chains=chains or N_NUTS_CHAINS,
+                    cores=2,
+                    seed=seed,
+                )
+                return self._believed(sampled, trials)
+            except (
+                TheoryRaisedError,
+                TheoryResourceError,
+                TheoryTimeoutError,
+                PosteriorError,
+            ) as error:
+                self.method, self.reason = (
+                    "adaptive Metropolis",
+                    f"sampling with gradients failed: {error}",
+                )
+        moved = metropolis.sample(
+            lambda z: self.log_likelihood(self.parameters(z), trials),
+            self.shared,
+            len(self.names),
+            draws=draws,
+            tune=tune,
+            chains=chains or metropolis.N_CHAINS,
+            sweeps=sweeps,
+            rng=np.random.default_rng(seed),
+        )
+        return LatentDraws(
+            moved.z, moved.center, moved.spread, {"acceptance_rate": moved.acceptance}
+        )
+
+    def _believed(self, sampled: NutsSample, trials: Sequence[Trials]) -> LatentDraws:
+        """Draws by NUTS, once the density that they claim is found to be that of the NumPy code.
+
+        Raises:
+            PosteriorError: It is not.
+        """
+        z = sampled.offset.copy()
+        log_prior = -0.5 * (z**2 + math.log(2 * math.pi)).sum(axis=(-2, -1))
+        if sampled.center.shape[-1]:
+            center, spread = sampled.center, sampled.spread
+            ruled = ~self.shared
+            z[:, :, ruled] = center[:, :, None] + spread[:, :, None] * z[:, :, ruled]
+            log_prior += (
+                -0.5 * center**2 - 0.5 * spread**2 + np.log(spread) - math.log(math.pi)
+            ).sum(axis=-1)
+        flat = z.reshape(-1, *z.shape[2:])
+        some = np.unique(np.linspace(0, len(flat) - 1, 64).astype(np.intp))
+        ours = log_prior.ravel()[some] + self.log_likelihood(
+            self.parameters(flat[some]), trials
+        ).sum(axis=1)
+        error = float(np.abs(ours - sampled.statistics["logp"].ravel()[some]).max())
+        n_answers = sum(item.n_responses for item in trials)
+        if not error <= 1e-3 + 1e-5 * n_answers:
+            raise PosteriorError(
+                f"the traced theory is not the one that NumPy runs: their log densities differ by {error:.3g}."
+            )
+        return LatentDraws(z, sampled.center, sampled.spread, sampled.statistics)
+
+    def posterior(
+        self,
+        *,
+        draws: int,
+        tune: int,
+        chains: int | None = None,
+        seed: int,
+        sweeps: int = SWEEPS,
+    ) -> Posterior:
+        """The posterior of the answers that this inference was made with; arguments as in `fit`."""
+        if draws < 2 or tune < 0 or (chains is not None and chains < 2):
+            raise PosteriorError(
+                f"{chains or 'usual'} chains of {draws} draws after {tune} are too few; use 1000 draws after 1000."
+            )
+        begun = time.perf_counter()
+        latent = self.sample(
+            self.trials, draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps
+        )
+        sampled = time.perf_counter()
+        data, diagnostics = self._inference_data(latent)
+        seconds = {
+            "prepare": self.seconds,
+            "sample": sampled - begun,
+            "evaluate": time.perf_counter() - sampled,
+        }
+        return Posterior(
+            theory=self.theory.name,
+            digest=self.theory.digest,
+            method=self.method,
+            reason=self.reason,
+            data=data,
+            diagnostics=diagnostics,
+            answers=digest_of(self.trials),
+            layers=tuple(self.layers),
+            seconds=seconds,
+        )
+
+    def units(self) -> list[str]:
+        """Labels of the units, in order."""
+        return [
+            f"{item.experiment} (pooled)" if item.pooled else f"{item.experiment}/{person}"
+            for item in self.trials
+            for person in range(1 if item.pooled else item.n_participants)
+        ]
+
+    def _inference_data(self, latent: LatentDraws) -> tuple[Any, ChainDiagnostics]:
+        """All draws by name, their diagnostics, and the log-likelihood of every cell with an answer."""
+        n_chains, n_draws = latent.z.shape[:2]
+        values = self.parameters(latent.z)
+        coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
+        posterior = dataset(self._variables(latent, values), n_chains, n_draws, coordinates)
+        diagnostics = diagnose(posterior, latent.statistics)
+        # The log-likelihood of every cell takes much room, so draws are thinned where they are many.
+        answered = [np.nonzero(item.counts.sum(axis=-1)) for item in self.trials]
+        n_cells = sum(len(unit) for unit, _ in answered)
+        step = max(1, math.ceil(8 * n_chains * n_draws * n_cells / POINTWISE_BYTES))
+        thinned = values[:, ::step]
+        kept = thinned.shape[1]
+        flat = thinned.reshape(n_chains * kept, *thinned.shape[2:])
+        cells = zip(self.cells(flat, self.trials), answered, strict=True)
+        pointwise = np.concatenate([item[:, unit, trial] for item, (unit, trial) in cells], axis=1)
+        by_cell = pointwise.reshape(n_chains, kept, n_cells)
+        statistics = {name: (DRAW, table[:, ::step]) for name, table in latent.statistics.items()}
+        observed, constant = self._answered_cells(answered)
+        data = az.InferenceData(
+            posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(
+                draw=np.arange(kept)
+            ),
+            sample_stats=dataset(statistics, n_chains, kept, {}),
+            log_likelihood=dataset({"answers": ((*DRAW, "cell"), by_cell)}, n_chains, kept, {}),
+            observed_data=xr.Dataset({"answers": (("cell", "option"), observed)}),
+            constant_data=xr.Dataset(constant),
+        )
+        return data, diagnostics
+
+    def _variables(self, latent: LatentDraws, values: Array) -> dict[str, Any]:
+        """Each parameter of every unit, and the population's center, spread and median where there is one."""
+        variables: dict[str, Any] = {
+            stored_name(name): ((*DRAW, "unit"), values[..., place])
+            for place, name in enumerate(self.names)
+        }
+        if latent.center.shape[-1]:
+            axes = (*DRAW, "parameter")
+            variables["population_center"] = (axes, latent.center)
+            variables["population_spread"] = (axes, latent.spread)
+            variables["population_median"] = (axes, self.parameters(latent.center))
+        return variables
+
+    def _answered_cells(
+        self, answered: Sequence[tuple[NDArray[np.intp], ...]]
+    ) -> tuple[NDArray[np.int64], dict[str, Any]]:
+        """Counts ``(n_cells, n_options)`` of each cell with an answer, and its experiment, unit and trial."""
+        sizes = [len(unit) for unit, _ in answered]
+        most = max(item.n_options for item in self.trials)
+        observed = np.zeros((sum(sizes), most), dtype=np.int64)
+        start = 0
+        for item, (unit, trial) in zip(self.trials, answered, strict=True):
+            observed[start : start + len(unit), : item.n_options] = item.counts[unit, trial]
+            start += len(unit)
+        columns = {
+            "experiment": np.repeat(np.arange(len(sizes)), sizes),
+            "unit": np.concatenate(
+                [unit + first for (unit, _), first in zip(answered, self.first, strict=False)]
+            ),
+            "trial": np.concatenate([trial for _, trial in answered]),
+        }
+        constant = {
+            f"{name}_of_cell": ("cell", column.astype(np.int64)) for name, column in columns.items()
+        }
+        return observed, constant
+
+    def close(self) -> None:
+        """End the processes that the theory was asked in."""
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
+    """Worst values over all quantities; those that never change are left out."""
+    n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
+
+    def extreme(found: xr.Dataset, pick: Any) -> float:
+        values = [np.asarray(found[name]).ravel() for name in found.data_vars]
+        finite = (
+            np.concatenate(values)[np.isfinite(np.concatenate(values))] if values else np.zeros(0)
+        )
+        return float(pick(finite)) if finite.size else math.nan
+
+    diverging = int(np.sum(statistics.get("diverging", 0) != 0)) if "diverging" in statistics else 0
+    if not posterior.data_vars or n_draws < 4:
+        return ChainDiagnostics(math.nan, math.nan, math.nan, diverging, n_chains, n_draws)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ChainDiagnostics(
+            extreme(az.rhat(posterior), np.max),
+            extreme(az.ess(posterior, method="bulk"), np.min),
+            extreme(az.ess(posterior, method="tail"), np.min),
+            diverging,
+            n_chains,
+            n_draws,
+        )
+
+
+def _with_counts(trials: Trials, counts: NDArray[np.int64]) -> Trials:
+    """The same experiment with other answers ``(n_units, n_trials, n_options)``."""
+    unit, trial, response = (axis.ravel() for axis in np.indices(counts.shape))
+    return Trials(
+        experiment=trials.experiment,
+        stimuli=trials.stimuli,
+        participant=unit,
+        trial=trial,
+        response=response,
+        count=counts.ravel(),
+        n_options=trials.n_options,
+        pooled=trials.pooled,
+        n_people=trials.n_people,
+    )

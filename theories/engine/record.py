@@ -1,0 +1,514 @@
+"""What the trace keeps about theories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores
+from lakatos.theories.language.dependence import OwnCenter
+from lakatos.theories.language.prior import Prior
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
+
+ENGINE = "score-2"
+"""Version of the scoring engine; part of every score, so that a fixed bug makes old scores stale."""
+
+
+class TheoryChecked(Record):
+    """A program was checked: it is a theory, or it was refused with the reason."""
+
+    kind: Literal["theory_checked"] = "theory_checked"
+    version: Literal[1] = 1
+    theory: Digest
+    """Artifact that holds the source as UTF-8; equal sources are one theory."""
+    passed: bool
+    name: str
+    claim: str
+    author: str
+    parents: tuple[Digest, ...]
+    """Theories it was made from."""
+    change: str
+    """What was changed in the first parent, in words; empty for published theories."""
+    cycle: int
+    n_parameters: int
+    code_length: int = 0
+    """Of what its code says, see `theories.engine.checks.complexity.code_length`; 0 where it was not counted."""
+    unreadable: str = ""
+    """Why it predicts but explains nothing, in words; empty for a theory that can be read."""
+    checks: tuple[str, ...]
+    """What was proved before it entered."""
+    reason: str
+    """Why it was refused; empty when it passed."""
+    sandbox: tuple[str, ...] = ()
+    """Layers in which it ran, in older runs; now a note of the step: machines differ in them, results must not."""
+
+
+class TheoryAdmitted(Record):
+    """A checked theory entered the pool of rivals."""
+
+    kind: Literal["theory_admitted"] = "theory_admitted"
+    version: Literal[1] = 1
+    theory: Digest
+    cycle: int
+    reason: str
+
+
+class TheoryCompared(Record):
+    """A successor that predicts like theories of the pool on the trials so far was compared with them on others."""
+
+    kind: Literal["theory_compared"] = "theory_compared"
+    version: Literal[1] = 1
+    theory: Digest
+    cycle: int
+    near: tuple[Digest, ...]
+    """Theories of the pool that it was compared with."""
+    twin: Digest | None
+    """The one that it can stand in for, and that can stand in for it, with the same people and after adaptation."""
+    simpler: bool
+    """Whether it is simpler than its twin: then it enters."""
+    text: str
+
+
+class UnitLogPredictives(Record):
+    """Log predictive probability per unit (participant, or problem where answers are pooled)."""
+
+    kind: Literal["units"] = "units"
+    version: Literal[1] = 1
+    log_predictive: tuple[float, ...]
+    """Nats."""
+    n_choices: tuple[float, ...]
+    chance: float = 0.0
+    """Monte Carlo error of the mean, nats per choice."""
+
+    @classmethod
+    def of(cls, scores: UnitScores) -> UnitLogPredictives:
+        """Write scores as a record."""
+        return cls(
+            log_predictive=tuple(scores.log_predictive.tolist()),
+            n_choices=tuple(scores.n_choices.tolist()),
+            chance=scores.chance,
+        )
+
+    @property
+    def scores(self) -> UnitScores:
+        """Read the scores back as arrays."""
+        return UnitScores(np.asarray(self.log_predictive), np.asarray(self.n_choices), self.chance)
+
+
+class LearnedCenter(Record):
+    """Around which centers people lie of whom something is known, in shares of a parameter's declared range."""
+
+    kind: Literal["learned_center"] = "learned_center"
+    version: Literal[1] = 1
+    center: float
+    """Of people without any effect."""
+    spread: float
+    """Of people of whom the same is known."""
+    effects: tuple[float, ...]
+    """Of the declared dependences, in their order."""
+    errors: tuple[float, ...]
+    """Standard errors of the effects."""
+
+    @staticmethod
+    def of(learned: Mapping[str, Prior]) -> dict[str, LearnedCenter]:
+        """Those that answers taught, by parameter."""
+        return {
+            name: LearnedCenter(**asdict(prior.own))
+            for name, prior in learned.items()
+            if prior.own is not None
+        }
+
+    @property
+    def as_learned(self) -> OwnCenter:
+        """The same for a `Prior`."""
+        return OwnCenter(self.center, self.spread, self.effects, self.errors)
+
+
+class TheoryFitted(Record):
+    """Who a theory's people are, as all open answers taught: a version of the theory, not a new one."""
+
+    kind: Literal["theory_fitted"] = "theory_fitted"
+    version: Literal[1] = 1
+    theory: Digest
+    trials: tuple[Digest, ...]
+    """Artifacts that hold the answers, one of each experiment."""
+    engine: str
+    pooled: bool
+    """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
+    people: dict[str, tuple[float, float]]
+    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits;
+    without those on which no trial depends."""
+    doubts: dict[str, float] = Field(default_factory=dict)
+    """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
+    own_centers: dict[str, LearnedCenter] = Field(default_factory=dict)
+    """Of parameters that the theory declares to depend on what is known of people, and of which answers taught it;
+    ``people`` are then everybody together."""
+
+
+class TheoryScored(Record):
+    """How well one theory predicted one experiment."""
+
+    kind: Literal["theory_scored"] = "theory_scored"
+    version: Literal[1, 2] = 2
+    theory: Digest
+    experiment: str
+    trials: Digest
+    """Artifact that holds the answers."""
+    engine: str
+    n_draws: int
+    fit: Digest | None = None
+    """Record of the people with whom it was scored; in version 1 none."""
+    left_out: UnitLogPredictives
+    """With the population that the other experiments would have taught (of the only one, other people or trials; of
+    several data sets, the other data sets); in version 1 the declared one."""
+    frozen: UnitLogPredictives | None
+    """With the population frozen in the preregistration; None when the theory had not been preregistered."""
+    proportions: tuple[float, ...]
+    """``(n_trials,)`` predicted share of the second option in the population that all open answers taught; of more
+    than two options ``(n_trials * n_options,)``, all those of the first trial first."""
+    error: float
+    """Mean squared error of these against the people's shares."""
+    correlation: float | None
+    n_options: int = 2
+    """Options of each trial."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, body: Any) -> Any:
+        if not isinstance(body, dict) or "declared" not in body:
+            return body
+        rest = {name: value for name, value in body.items() if name not in ("declared", "learned")}
+        return {**rest, "left_out": body["declared"], "frozen": body["learned"]}
+
+
+class GroupScore(Record):
+    """How a theory predicts one group of people."""
+
+    kind: Literal["group_score"] = "group_score"
+    version: Literal[1] = 1
+    group: str
+    score: float
+    """Of its people, predicted by others of the group, nats per choice."""
+    interval: tuple[float, float]
+    own_numbers: float
+    """What they gain over the population of all people, nats per choice."""
+    own_interval: tuple[float, float]
+    people: dict[str, tuple[float, float, float]]
+    """By parameter: the value that a tenth, half and nine tenths of people stay below."""
+
+
+class GroupedScores(Record):
+    """One theory in every group."""
+
+    kind: Literal["grouped_scores"] = "grouped_scores"
+    version: Literal[1] = 1
+    theory: Digest
+    gain: float
+    """Of numbers of each group's own, over all people, nats per choice."""
+    gain_interval: tuple[float, float]
+    groups: tuple[GroupScore, ...]
+
+
+class GroupDifference(Record):
+    """How groups of people differ in one parameter of the leading theory."""
+
+    kind: Literal["group_difference"] = "group_difference"
+    version: Literal[1, 2] = 2
+    parameter: str
+    unit: str
+    medians: dict[str, tuple[float, float, float]]
+    """By group: the median person, and the ends of its 95% interval."""
+    p: float | None
+    """Probability of so large a difference of any parameter where groups do not differ, by exchanged labels. None where
+    each experiment has one group alone, so that nothing can be exchanged; version 1 says 1 there."""
+    differs: bool
+
+
+class GroupsCompared(Record):
+    """Whether the leading theories hold for several groups of people, with the same numbers or with their own."""
+
+    kind: Literal["groups_compared"] = "groups_compared"
+    version: Literal[1] = 1
+    by: str
+    """What divides people."""
+    n_people: dict[str, int]
+    """By group."""
+    theories: tuple[GroupedScores, ...]
+    text: str
+    differences: tuple[GroupDifference, ...] = ()
+    """By the theory that is best overall, the clearest first."""
+
+
+class ParameterEffect(Record):
+    """How one parameter of a theory depends on what is known of people."""
+
+    kind: Literal["parameter_effect"] = "parameter_effect"
+    version: Literal[1, 2] = 2
+    parameter: str
+    column: str
+    """The attribute, or the group whose effect it is."""
+    effect: float
+    """Share of the parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
+    interval: tuple[float, float]
+    """Of 95%, corrected for the number of effects."""
+    gain: float
+    """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
+    gain_interval: tuple[float, float]
+    p: float | None = None
+    """Probability of so strong a connection of any parameter, if what is known means nothing. None in version 1, and
+    where what is known is the same for everybody of an experiment."""
+    shown: bool
+    """Whether ``p`` is 0.05 at most; in version 1, whether both intervals exclude 0, the second upwards."""
+    medians: dict[str, float]
+    """Median person, by group or by the attribute one standard deviation below its mean and above."""
+
+
+class TheoryEffects(Record):
+    """One theory, all of whose numbers may depend on what is known of people."""
+
+    kind: Literal["theory_effects"] = "theory_effects"
+    version: Literal[1] = 1
+    theory: Digest
+    score: float
+    """Of people, predicted by others with effects, nats per choice."""
+    interval: tuple[float, float]
+    gain: float
+    """Of all effects together over one population for all, nats per choice."""
+    gain_interval: tuple[float, float]
+    effects: tuple[ParameterEffect, ...]
+
+
+class EffectsLearned(Record):
+    """Whether the numbers of the leading theories depend on what is known of people."""
+
+    kind: Literal["effects_learned"] = "effects_learned"
+    version: Literal[1] = 1
+    by: str
+    """What is known of people."""
+    n_people: int
+    """Of whom it is known."""
+    prior_sd: float
+    """Standard deviation of each effect's normal prior, a share of the parameter's range."""
+    theories: tuple[TheoryEffects, ...]
+    text: str
+
+
+class SealedScored(Record):
+    """What a theory makes of sealed answers, with the people that all open ones taught."""
+
+    kind: Literal["sealed_scored"] = "sealed_scored"
+    version: Literal[1] = 1
+    theory: Digest
+    experiments: tuple[str, ...]
+    n_draws: int
+    scores: tuple[UnitLogPredictives, ...]
+    """One of each experiment."""
+    squared: tuple[tuple[float, ...], ...]
+    """Squared error of the proportions on each answered trial; see `theories.engine.scoring.score.squared_errors`."""
+
+
+class TheoryCompleteness(Record):
+    """How much of what a generic learner predicts a theory predicts."""
+
+    kind: Literal["theory_completeness"] = "theory_completeness"
+    version: Literal[1] = 1
+    name: str
+    theory: Digest
+    """Artifact that holds its source."""
+    score: float
+    """Nats per choice, averaged over experiments."""
+    score_error: float
+    completeness: float | None
+    """0 for guessing, 1 for the learner; None where the learner is not clearly better than guessing."""
+    completeness_error: float | None
+    people: dict[str, tuple[float, float]]
+    """Of a published theory that did not compete: what all open answers taught, as in `TheoryFitted`."""
+
+
+class LearnerBetter(Record):
+    """A trial on which a generic learner predicts people clearly better than the leader."""
+
+    kind: Literal["learner_better"] = "learner_better"
+    version: Literal[1] = 1
+    experiment: str
+    row: int
+    """Of the experiment's stimuli."""
+    words: str
+    observed: float
+    """Share of the answers that were the last option."""
+    theory: float
+    learner: float
+    gain: float
+    """Nats per choice."""
+
+
+class CompletenessMeasured(Record):
+    """The rivals beside the published theories of the domain and generic learners, all taught by the same answers."""
+
+    kind: Literal["completeness_measured"] = "completeness_measured"
+    version: Literal[1] = 1
+    leader: Digest
+    basis: str
+    """On which answers, in words."""
+    experiments: tuple[str, ...]
+    guessing: float
+    """Nats per choice."""
+    learner: tuple[UnitLogPredictives, ...]
+    """Of each experiment, by generic learners."""
+    ceiling: float
+    """Their mean, nats per choice."""
+    ceiling_error: float
+    noise: float | None
+    """Nats per choice by other people's answers to the same trials, of people who differ; None where unknown."""
+    noise_error: float | None
+    theories: tuple[TheoryCompleteness, ...]
+    """Of the pool, the leader first."""
+    published: tuple[TheoryCompleteness, ...]
+    """Published theories of the domain, the best first, which is the textbook's."""
+    failed: dict[str, str]
+    """Published theories that do not run on these trials, with the reason."""
+    ahead: float | None
+    """Nats per choice by which the leader is ahead of the textbook; None where it is the textbook, or there is none."""
+    ahead_error: float | None
+    better: tuple[LearnerBetter, ...]
+    text: str
+
+    def estimate(self, value: float, standard_error: float) -> ScoreEstimate:
+        """One of its numbers with the participants (or problems) that it was estimated from."""
+        n_units = sum(len(item.n_choices) for item in self.learner)
+        return ScoreEstimate(value, standard_error, n_units, max(n_units - 1, 1))
+
+    @property
+    def of_leader(self) -> float | None:
+        """Completeness of the leader."""
+        return self.theories[0].completeness
+
+
+class TheoriesTold(Record):
+    """What theories are called, and what is told of the leader, once all answers have taught who people are."""
+
+    kind: Literal["theories_told"] = "theories_told"
+    version: Literal[1] = 1
+    leader: Digest
+    names: dict[Digest, str]
+    """By theory; until then they had the names of `TheoryChecked`."""
+    published: dict[Digest, str]
+    """Titles of published theories, by theories of the campaign that have their form."""
+    lacking: tuple[str, ...]
+    """What clauses need and no trial that was asked has."""
+    idle: tuple[str, ...]
+    """Of the leader's clauses what they say, where nothing changes without them on the trials that were asked."""
+    refused: tuple[str, ...]
+    """Likewise of clauses that its code contradicts at the learned numbers."""
+    tried: tuple[str, ...]
+    """What trying each clause found, a sentence each."""
+
+
+class TheoryFailed(Record):
+    """A theory that had passed its checks failed on real answers; it is out of the pool from here on."""
+
+    kind: Literal["theory_failed"] = "theory_failed"
+    version: Literal[1] = 1
+    theory: Digest
+    experiment: str
+    reason: str
+
+
+class DiagnosisClaim(Record):
+    """One finding of a diagnosis with the records that carry it: trigger, analysis, recommendation, expected effect."""
+
+    kind: Literal["claim"] = "claim"
+    version: Literal[1] = 1
+    text: str
+    """The analysis, a sentence."""
+    feature: str
+    """What the pattern follows: a property of the trials, or of people or sequences; empty for an illustration."""
+    effect: float
+    """In the unit that ``text`` names, beyond the replicas'."""
+    z: float
+    q: float
+    """Benjamini-Hochberg adjusted p over all checks."""
+    cites: tuple[Digest, ...]
+    rule: str = ""
+    """The rule that was triggered."""
+    trigger: str = ""
+    """What triggered it, in words."""
+    interval: tuple[float, float] | None = None
+    """95% interval of the effect."""
+    confidence: float | None = None
+    """Calibrated probability that this, and not something that goes with it, is what is wrong."""
+    gain: float | None = None
+    """Nats per choice that a theory with the pattern as one more parameter would gain on the same answers."""
+    gain_error: float | None = None
+    """Its standard error over people (over trials where people cannot be told apart)."""
+    recommendation: str = ""
+    remedies: tuple[str, ...] = ()
+    """``slot:mechanism`` of the grammar that could answer it."""
+
+
+class Diagnosis(Record):
+    """Why the loser lost: its case file."""
+
+    kind: Literal["diagnosis"] = "diagnosis"
+    version: Literal[1] = 1
+    cycle: int
+    loser: Digest
+    leader: Digest
+    difference: float
+    """Nats per choice by which the leader is ahead."""
+    standard_error: float
+    tie: bool
+    claims: tuple[DiagnosisClaim, ...]
+    location: str
+    """Where it fails, in words."""
+    hypothesis: str
+    """The likely cause."""
+    proposal: str
+    """What to change."""
+    remedies: tuple[str, ...]
+    """``slot:mechanism`` of the grammar's answers to the features named."""
+    test: str
+    """What a test of the hypothesis would show."""
+    dependencies: str = ""
+    """What the conclusion depends on: what goes together in the data, what could not be checked, what was assumed."""
+    confidence: float | None = None
+    """Calibrated probability that the first claim names what is wrong; None where nothing was found."""
+    n_checks: int = 0
+    n_replicas: int = 0
+    """Simulated data sets with which the answers were compared."""
+
+
+class SearchFinished(Record):
+    """What the advocates tried in a cycle and what they submit."""
+
+    kind: Literal["search_finished"] = "search_finished"
+    version: Literal[1] = 1
+    cycle: int
+    attempts: Digest
+    """Artifact with every composition tried and its score, or its error."""
+    n_attempts: int
+    submissions: tuple[SuccessorSubmitted, ...]
+    unspent: str = ""
+    """Why fewer compositions were tried than the study asks for."""
+
+
+class SuccessorSubmitted(Record):
+    """A successor that an advocate submits."""
+
+    kind: Literal["submitted"] = "submitted"
+    version: Literal[1] = 1
+    source: Digest
+    """Artifact that holds the source."""
+    author: str
+    parents: tuple[Digest, ...]
+    change: str
+    criterion: float
+    """The search's own score, nats per choice; not comparable with scores on new data."""
+
+
+SearchFinished.model_rebuild()

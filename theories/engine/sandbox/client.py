@@ -1,0 +1,197 @@
+"""Run theory programs in a process that can do nothing but compute.
+
+A `Sandbox` owns a zygote (see `theories.engine.sandbox.zygote`); a `TheorySession` is one child of it with
+one theory and one body of stimuli, asked again and again for other parameters. The child has no
+files, network, environment or held-out data; what it sends back is read with a deadline, by its
+expected length, and believed only as far as it is checked here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from lakatos.theories.engine.sandbox.limits import USUAL_LIMITS, SandboxLimits
+from lakatos.theories.engine.sandbox.lint import check_source
+from lakatos.theories.engine.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
+from lakatos.theories.engine.sandbox.session import Array, StimuliArrays, TheorySession, _prepared
+from lakatos.theories.engine.sandbox.shared import make_shared
+from lakatos.theories.errors import (
+    SandboxUnavailableError,
+    TheoryResourceError,
+)
+
+
+@dataclass(frozen=True)
+class ProtectionLevel:
+    """Which layers of protection are active, for the trace."""
+
+    layers: tuple[str, ...]
+    landlock_abi: int
+    python: str
+    numpy: str
+    notes: tuple[str, ...] = ()
+    """Why a layer is missing, where that is known."""
+
+
+class Sandbox:
+    """Runs theories; starts its zygote when first needed, and again whenever it was lost.
+
+    Args:
+        require: Names of layers (see `ProtectionLevel`) without which nothing is run.
+        limits: Used where a call names none.
+        bwrap: With False bubblewrap is not used even where it is found.
+
+    Raises:
+        SandboxUnavailableError: From every method that runs something, when a required layer is missing.
+    """
+
+    module = "lakatos.theories.engine.sandbox.zygote"
+    """Whose ``main`` the zygote runs."""
+
+    def __init__(
+        self,
+        *,
+        require: frozenset[str] = frozenset(),
+        limits: SandboxLimits = USUAL_LIMITS,
+        bwrap: bool = True,
+    ) -> None:
+        self.require = frozenset(require)
+        self.limits = limits
+        self._bwrap = shutil.which("bwrap") if bwrap else None
+        self._zygote: ZygoteProcess | None = None
+        self._level = ProtectionLevel((), 0, "", "")
+        self._lock = threading.RLock()
+
+    def probabilities(
+        self,
+        source: str,
+        parameters: Mapping[str, NDArray[Any]],
+        stimuli: Sequence[StimuliArrays],
+        *,
+        n_options: int = 2,
+        limits: SandboxLimits | None = None,
+        lint: bool = True,
+    ) -> list[Array]:
+        """What a theory predicts for each set of stimuli, in a process of its own.
+
+        Args:
+            source: Text that defines ``choose(parameters, trials, xp)``.
+            parameters: ``(n_draws,)`` for each name.
+            stimuli: Sets of arrays with first axis ``n_trials``.
+            n_options: Options of each trial.
+            limits: Instead of the sandbox's own.
+            lint: With False the text is not looked at before it runs.
+
+        Returns:
+            ``(n_draws, n_trials, n_options)`` probabilities for each set, normalised.
+
+        Raises:
+            TheoryError: What was wrong with the theory, by its kind; see `theories.errors`.
+        """
+        with self.open_session(
+            source, stimuli, n_options=n_options, limits=limits, lint=lint
+        ) as session:
+            return session.probabilities(parameters)
+
+    def open_session(
+        self,
+        source: str,
+        stimuli: Sequence[StimuliArrays],
+        *,
+        n_options: int = 2,
+        limits: SandboxLimits | None = None,
+        lint: bool = True,
+        walks_apart: bool = True,
+    ) -> TheorySession:
+        """A process that keeps a theory and its stimuli for repeated calls; arguments as in `probabilities`.
+
+        With ``walks_apart`` False walks share one process, which shows whether the theory keeps what it was told.
+        """
+        limits = limits or self.limits
+        if lint:
+            check_source(source, limits.source_bytes)
+        elif len(source.encode(errors="surrogatepass")) > limits.source_bytes:
+            raise TheoryResourceError(
+                f"the source is longer than {limits.source_bytes} bytes; shorten it."
+            )
+        sets = [_prepared(arrays, index) for index, arrays in enumerate(stimuli)]
+
+        def start(n_bytes: int) -> ChildProcess:
+            with self._lock:
+                return self._fork(limits, n_bytes)
+
+        return TheorySession(start, source, sets, n_options, limits, walks_apart)
+
+    @property
+    def level(self) -> ProtectionLevel:
+        """The layers that are active; starts the zygote."""
+        with self._lock:
+            self._started()
+            return self._level
+
+    def close(self) -> None:
+        """End the zygote and all sessions. The sandbox starts again if it is used again."""
+        with self._lock:
+            if self._zygote:
+                self._zygote.close()
+            self._zygote = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _started(self) -> ZygoteProcess:
+        if self._zygote and not self._zygote.alive:
+            self.close()
+        if not self._zygote:
+            self._zygote, self._level = self._start()
+        missing = self.require - set(self._level.layers)
+        if missing:
+            self.close()
+            raise SandboxUnavailableError(
+                f"theories must run with {', '.join(sorted(missing))}, which this machine does not offer "
+                f"(it has {', '.join(self._level.layers)}{'; '.join(('', *self._level.notes))}). "
+                "Run `lakatos doctor`, use another machine, or require less."
+            )
+        return self._zygote
+
+    def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
+        """A new zygote, inside bubblewrap if that works, and the layers that it reports."""
+        zygote: ZygoteProcess | None = None
+        outer: tuple[str, ...] = ()
+        notes: tuple[str, ...] = ()
+        if self._bwrap:
+            try:
+                zygote = ZygoteProcess(bwrap_command(self._bwrap), module=self.module)
+                outer = ("bwrap", "userns", "netns", "pidns")
+            except SandboxUnavailableError as error:
+                notes = (f"bwrap: {error}",)
+        zygote = zygote or ZygoteProcess(module=self.module)
+        hello = zygote.hello
+        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
+        return zygote, ProtectionLevel(
+            layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
+        )
+
+    def _fork(self, limits: SandboxLimits, first_bytes: int | None = None) -> ChildProcess:
+        """A child; with shared memory if it is told how many bytes are sent first."""
+        for attempt in (1, 2):
+            zygote = self._started()
+            try:
+                return zygote.fork(
+                    limits,
+                    None if first_bytes is None else make_shared(first_bytes, limits.output_bytes),
+                )
+            except SandboxUnavailableError:
+                self.close()
+                if attempt == 2:
+                    raise
+        raise AssertionError("unreachable")

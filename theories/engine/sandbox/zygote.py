@@ -1,0 +1,393 @@
+"""The process that theories are forked from: NumPy is loaded, nothing of the laboratory is in its memory.
+
+It is started fresh by `sandbox.client`, never forked from the laboratory, and does three things: fork a child
+on a pair of pipes, tell a child's processor time, and kill a child and clear it away. Standard input is the control
+socket; when that closes, everything ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lakatos.theories.engine.sandbox import layers, wire
+from lakatos.theories.engine.sandbox.evaluator import (
+    NOTHING,
+    NamedArrays,
+    SequenceWalk,
+    ShapeError,
+    TheoryEvaluator,
+    load,
+)
+from lakatos.theories.engine.sandbox.shared import is_shared, kept_bytes, map_shared
+
+REQUESTS, ANSWERS = 3, 4
+"""The child's two pipes; its standard input, output and error are the null device."""
+AT_ONCE = 65536
+"""Bytes of a pipe that are read or written in one go."""
+LEFT_OUT = ("numpy.f2py", "concurrent.futures")
+"""What SciPy has NumPy load, and no theory may import: its reader of Fortran, and the threads of its tests. They bring
+loggers, parsers and tables of characters: a tenth of the memory that a fork copies, and work in each child."""
+
+
+Serve = Callable[[memoryview, memoryview], None]
+"""What a child does with the memory that it shares with the laboratory; see `serve`."""
+GiveUp = Callable[[int], tuple[str, ...]]
+"""`theories.engine.sandbox.layers.give_up_rights` as a zygote applies it."""
+
+
+def main() -> NoReturn:
+    """Load what theories use and serve the control socket until it closes."""
+    address_space = prepare()
+    command(layers.enter_namespaces(), address_space, serve)
+
+
+def command(
+    namespaces: Sequence[str], address_space: int, serve: Serve, *, compiling: bool = False
+) -> NoReturn:
+    """Serve the control socket until it closes: say which layers there are, then fork, time and end children.
+
+    Args:
+        namespaces: Layers that this process has entered.
+        address_space: Of this process, in bytes.
+        serve: What a child does once it has given up its rights.
+        compiling: Whether children keep threads and executable memory.
+    """
+    control = socket.socket(fileno=os.dup(0))
+    diverted = not compiling and layers.divert_clocks()
+    give_up = functools.partial(layers.give_up_rights, compiling=compiling, diverted=diverted)
+    layers.prepare_rights(compiling)
+    warnings.simplefilter("ignore")  # of theories: nobody would read them
+    expected = probe(address_space, give_up)
+    hello = json.dumps({
+        "layers": [*namespaces, *expected],
+        "landlock_abi": layers.landlock_abi(),
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+    }).encode()  # fmt: skip
+    control.sendall(struct.pack("<I", len(hello)) + hello)
+    children: set[int] = set()
+    dropped: set[int] = set()
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(control, wire.COMMAND.size, 4)
+        dropped = {pid for pid in dropped if os.waitpid(pid, os.WNOHANG)[0] == 0}
+        if len(data) < wire.COMMAND.size:
+            for pid in children:
+                kill(pid)
+            os._exit(0)
+        name, argument = wire.COMMAND.unpack(data)
+        if name == b"fork":
+            pid = os.fork()
+            if pid == 0:
+                child(descriptors, address_space + argument, expected, serve, give_up)
+            children.add(pid)
+            answer = pid
+        elif argument not in children:
+            answer = -1
+        elif name == b"time":
+            answer = processor_nanoseconds(argument)
+        else:
+            kill(argument)
+            children.discard(argument)
+            if name == b"drop":  # the kernel takes its time over a process's memory
+                dropped.add(argument)
+                answer = 0
+            else:
+                answer = os.waitpid(argument, 0)[1]
+        for descriptor in descriptors:
+            os.close(descriptor)
+        control.sendall(wire.REPLY.pack(answer))
+
+
+def prepare() -> int:
+    """Load what theories use, and return the address space in bytes that this takes."""
+    with left_out(LEFT_OUT):
+        for module in wire.IMPORTS:
+            importlib.import_module(module)
+    for part in (
+        "fft",
+        "linalg",
+        "ma",
+        "polynomial",
+        "random",
+    ):  # NumPy would load them on first use
+        importlib.import_module(f"numpy.{part}")
+    np.random.seed(0)  # noqa: NPY002
+    np.ones((2, 2)) @ np.ones((2, 2))
+    np.linalg.svd(np.eye(2))
+    repr(np.ones(3)), np.array2string(np.ones(3))
+    with contextlib.suppress(ValueError):  # how an error is written down needs modules, too
+        raise ValueError("é")
+    gc.collect()
+    gc.freeze()  # children then share these pages instead of copying them
+    return layers.address_space_bytes()
+
+
+@contextlib.contextmanager
+def left_out(names: Sequence[str]) -> Iterator[None]:
+    """Have imports find empty modules of these names, unless they are loaded already; afterwards they can be loaded."""
+    missing = [name for name in names if name not in sys.modules]
+    for name in missing:
+        package, _, own = name.rpartition(".")
+        sys.modules[name] = empty = types.ModuleType(name)
+        setattr(importlib.import_module(package), own, empty)
+    try:
+        yield
+    finally:
+        for name in missing:
+            package, _, own = name.rpartition(".")
+            delattr(sys.modules[package], own)
+            del sys.modules[name]
+
+
+def processor_nanoseconds(pid: int) -> int:
+    """Processor time that a process has used, or -1 where the kernel does not tell."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # clock_getcpuclockid(3)
+    except (OSError, OverflowError):
+        return -1
+
+
+def kill(pid: int) -> None:
+    """End a child and what it may have started."""
+    for send in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            send(pid, signal.SIGKILL)
+
+
+def probe(address_space: int, give_up: GiveUp) -> tuple[str, ...]:
+    """The layers that a child gets here, found out by a child that tries them all."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, json.dumps(give_up(address_space + 2**30)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    text = os.read(reader, 4096)
+    os.close(reader)
+    os.waitpid(pid, 0)
+    return tuple(json.loads(text or b"[]"))
+
+
+def child(
+    descriptors: Sequence[int],
+    address_space: int,
+    expected: tuple[str, ...],
+    serve: Serve,
+    give_up: GiveUp,
+) -> NoReturn:
+    """Give up all rights, then read one theory and answer for it until the requests end.
+
+    Args:
+        descriptors: Pipes of requests and answers, and the memory shared with the laboratory, if there is any.
+        address_space: Largest address space, in bytes.
+        expected: Layers without which nothing is run.
+        serve: As in `command`.
+        give_up: Applies the layers for so many bytes of address space, and names them.
+    """
+    try:
+        os.setsid()
+        sent, room = map_shared(descriptors[2:])
+        null = os.open(os.devnull, os.O_RDWR)
+        sources = [
+            fcntl.fcntl(descriptor, fcntl.F_DUPFD, 32)
+            for descriptor in (null, null, null, *descriptors[:2])
+        ]
+        for descriptor, source in enumerate(
+            sources
+        ):  # copied above 32 first, so that none overwrites another
+            os.dup2(source, descriptor)
+        os.closerange(ANSWERS + 1, 256)  # the zygote never holds more than a handful
+        forget_number()
+        if give_up(address_space) == expected:
+            os.write(ANSWERS, wire.READY)
+            serve(sent, room)
+    finally:
+        os._exit(70)
+
+
+def forget_number() -> None:
+    """Take away what Python noted of this process's number, which tells how many theories ran before."""
+    with contextlib.suppress(AttributeError):
+        threading.main_thread()._native_id = 0  # type: ignore[attr-defined]
+
+
+def serve(sent: memoryview, room: memoryview) -> None:
+    """Answer requests with the theory that the first of them brings.
+
+    Args:
+        sent: Memory in which the laboratory lays large payloads down.
+        room: Memory for large answers.
+    """
+    header, payload = read_request(sent, keep=True)
+    sent = sent[kept_bytes(len(payload)) :]
+    n_options: int = header["n_options"]
+    stimuli, start = [], 0
+    for description in header["stimuli"]:
+        arrays, start = wire.arrays_from(description, payload, start)
+        stimuli.append(NamedArrays(arrays))
+    try:
+        program = load(header["source"])
+    except BaseException as error:
+        write_answer(failure(error), status=wire.FAILED)
+        os._exit(0)
+    write_answer({})
+    evaluators = [TheoryEvaluator(program.choose, trials, n_options) for trials in stimuli]
+    walk: SequenceWalk | None = None
+    while True:
+        header, payload = read_request(sent)
+        try:
+            if "source" in header:  # the next composition of the grammar
+                program = load(header["source"])
+                evaluators = [
+                    TheoryEvaluator(program.choose, trials, n_options, broadcasts=True)
+                    for trials in stimuli
+                ]
+                write_answer({})
+                continue
+            if "steps" in header:
+                assert walk is not None
+                answers, start = [], 0
+                for description in header["steps"]:
+                    parts, start = wire.parts_from(description, payload, start)
+                    answers.append(walk.step(**parts))
+                write_answer(
+                    {"broadcasts": walk.broadcasts, "second": seconds(answers)}, answers, room=room
+                )
+                continue
+            parameters, _ = wire.arrays_from(header["parameters"], payload)
+            if header.get("begin"):
+                walk = SequenceWalk(
+                    program, parameters, n_options, header["broadcasts"], header["paired"]
+                )
+                write_answer({})
+                continue
+            answers = [evaluator.probabilities(parameters) for evaluator in evaluators]
+            broadcasts = all(evaluator.broadcasts is not False for evaluator in evaluators)
+            write_answer({"broadcasts": broadcasts, "second": seconds(answers)}, answers, room=room)
+        except BaseException as error:
+            write_answer(failure(error), status=wire.FAILED)
+
+
+def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
+    """Which answers hold the second option's probabilities only."""
+    return [answer.ndim == 2 for answer in answers]
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """What went wrong, in words, and at which line of the source."""
+    kind = (
+        "memory"
+        if isinstance(error, MemoryError)
+        else "shape"
+        if isinstance(error, ShapeError)
+        else "raised"
+    )
+    line = (
+        error.lineno
+        if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME
+        else None
+    )
+    trace = error.__traceback__
+    while trace:
+        if trace.tb_frame.f_code.co_filename == wire.SOURCE_NAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except BaseException:
+        text = "(its message cannot be read)"
+    return {
+        "kind": kind,
+        "type": type(error).__name__[:200],
+        "message": str(text)[:2000],
+        "line": line,
+    }
+
+
+def read_request(
+    sent: memoryview = NOTHING, *, keep: bool = False
+) -> tuple[dict[str, Any], memoryview]:
+    """The next request; ends the process when there is none.
+
+    Args:
+        sent: Memory in which the laboratory lays a large payload down.
+        keep: Whether that payload stays there; if not, it is copied.
+    """
+    came = os.read(REQUESTS, AT_ONCE)
+    came += read_exactly(wire.HEADER.size - len(came))
+    _, _, json_bytes, payload_bytes = wire.HEADER.unpack_from(came)
+    start = wire.HEADER.size + json_bytes
+    came += read_exactly(start - len(came))
+    header: dict[str, Any] = json.loads(came[wire.HEADER.size : start])
+    if is_shared(payload_bytes, len(sent)):
+        payload = sent[:payload_bytes]
+        return header, payload if keep else memoryview(bytes(payload))
+    payload, early = memoryview(bytearray(payload_bytes)), came[start:]
+    payload[: len(early)] = early
+    fill(payload[len(early) :])
+    return header, payload.toreadonly()
+
+
+def read_exactly(n_bytes: int) -> bytes:
+    """``n_bytes`` from the laboratory, none for a negative number; ends the process when they do not come."""
+    buffer = bytearray(max(n_bytes, 0))
+    fill(memoryview(buffer))
+    return bytes(buffer)
+
+
+def fill(buffer: memoryview) -> None:
+    """Read from the laboratory until ``buffer`` is full; ends the process when that does not happen."""
+    while buffer:
+        got = os.readv(REQUESTS, [buffer])
+        if not got:
+            os._exit(0)
+        buffer = buffer[got:]
+
+
+def write_answer(
+    header: Mapping[str, Any],
+    arrays: Sequence[wire.AnyArray] = (),
+    status: int = wire.OK,
+    room: memoryview = NOTHING,
+) -> None:
+    """Hand an answer to the laboratory, a large one in ``room``."""
+    n_bytes = sum(array.nbytes for array in arrays)
+    opening = wire.opening(header, n_bytes, status)
+    if is_shared(n_bytes, len(room)):
+        start = 0
+        for array in arrays:
+            np.frombuffer(room, array.dtype, array.size, start).reshape(array.shape)[...] = array
+            start += array.nbytes
+        pieces = [memoryview(opening)]
+    elif n_bytes < AT_ONCE:
+        pieces = [memoryview(b"".join([opening, *(array.tobytes() for array in arrays)]))]
+    else:
+        contents = [np.ascontiguousarray(array).data.cast("B") for array in arrays if array.size]
+        pieces = [memoryview(opening), *contents]
+    for piece in pieces:
+        while len(piece):
+            piece = piece[os.write(ANSWERS, piece) :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""What a run knows about its theories: a fold over the records of this package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lakatos.theories.engine.record import (
+    CompletenessMeasured,
+    Diagnosis,
+    EffectsLearned,
+    GroupsCompared,
+    SealedScored,
+    SearchFinished,
+    TheoriesTold,
+    TheoryAdmitted,
+    TheoryChecked,
+    TheoryFailed,
+    TheoryFitted,
+    TheoryScored,
+)
+from lakatos.traces.digest import Digest
+from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_newest
+from lakatos.traces.step import Recorded
+
+
+@dataclass(frozen=True)
+class TheoriesState:
+    """Theories of a run, by the digests of their sources; values keep the records' own digests."""
+
+    checked: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
+    """Those that passed their checks, in order of arrival."""
+    refused: tuple[Recorded[TheoryChecked], ...] = ()
+    failed: tuple[Recorded[TheoryFailed], ...] = ()
+    """Passed their checks, and failed on answers."""
+    pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
+    """Rivals, in order of admission."""
+    fits: Mapping[Digest, Recorded[TheoryFitted]] = field(default_factory=dict)
+    """The newest fit of each theory."""
+    scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
+    """By theory and experiment."""
+    sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
+    diagnoses: tuple[Recorded[Diagnosis], ...] = ()
+    searches: tuple[Recorded[SearchFinished], ...] = ()
+    completeness: Recorded[CompletenessMeasured] | None = None
+    """Of the leader and its rivals, at the verdict."""
+    told: Recorded[TheoriesTold] | None = None
+    """Names, and what is told of the leader, at the verdict."""
+    groups: Recorded[GroupsCompared] | None = None
+    """Whether the leading theories hold for every group of people."""
+    effects: Recorded[EffectsLearned] | None = None
+    """Whether the numbers of the leading theories depend on what is known of people."""
+
+    def name(self, theory: Digest) -> str:
+        """A theory's name, with the beginning of its digest where another of the run has the same."""
+        name = self.bare_name(theory)
+        if self.told and theory in self.told.record.names:
+            return name  # the verdict's names are all different
+        same = sum(self.bare_name(known) == name for known in self.checked)
+        return f"{name} ({theory[:6]})" if same > 1 else name
+
+    def bare_name(self, theory: Digest) -> str:
+        """The name that the verdict gave a theory, and before a verdict the one that it entered with."""
+        named = self.told.record.names if self.told else {}
+        return named.get(theory) or self.checked[theory].record.name
+
+    def both_names(self, theory: Digest) -> str:
+        """A theory's name; at the verdict, which names all anew, with the one that it had in the cycles."""
+        name, before = self.name(theory), self.checked[theory].record.name
+        return name if name.startswith(before) else f"{name} (in the cycles: {before})"
+
+    def fit_records(self, names: Iterable[Digest]) -> list[Digest]:
+        """Records of the newest fits of theories, as inputs of what uses their people."""
+        return [self.fits[name].digest for name in names if name in self.fits]
+
+    def score_records(self, names: Iterable[Digest], experiments: Iterable[str]) -> list[Digest]:
+        """Records of the newest scores of theories, as inputs of what compares them on these experiments."""
+        asked = list(experiments)
+        return [self.scores[name, item].digest for name in names for item in asked]
+
+
+def _check(state: TheoriesState, item: Recorded[TheoryChecked]) -> TheoriesState:
+    if not item.record.passed:
+        return replace(state, refused=(*state.refused, item))
+    return replace(state, checked={**state.checked, item.record.theory: item})
+
+
+def _fail(state: TheoriesState, item: Recorded[TheoryFailed]) -> TheoriesState:
+    failed = item.record.theory
+    return replace(
+        state,
+        checked={name: known for name, known in state.checked.items() if name != failed},
+        pool={name: known for name, known in state.pool.items() if name != failed},
+        failed=(*state.failed, item),
+    )
+
+
+RULES: Final[StateRules] = {
+    TheoryChecked: _check,
+    TheoryAdmitted: keep_by("pool", "theory"),
+    TheoryFailed: _fail,
+    TheoryFitted: keep_by("fits", "theory"),
+    TheoryScored: keep_by("scores", "theory", "experiment"),
+    SealedScored: keep_by("sealed_scores", "theory"),
+    Diagnosis: keep_all("diagnoses"),
+    SearchFinished: keep_all("searches"),
+    CompletenessMeasured: keep_newest("completeness"),
+    TheoriesTold: keep_newest("told"),
+    GroupsCompared: keep_newest("groups"),
+    EffectsLearned: keep_newest("effects"),
+}
+"""What each record changes."""

@@ -1,0 +1,305 @@
+"""Theories written for AutoCog, as theories of this laboratory.
+
+There a theory is ``predict(parameters, stimulus, history)``, which gives the probabilities of both options for one
+trial and one person, a ``policy`` that draws a choice from them, and parameters with ranges as text, in YAML
+(``name``, ``theory``, ``predict``, ``policy``, ``parameters``) or in JSON (``description``, ``predict_source``, ...).
+Here the text of ``predict`` stays as it is, and a loop over draws and trials, or over people's histories where it reads
+them, is written around it. It runs in the sandbox like any other theory.
+
+A parameter with a value for each cue, ``"[(0.0, 1.0)] * n_features"``, becomes one parameter for each of so many cues;
+cues of a trial beyond these get 0.
+
+Reference for the form: Jagadish et al. (2026), arXiv 2606.26448.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from pprint import pformat
+from textwrap import dedent, fill
+from typing import Any
+
+import numpy as np
+import yaml
+from scipy.stats import chisquare
+
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.lint import check_source
+from lakatos.theories.errors import TheoryError, TheorySourceError
+from lakatos.theories.language.parsing import parse
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram
+
+AUTHOR = "AutoCog"
+FROM_TRIAL = ("validities",)
+"""Parameters that are no parameters: what people are told in the trial."""
+MOST_BYTES = 60_000
+PROBE = ((0.2, 0.8), (0.65, 0.35))
+N_PROBES = 2000
+ALONE = """
+
+def _by_policy(answer):
+    return {policy}
+
+
+def choose(parameters, trials, xp):
+    n_draws, n_trials = next(iter(parameters.values())).shape[0], len(trials["ratings"])
+    answers = np.empty((n_draws, n_trials, 2))
+    for draw in range(n_draws):
+        own = {{name: float(values[draw, 0]) for name, values in parameters.items()}}{vectors}
+        for trial in range(n_trials):
+            own["validities"] = trials["validities"][trial]{cut}
+            answers[draw, trial] = np.reshape(predict(own, trials["ratings"][trial], {{}}), 2)
+    return _by_policy(answers)
+"""
+WITH_HISTORY = """
+
+def _by_policy(answer):
+    return {policy}
+
+
+def start(parameters, trials, xp):
+    n_draws = next(iter(parameters.values())).shape[0]
+    return [[{{"stimulus": [], "response": []}} for _ in trials["ratings"]] for _ in range(n_draws)]
+
+
+def choose(parameters, trials, xp, state):
+    answers = np.empty((len(state), len(trials["ratings"]), 2))
+    for draw, histories in enumerate(state):
+        for person, history in enumerate(histories):
+            given = {{name: values[draw, person % values.shape[1]] for name, values in parameters.items()}}
+            own = {{name: float(value) for name, value in given.items()}}{vectors}
+            own["validities"] = trials["validities"][person]{cut}
+            answers[draw, person] = np.reshape(predict(own, trials["ratings"][person], history), 2)
+    return _by_policy(answers)
+
+
+def learn(parameters, trials, xp, state, response, feedback):
+    return [
+        [
+            {{
+                "stimulus": [*history["stimulus"], trials["ratings"][person]],
+                "response": [*history["response"], int(response[draw % len(response), person].argmax())],
+            }}
+            for person, history in enumerate(histories)
+        ]
+        for draw, histories in enumerate(state)
+    ]
+"""
+OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_features\s*")
+MOST_CUES = 8
+"""That a trial of the domain can have."""
+BEST = "(answer == answer.max(axis=-1, keepdims=True))"
+POLICIES = {
+    "sampled": "answer / answer.sum(axis=-1, keepdims=True)",
+    "greedy": f"{BEST} / {BEST}.sum(axis=-1, keepdims=True)",
+}
+
+
+def import_autocog(
+    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = "", n_cues: int = MOST_CUES
+) -> TheoryProgram:
+    """Write a theory of AutoCog as a theory of the multi-attribute domain.
+
+    Args:
+        value: As AutoCog keeps it: YAML or JSON, or what either says.
+        sandbox: Where the policy is tried, to see whether it samples or always takes the likelier option.
+        name: Of the theory; what the file calls it, or what its text says before a colon, when left out.
+        n_cues: Cues for which a parameter with a value for each cue has values.
+
+    Raises:
+        TheorySourceError: A part is missing or of the wrong form; the message says which.
+        TheoryError: The code does not run.
+    """
+    given = _read(value)
+    claim, predict, policy = (_text_of(given, part) for part in ("theory", "predict", "policy"))
+    predict = dedent(predict).strip()
+    check_source(predict)
+    priors, vectors = _priors(given.get("parameters"), n_cues)
+    reads_history = _reads_history(predict)
+    indent = "\n" + " " * (12 if reads_history else 8)
+    body = (WITH_HISTORY if reads_history else ALONE).format(
+        policy=POLICIES[_policy(dedent(policy).strip(), sandbox)],
+        vectors="".join(
+            f"{indent}{vector} = np.array([own.pop(f'{vector}_{{cue}}') for cue in range(1, {n_cues + 1})])"
+            for vector in vectors
+        ),
+        cut="".join(
+            f'\n            own["{vector}"] = np.append({vector}, np.zeros({MOST_CUES}))[: len(own["validities"])]'
+            for vector in vectors
+        ),
+    )
+    declared = f"PARAMETERS = {pformat(priors, width=110, sort_dicts=False)}"
+    return TheoryProgram(
+        f'"""{docstring_of(claim, name or _name_in(given))}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n'
+        f"{predict}\n{body}",
+        AUTHOR,
+    )
+
+
+def docstring_of(claim: str, name: str = "") -> str:
+    """The docstring ``Name: claim`` of a theory, with every word of both; a name is read off the claim if need be.
+
+    Args:
+        claim: Of any length.
+        name: What the theory is called; what stands before the claim's first colon, if that is no sentence, or the
+            first sentence by default.
+    """
+    claim, name = (
+        " ".join(text.replace("\\", " ").replace('"', "'").split()) for text in (claim, name)
+    )
+    if not name:
+        before, _, after = claim.partition(":")
+        if after.strip() and ". " not in before:
+            name, claim = before, after.strip()
+        else:
+            name = claim.partition(". ")[0].rstrip(".")
+    return fill(f"{name.replace(':', ' -')}: {claim}", width=110, break_on_hyphens=False)
+
+
+OTHER_NAMES = {"theory": "description", "predict": "predict_source", "policy": "policy_source"}
+"""What JSON calls the parts of YAML."""
+
+
+def _read(value: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    """The theory's parts, wherever a file of AutoCog keeps them."""
+    if isinstance(value, str):
+        value = _parsed(value)
+    if not isinstance(value, Mapping):
+        raise TheorySourceError("the theory is no JSON object, and no YAML with keys.")
+    inner = value.get("theory")
+    return inner if isinstance(inner, Mapping) else value
+
+
+def _parsed(text: str) -> Any:
+    """What JSON or YAML says; YAML as plain values only, which name no class to be made."""
+    if len(text) > 4 * MOST_BYTES:
+        raise TheorySourceError(f"the theory has more than {4 * MOST_BYTES} characters.")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith(("{", "[")):
+            raise TheorySourceError(f"the theory is no JSON: {error}.") from None
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise TheorySourceError(f"the theory is neither JSON nor YAML: {said}.") from None
+
+
+def _name_in(given: Mapping[str, Any]) -> str:
+    name = given.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _text_of(given: Mapping[str, Any], part: str) -> str:
+    text = given.get(part, given.get(OTHER_NAMES[part]))
+    if not isinstance(text, str) or not text.strip():
+        raise TheorySourceError(
+            f"the theory has no {part} (in JSON {OTHER_NAMES[part]}); AutoCog's form has a text there."
+        )
+    if len(text.encode(errors="replace")) > MOST_BYTES:
+        raise TheorySourceError(f"{part} has more than {MOST_BYTES} bytes.")
+    return text
+
+
+def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Uniform priors of ranges as text, ``"[0.1, 20.0]"``, and parameters that have a value for each cue."""
+    if not isinstance(parameters, Mapping):
+        raise TheorySourceError(
+            "the theory has no parameters; AutoCog's form has an object with a range for each."
+        )
+    priors: dict[str, dict[str, Any]] = {}
+    vectors = []
+    for name, text in parameters.items():
+        if name in FROM_TRIAL:
+            continue
+        if not str(name).isidentifier():
+            raise TheorySourceError(f"{str(name)[:40]!r} is no name of a parameter.")
+        if found := OF_EACH_CUE.fullmatch(text if isinstance(text, str) else ""):
+            vectors.append(str(name))
+            names = [f"{name}_{cue}" for cue in range(1, n_cues + 1)]
+            text = f"[{found[1]}, {found[2]}]"
+        else:
+            names = [str(name)]
+        for own in names:
+            priors[own] = uniform_range(own, text)
+    if not priors:
+        raise TheorySourceError(
+            "the theory has no free parameter; give it at least one with a range."
+        )
+    return priors, vectors
+
+
+def uniform_range(name: str, text: Any) -> dict[str, Any]:
+    """The prior that a range as text, ``"[0.1, 20.0]"``, declares.
+
+    Raises:
+        TheorySourceError: It is no range.
+    """
+    said = text if isinstance(text, str) else ""
+    if isinstance(text, list) and len(text) == 2:
+        said = f"[{text[0]!s:.40}, {text[1]!s:.40}]"
+    found = re.fullmatch(r"\s*[\[(]\s*([^,\[\]()]+),\s*([^,\[\]()]+)[\])]\s*", said)
+    try:
+        low, high = (float(part) for part in found.groups()) if found else (np.nan, np.nan)
+    except ValueError:
+        low = high = np.nan
+    if not low < high:
+        shown = text if isinstance(text, str | int | float) else type(text).__name__
+        raise TheorySourceError(
+            f"the range of the parameter {name!r} is {shown!r:.80}; give two numbers, as in [0, 1]."
+        )
+    prior = {"prior": "uniform", "low": low, "high": high}
+    parse_prior(name, prior)
+    return prior
+
+
+def _reads_history(source: str) -> bool:
+    """Whether ``predict`` uses its third argument; not only names it."""
+    functions = [
+        node
+        for node in parse(source).body
+        if isinstance(node, ast.FunctionDef) and node.name == "predict"
+    ]
+    if len(functions) != 1 or len(functions[0].args.args) != 3:
+        raise TheorySourceError(
+            "predict defines no function `predict(parameters, stimulus, history)`."
+        )
+    name = functions[0].args.args[2].arg
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        for node in ast.walk(functions[0])
+    )
+
+
+def _policy(source: str, sandbox: Sandbox) -> str:
+    """Which of `POLICIES` a policy is, found by trying it."""
+    check_source(source)
+    probe = (
+        f"import numpy as np\n\n{source}\n\n\ndef choose(parameters, trials, xp):\n"
+        "    n = int(trials['n'][0])\n"
+        "    drawn = np.array([[policy(np.array([1 - p, p])) for _ in range(n)] for p in trials['p']])\n"
+        "    share = (drawn == 1).mean(axis=1)\n"
+        "    return np.stack([1 - share, share], axis=-1)\n"
+    )
+    trials = {"p": np.array([p for _, p in PROBE]), "n": np.full(len(PROBE), N_PROBES)}
+    try:
+        (answer,) = sandbox.probabilities(probe, {"": np.zeros(1)}, [trials])
+    except TheoryError as error:
+        raise TheorySourceError(f"the policy does not run: {error}") from None
+    share = answer[0]
+    if all(
+        chisquare(N_PROBES * own, N_PROBES * np.array(p)).pvalue > 1e-4
+        for own, p in zip(share, PROBE, strict=True)
+    ):
+        return "sampled"
+    if np.array_equal(share, np.eye(2)[np.argmax(PROBE, axis=1)]):
+        return "greedy"
+    raise TheorySourceError(
+        f"the policy neither draws choices with the given probabilities nor takes the likelier option: of {PROBE} it "
+        f"makes {share.round(3).tolist()}. Put what it does into predict."
+    )

@@ -1,0 +1,155 @@
+"""Completeness: how much of what a generic learner predicts about people's answers a theory predicts.
+
+It is 0 for guessing and 1 for the learner, in log predictive probability of answers that taught neither anything; a
+theory that knows people better than the learner is above 1.
+
+References:
+    Fudenberg, Kleinberg, Liang & Mullainathan (2022), Journal of Political Economy 130(4), 956-990.
+    Agrawal, Peterson & Griffiths (2020), Proceedings of the National Academy of Sciences 117(16), 8825-8835 (trials
+    on which a learner beats a theory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    advantage,
+    average,
+    mean_over_units,
+    ratio,
+)
+
+Array = NDArray[np.float64]
+CLEAR = 2.0
+"""Standard errors by which a learner must beat guessing, or completeness is not defined."""
+MOST_REGRETTED = 6
+"""Trials that are listed."""
+CHANCE = 2.5e-4
+"""Probability with which a trial on which a learner is not better is listed all the same."""
+LEAST_SHARE = 1e-3
+
+
+def guessing(n_options: Sequence[int]) -> float:
+    """Nats per choice of somebody who guesses, averaged over experiments with so many options."""
+    return float(np.mean(-np.log(n_options)))
+
+
+def completeness(
+    theory: Sequence[UnitScores], ceiling: Sequence[UnitScores], n_options: Sequence[int]
+) -> ScoreEstimate | None:
+    """Share of a learner's gain over guessing that a theory has, too.
+
+    Both gains are averaged over experiments; the standard error of their ratio is the delta method's, paired and
+    clustered by person (by trial where people cannot be told apart). The learner is taken as it is: what another
+    sample would have taught it is not in the interval.
+
+    Args:
+        theory: Scores of each experiment.
+        ceiling: Those of the learner, of the same units.
+        n_options: Of each experiment.
+
+    Returns:
+        The share, or None where the learner is not clearly better than guessing.
+    """
+    rows = list(zip(theory, ceiling, -np.log(n_options), strict=True))
+    gains = [
+        ratio(own.log_predictive - chance * own.n_choices, own.n_choices) for own, _, chance in rows
+    ]
+    most = [
+        advantage(best.log_predictive - chance * best.n_choices, best.n_choices)
+        for _, best, chance in rows
+    ]
+    reach = average(most)
+    if reach.value <= CLEAR * reach.standard_error:
+        return None
+    value = average(gains).value / reach.value
+    # Delta method: Var(a / b) is that of (a - value * b) / b.
+    residuals = [
+        ratio(
+            own.log_predictive
+            - chance * own.n_choices
+            - value * (best.log_predictive - chance * best.n_choices),
+            own.n_choices,
+        )
+        for own, best, chance in rows
+    ]
+    found = average(residuals)
+    return replace(found, value=value, standard_error=found.standard_error / reach.value)
+
+
+def mean_score(scores: Sequence[UnitScores]) -> ScoreEstimate:
+    """Nats per choice, averaged over experiments."""
+    return average([mean_over_units(item) for item in scores])
+
+
+@dataclass(frozen=True)
+class RegrettedTrial:
+    """A trial on which a learner predicts people clearly better than a theory."""
+
+    place: int
+    """Of its experiment."""
+    row: int
+    """Of the experiment's stimuli."""
+    observed: float
+    """Share of people's answers that were the last option."""
+    theory: float
+    learner: float
+    gain: float
+    """Nats per choice by which the learner is better."""
+
+
+def regretted_trials(
+    trials: Sequence[Trials], theory: Sequence[Array], learner: Sequence[Array]
+) -> list[RegrettedTrial]:
+    """Trials on which a learner is clearly better than a theory, the largest gain first.
+
+    Args:
+        trials: Experiments.
+        theory: ``(n_trials, n_options)`` shares that the theory predicts, of each experiment.
+        learner: The same by a learner that did not see the trial (or the people), so that the theory is at an
+            advantage.
+    """
+    found = []
+    for place, (item, own, other) in enumerate(zip(trials, theory, learner, strict=True)):
+        totals = item.totals
+        n_answers = totals.sum(axis=1)
+        log_ratio = np.log(np.maximum(other, LEAST_SHARE)) - np.log(np.maximum(own, LEAST_SHARE))
+        gain, chance = _gain_of_each(item, log_ratio)
+        for row in np.flatnonzero((n_answers > 0) & (chance < CHANCE)):
+            share = item.proportions[row, -1]
+            shares = (float(share), float(own[row, -1]), float(other[row, -1]))
+            found.append(RegrettedTrial(place, int(row), *shares, float(gain[row])))
+    return sorted(found, key=lambda one: -one.gain)[:MOST_REGRETTED]
+
+
+def _gain_of_each(trials: Trials, log_ratio: Array) -> tuple[Array, Array]:
+    """``(n_trials,)`` nats per choice gained, and the probability of such a gain by chance (Student's t over people).
+
+    Where people cannot be told apart, each answer counts as a person.
+    """
+    totals = trials.totals
+    n_answers = np.maximum(totals.sum(axis=1), 1)
+    mean = np.nansum(totals * log_ratio, axis=1) / n_answers
+    if trials.pooled:
+        squared = np.nansum(totals * (log_ratio - mean[:, None]) ** 2, axis=1)
+        n_people = n_answers
+    else:
+        gains = (
+            np.nansum(counts * (log_ratio - mean[:, None]), axis=2)
+            for _, counts in trials.counts_of_some()
+        )
+        squared = np.sum([(own**2).sum(axis=0) for own in gains], axis=0)
+        n_people = trials.n_people_asked
+    # One answer's worth of doubt is added, so that trials with few answers do not look certain.
+    error = np.sqrt(squared + np.nanmax(log_ratio**2, axis=1, initial=0.0)) / n_answers
+    t = mean / np.maximum(error, 1e-12)
+    return mean, np.asarray(student.sf(t, np.maximum(n_people - 1, 1)))

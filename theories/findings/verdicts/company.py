@@ -1,0 +1,360 @@
+"""Rivals in fair company, beside all published theories of the domain and learners that know nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from lakatos.experiments.data_sets import left_out_with
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.record import (
+    CompletenessMeasured,
+    LearnerBetter,
+    TheoryCompleteness,
+    UnitLogPredictives,
+)
+from lakatos.theories.engine.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    over_data_sets,
+    paired_difference,
+)
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.generic_learners.completeness import (
+    completeness,
+    guessing,
+    mean_score,
+    regretted_trials,
+)
+from lakatos.theories.findings.generic_learners.learners import (
+    LearnerPrediction,
+    ceiling_of_people,
+    left_out_kind,
+    predict_left_out,
+    predict_others,
+)
+from lakatos.theories.language.prior import Prior, learned_ends
+from lakatos.theories.language.theory import Theory, read_program
+from lakatos.traces.artifact import ArtifactStore
+from lakatos.traces.digest import Digest
+
+BASES = {
+    "data sets": "data sets left out in turn",
+    "experiments": "experiments left out in turn",
+    "people": "people left out in turn",
+    "trials": "trials left out in turn",
+}
+SEALED = "sealed trials, everything learned from the open ones"
+
+
+@dataclass(frozen=True)
+class CompanyAnswers:
+    """The answers on which rivals are compared, and those that taught them."""
+
+    learned: list[Trials]
+    unseen: list[Trials]
+    """Sealed answers; none where parts of the learned ones are left out in turn."""
+    experiments: tuple[str, ...]
+    basis: str
+
+    @property
+    def scored(self) -> list[Trials]:
+        """The answers that are predicted."""
+        return self.unseen or self.learned
+
+    @property
+    def n_options(self) -> list[int]:
+        """Number of options in each experiment, or data set, that is predicted."""
+        wholes = left_out_with(self.experiments)
+        options = (item.n_options for item in self.scored)
+        return list(dict(zip(wholes, options, strict=True)).values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What averages go over: data sets where there are several, else experiments."""
+        return tuple(dict.fromkeys(left_out_with(self.experiments)))
+
+    def over_names(self, scores: Sequence[UnitScores]) -> list[UnitScores]:
+        """Scores of all experiments, brought to what averages go over."""
+        return over_data_sets(self.experiments, scores)
+
+
+@dataclass(frozen=True)
+class CompanyFound:
+    """Scores of everybody on the same answers."""
+
+    own: Mapping[Digest, list[UnitScores]]
+    """Of the pool, the leader first."""
+    learner: LearnerPrediction
+    noise: list[UnitScores] | None
+    published: Mapping[str, tuple[Theory, list[UnitScores]]]
+    """Those that did not compete, by name in study files."""
+    failed: Mapping[str, str]
+
+
+def answers_of_company(evidence: TheoryEvidence) -> CompanyAnswers:
+    """Sealed answers where there are enough, else the open ones, parts of which are left out in turn."""
+    learned = [evidence.trials(name) for name in evidence.experiments.collected]
+    opened = evidence.experiments.sealed
+    if opened is None or not evidence.decisive_sealed:
+        basis = BASES[left_out_kind(learned)]
+        return CompanyAnswers(learned, [], tuple(evidence.experiments.collected), basis)
+    unseen = [evidence.trials_of(digest) for digest in opened.record.trials]
+    return CompanyAnswers(learned, unseen, opened.record.experiments, SEALED)
+
+
+def learn_generically(domain: Domain, seed: int, answers: CompanyAnswers) -> LearnerPrediction:
+    """What generic learners make of the answers; the same seed makes the same learners."""
+    if not answers.unseen:
+        return predict_left_out(domain, answers.learned, seed=seed)
+    kind = "people" if domain.sequential else "trials"
+    return predict_others(domain, answers.learned, answers.unseen, kind=kind, seed=seed)
+
+
+def measure_company(
+    evidence: TheoryEvidence, names: Sequence[Digest], artifacts: ArtifactStore
+) -> CompletenessMeasured:
+    """How rivals predict beside published theories and learners; all are taught and tested by the same answers.
+
+    Args:
+        evidence: What is known of theories.
+        names: Rivals, the leader first.
+        artifacts: Where sources of published theories are kept.
+    """
+    answers = answers_of_company(evidence)
+    own = {name: answers.over_names(_scores_in_pool(evidence, name)) for name in names}
+    with ThreadPoolExecutor(2) as pool:  # while theories are fitted in their sandboxes
+        learner = pool.submit(learn_generically, evidence.domain, evidence.terms.seed, answers)
+        noise = pool.submit(ceiling_of_people, evidence.domain, answers.scored)
+        published, failed = fit_published(evidence, answers)
+        learned, floor = learner.result(), noise.result()
+    found = CompanyFound(
+        own,
+        replace(learned, scores=answers.over_names(learned.scores)),
+        answers.over_names(floor) if floor else None,
+        {name: (own, answers.over_names(scores)) for name, (own, scores) in published.items()},
+        failed,
+    )
+    return _measured(evidence, artifacts, answers, found)
+
+
+def _scores_in_pool(evidence: TheoryEvidence, name: Digest) -> list[UnitScores]:
+    if name in evidence.decisive_sealed:
+        return [item.scores for item in evidence.decisive_sealed[name].scores]
+    return [
+        evidence.theories.scores[name, item].record.left_out.scores
+        for item in evidence.experiments.collected
+    ]
+
+
+def fit_published(
+    evidence: TheoryEvidence, answers: CompanyAnswers
+) -> tuple[dict[str, tuple[Theory, list[UnitScores]]], dict[str, str]]:
+    """Published theories that did not compete, with the people that all open answers teach, and their scores.
+
+    Returns:
+        By name in study files; and the reasons of those that do not run on these trials.
+    """
+    forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
+    told = evidence.theories.told
+    there = set(told.record.published.values()) if told else set()
+    forms = {
+        name: form
+        for name, form in forms.items()
+        if form.digest not in evidence.theories.pool and form.name not in there
+    }
+    people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
+    failed, fitted = {}, {}
+    pooled = all(item.pooled for item in answers.learned)
+    for (name, form), found in zip(forms.items(), people, strict=True):
+        if isinstance(found, TheoryError):
+            failed[name] = f"{type(found).__name__}: {found}"
+        else:
+            fitted[name] = form.with_people(found, pooled=pooled)
+    scored = {}
+    for (name, theory), scores in zip(
+        fitted.items(),
+        _score_all(evidence, list(fitted.values()), answers),
+        strict=True,
+    ):
+        if isinstance(scores, TheoryError):
+            failed[name] = f"{type(scores).__name__}: {scores}"
+        else:
+            scored[name] = (theory, scores)
+    return scored, failed
+
+
+def _score_all(
+    evidence: TheoryEvidence,
+    theories: Sequence[Theory],
+    answers: CompanyAnswers,
+) -> list[list[UnitScores] | TheoryError]:
+    laboratory, n_draws = evidence.laboratory, evidence.terms.n_draws
+    if not answers.unseen:
+        found = laboratory.scores_of(theories, answers.learned, n_draws)
+        return [
+            item if isinstance(item, TheoryError) else [part.left_out for part in item]
+            for item in found
+        ]
+    by_experiment = [
+        laboratory.predictives_or_error(theories, item, n_draws) for item in answers.unseen
+    ]
+    scores: list[list[UnitScores] | TheoryError] = []
+    for parts in zip(*by_experiment, strict=True):
+        failed = [part for part in parts if isinstance(part, TheoryError)]
+        scores.append(
+            failed[0] if failed else [part for part in parts if not isinstance(part, TheoryError)]
+        )
+    return scores
+
+
+def _measured(
+    evidence: TheoryEvidence,
+    artifacts: ArtifactStore,
+    answers: CompanyAnswers,
+    found: CompanyFound,
+) -> CompletenessMeasured:
+    """The record of all scores side by side."""
+    learner, known = found.learner.scores, evidence.theories
+    line = partial(_line, learner=learner, n_options=answers.n_options)
+    theories = tuple(line(known.name(name), name, own) for name, own in found.own.items())
+    own = known.told.record.published if known.told else {}
+    seeds = [
+        one
+        for one in theories
+        if known.checked[one.theory].record.author == "published" or one.theory in own
+    ]
+    others = [
+        line(
+            theory.name,
+            artifacts.put(theory.program.source.encode()),
+            own,
+            people=theory.priors,
+        )
+        for theory, own in found.published.values()
+    ]
+    published = sorted([*seeds, *others], key=lambda one: (-one.score, one.theory))
+    ahead = _ahead_of_textbook(found, theories[0].theory, published)
+    floor = None if found.noise is None else mean_score(found.noise)
+    ceiling = mean_score(learner)
+    record = CompletenessMeasured(
+        leader=theories[0].theory,
+        basis=answers.basis,
+        experiments=answers.names,
+        guessing=guessing(answers.n_options),
+        learner=tuple(map(UnitLogPredictives.of, learner)),
+        ceiling=ceiling.value,
+        ceiling_error=ceiling.standard_error,
+        noise=floor.value if floor else None,
+        noise_error=floor.standard_error if floor else None,
+        theories=theories,
+        published=tuple(published),
+        failed=dict(found.failed),
+        ahead=ahead.value if ahead else None,
+        ahead_error=ahead.standard_error if ahead else None,
+        better=_trials_with_regret(evidence, answers, found.learner, theories[0].theory),
+        text="",
+    )
+    return record.model_copy(update={"text": describe(record)})
+
+
+def _line(
+    name: str,
+    digest: Digest,
+    scores: list[UnitScores],
+    *,
+    learner: list[UnitScores],
+    n_options: list[int],
+    people: Mapping[str, Prior] = MappingProxyType({}),
+) -> TheoryCompleteness:
+    share, score = completeness(scores, learner, n_options), mean_score(scores)
+    return TheoryCompleteness(
+        name=name,
+        theory=digest,
+        score=score.value,
+        score_error=score.standard_error,
+        completeness=share.value if share else None,
+        completeness_error=share.standard_error if share else None,
+        people=learned_ends(people),
+    )
+
+
+def _ahead_of_textbook(
+    found: CompanyFound, leader: Digest, published: Sequence[TheoryCompleteness]
+) -> ScoreEstimate | None:
+    """Paired advantage of the leader over the best published theory; None where it is that theory, or there is none."""
+    if not published or published[0].theory == leader:
+        return None
+    scores = {theory.digest: own for theory, own in found.published.values()} | dict(found.own)
+    return paired_difference(scores[leader], scores[published[0].theory])
+
+
+def _trials_with_regret(
+    evidence: TheoryEvidence,
+    answers: CompanyAnswers,
+    learner: LearnerPrediction,
+    leader: Digest,
+) -> tuple[LearnerBetter, ...]:
+    """Open trials on which the learners, which did not see them, are clearly better than the leader, which did."""
+    if not learner.shares:
+        return ()
+    shares = []
+    for name, trials in zip(evidence.experiments.collected, answers.learned, strict=True):
+        told = np.asarray(evidence.theories.scores[leader, name].record.proportions)
+        told = told.reshape(len(trials.stimuli), -1)
+        shares.append(np.hstack([1 - told, told]) if trials.n_options == 2 else told)
+    names, found = list(evidence.experiments.collected), []
+    for one in regretted_trials(answers.learned, shares, learner.shares):
+        stimuli = answers.learned[one.place].stimuli
+        found.append(
+            LearnerBetter(
+                experiment=names[one.place],
+                row=one.row,
+                words=evidence.domain.describe(stimuli, one.row),
+                observed=one.observed,
+                theory=one.theory,
+                learner=one.learner,
+                gain=one.gain,
+            )
+        )
+    return tuple(found)
+
+
+def describe(measured: CompletenessMeasured) -> str:
+    """What the leader is worth in fair company, in at most three sentences."""
+    own = measured.theories[0]
+    parts = []
+    if own.completeness is None or own.completeness_error is None:
+        parts.append(
+            "Generic learners (gradient boosting and a small network) taught by the same answers are not clearly "
+            "better than guessing, so that completeness is not defined."
+        )
+    else:
+        low, high = measured.estimate(own.completeness, own.completeness_error).interval
+        parts.append(
+            f"It predicts {own.completeness:.0%} of what generic learners (gradient boosting and a small network) "
+            f"taught by the same answers predict (completeness; 95% interval {low:.0%} to "
+            f"{high:.0%}; {measured.basis})."
+        )
+    if not measured.published:
+        return parts[0]
+    best, n_published = measured.published[0], len(measured.published)
+    share = "" if best.completeness is None else f", predicts {best.completeness:.0%}"
+    if measured.ahead is None or measured.ahead_error is None:
+        parts.append(
+            f"It is itself the best of {n_published} published theories, all fitted likewise."
+        )
+    else:
+        ahead = measured.estimate(measured.ahead, measured.ahead_error)
+        interval = ahead.interval_in_words()
+        parts.append(
+            f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the "
+            f"leader's advantage over it is {measured.ahead:+.4f} nats per choice ({interval})."
+        )
+    return " ".join(parts)

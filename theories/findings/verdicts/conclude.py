@@ -1,0 +1,387 @@
+"""The verdict in figures and words, on data that the loop has not seen where there are any."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.data_sets import data_sets_of
+from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.experiments.state import ExperimentsState
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.scoreboard import (
+    board_of,
+    decisive_sealed_of,
+    frozen_advantage,
+    left_out_scores,
+)
+from lakatos.theories.engine.scoring.score import (
+    ScoreEstimate,
+    over_data_sets,
+    paired_difference,
+    squared_errors,
+)
+from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.record import (
+    EXPLORATORY,
+    LEADERBOARD,
+    CampaignConcluded,
+    CrossValidated,
+    ErrorOnTrials,
+    FoldFinished,
+    TruthCompared,
+)
+from lakatos.theories.language.account import names_held_back
+from lakatos.traces.digest import Digest
+from lakatos.traces.wording import plural
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RivalComparison:
+    """The leader beside one rival on some data."""
+
+    rival: Digest
+    advantage: ScoreEstimate
+    """Of the leader, in nats per choice."""
+    basis: str
+    """On which data."""
+    n_compared: int = 1
+    """Theories among which the leader was chosen on these data; 1 where it was chosen without them."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the advantage, corrected for all theories that could have been chosen."""
+        return self.advantage.interval_of_chosen(self.n_compared)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the leader is ahead beyond the interval, on enough participants to claim so."""
+        return self.advantage.is_above_zero(self.n_compared)
+
+
+@dataclass(frozen=True)
+class ComparedLeader:
+    """The leader beside all rivals that the study began with, on all data on which a report shows them."""
+
+    leader: Digest
+    comparisons: tuple[RivalComparison, ...]
+    """Those on data that the leader was not made from come first; none where there is no first rival."""
+
+    @property
+    def strictest(self) -> RivalComparison | None:
+        """The comparison that decides: the one whose interval has the lowest lower end, the first of equal ones."""
+        return min(self.comparisons, key=lambda item: item.interval[0], default=None)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is ahead of every rival in every comparison, one of them on data that it was not fitted to."""
+        is_tested = any(item.basis != EXPLORATORY for item in self.comparisons)
+        return is_tested and all(item.is_ahead for item in self.comparisons)
+
+
+def in_new_names(theories: TheoriesState, text: str) -> str:
+    """A text of before the verdict with the names that theories have since."""
+    names = {
+        item.record.name: theories.bare_name(theory) for theory, item in theories.checked.items()
+    }
+    changed = {old: new for old, new in names.items() if old != new}
+    if not changed:
+        return text
+    # Unchanged names are met too, so that no part of a longer name is taken for a shorter one.
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)), lambda found: names[found[0]], text)
+
+
+def conclude_from(
+    evidence: TheoryEvidence,
+    *,
+    truth: TruthCompared | None,
+    folds: Sequence[FoldFinished],
+    told: Sequence[str],
+    stop: str,
+) -> CampaignConcluded:
+    """The verdict on the evidence so far.
+
+    Args:
+        evidence: What is known of theories.
+        truth: Errors against the hidden rule, where there is one.
+        folds: Campaigns with other trials sealed.
+        told: What further comparisons found, in words.
+        stop: Why the campaign ended.
+    """
+    board = evidence.board()
+    leader = board.leader.theory
+    seeds = [line.theory for line in board.standings if line.theory in evidence.seeds]
+    errors = tuple(_errors(evidence, name) for name in dict.fromkeys([leader, *seeds]))
+    found = compare_leader(evidence.theories, evidence.experiments, leader, seeds)
+    cross_validated = _cross_validated(folds)
+    decides = found.strictest
+    rival = decides.rival if decides else None
+    parts = [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
+    parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
+    parts += _truth_in_words(truth, leader)
+    if cross_validated:
+        best = cross_validated[0]
+        parts.append(
+            f"Over {len(folds)} folds of problems that the whole loop had not seen, "
+            f"the error is {best.error:.4f} (standard error {best.standard_error:.4f})."
+        )
+    return CampaignConcluded(
+        leader=leader,
+        runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
+        rival=rival,
+        holds=found.holds,
+        text=" ".join([*parts, *told]),
+        stop=stop,
+        advantage=decides.advantage.value if decides else None,
+        advantage_error=decides.advantage.standard_error if decides else None,
+        interval=decides.interval if decides else None,
+        n_compared=decides.n_compared if decides else 1,
+        n_units=decides.advantage.n_units if decides else None,
+        basis=decides.basis if decides else "no first rival",
+        errors=errors,
+        cross_validated=cross_validated,
+    )
+
+
+def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:
+    """Errors on open and sealed trials; averages go over archived experiments, as published ones do."""
+    groups: dict[str, list[Array]] = {}
+    opened = []
+    for experiment in evidence.experiments.collected:
+        trials = evidence.trials(experiment)
+        predicted = np.asarray(evidence.theories.scores[name, experiment].record.proportions)
+        squared = squared_errors(predicted.reshape(len(trials.stimuli), -1), trials)
+        opened.append(squared.mean())
+        groups.setdefault(
+            evidence.experiments.designs[experiment].record.archive or experiment, []
+        ).append(squared)
+    if name not in evidence.theories.sealed_scores:
+        return ErrorOnTrials(
+            theory=name,
+            open=float(np.mean(opened)),
+            sealed=None,
+            sealed_error=None,
+            all=float(np.mean(opened)),
+            sealed_score=None,
+        )
+    sealed = evidence.theories.sealed_scores[name].record
+    for experiment, values in zip(sealed.experiments, sealed.squared, strict=True):
+        if experiment in groups:
+            groups[experiment].append(np.asarray(values))
+    flat = np.concatenate(sealed.squared)
+    scores = [item.scores.mean for item in sealed.scores]
+    return ErrorOnTrials(
+        theory=name,
+        open=float(np.mean(opened)),
+        sealed=float(flat.mean()),
+        sealed_error=float(flat.std(ddof=1) / np.sqrt(len(flat))) if len(flat) > 1 else None,
+        all=float(np.mean([np.concatenate(parts).mean() for parts in groups.values()])),
+        sealed_score=float(np.mean(scores)),
+    )
+
+
+def compare_leader(
+    theories: TheoriesState,
+    experiments: ExperimentsState,
+    leader: Digest,
+    first: Sequence[Digest],
+) -> ComparedLeader:
+    """The leader beside all first rivals, on the most trustworthy data there are and on the leaderboard.
+
+    Where the leader was chosen on the same data, it counts how many theories it was chosen from. That it must beat
+    every rival needs no correction: a false claim would have to be false for each.
+
+    Args:
+        theories: With their scores.
+        experiments: That these are of.
+        leader: Is compared.
+        first: Theories that the campaign began with, the leader perhaps among them.
+    """
+    rivals = [name for name in first if name != leader]
+    tested = (
+        _on_sealed(theories, experiments, leader, rivals)
+        or _on_frozen(theories, experiments, leader, rivals)
+        or []
+    )
+    basis = LEADERBOARD if tested else EXPLORATORY
+    listed = [
+        RivalComparison(line.theory, line.behind, basis)
+        for line in board_of(theories, experiments).standings
+        if line.theory in rivals
+    ]
+    return ComparedLeader(leader, (*tested, *listed))
+
+
+def _nearest_of_all(
+    theories: TheoriesState, experiments: ExperimentsState, leader: Digest, told: Digest
+) -> list[str]:
+    """A sentence about the rival that comes closest of all on sealed trials, where it is not the one told already.
+
+    Rivals that the campaign itself found are often much closer than those that it began with.
+    """
+    others = [name for name in decisive_sealed_of(theories, experiments) if name != leader]
+    found = _on_sealed(theories, experiments, leader, others)
+    if not found:
+        return []
+    nearest = min(found, key=lambda item: item.advantage.value)
+    if nearest.rival == told:
+        return []
+    gain = nearest.advantage
+    return [
+        f"Of all rivals {theories.name(nearest.rival)} comes closest on the sealed trials: "
+        f"{gain.value:+.4f} ({gain.interval_in_words(nearest.n_compared)})."
+    ]
+
+
+def _on_sealed(
+    theories: TheoriesState,
+    experiments: ExperimentsState,
+    leader: Digest,
+    rivals: Sequence[Digest],
+) -> list[RivalComparison]:
+    """On answers that were sealed from the loop; none where there are none."""
+    sealed, opened = decisive_sealed_of(theories, experiments), experiments.sealed
+    if not sealed or opened is None:
+        return []
+    scores = {
+        name: over_data_sets(opened.record.experiments, [units.scores for units in item.scores])
+        for name, item in sealed.items()
+    }
+    basis = f"{opened.record.n_trials} sealed trials, populations learned from the open ones"
+    return [
+        RivalComparison(name, paired_difference(scores[leader], scores[name]), basis, len(scores))
+        for name in rivals
+    ]
+
+
+def _on_frozen(
+    theories: TheoriesState,
+    experiments: ExperimentsState,
+    leader: Digest,
+    rivals: Sequence[Digest],
+) -> list[RivalComparison]:
+    """On predictions that were frozen before the answers; none where a rival has none."""
+    advantages = {name: frozen_advantage(theories, experiments, leader, name) for name in rivals}
+    frozen = {name: item for name, item in advantages.items() if item is not None}
+    if not frozen or len(frozen) < len(rivals):
+        return []
+    n_experiments = min(n_both for _, n_both in frozen.values())
+    basis = (
+        f"predictions frozen before {n_experiments} experiment{'s' if n_experiments > 1 else ''}"
+    )
+    scores = theories.scores.items()
+    predicted = {name for (name, _), item in scores if item.record.frozen is not None}
+    n_compared = len(predicted & set(theories.pool))
+    return [
+        RivalComparison(name, advantage, basis, n_compared)
+        for name, (advantage, _) in frozen.items()
+    ]
+
+
+def _cross_validated(folds: Sequence[FoldFinished]) -> tuple[CrossValidated, ...]:
+    """Errors over all folds, the leader's first, then those of published theories that every fold has."""
+    if not folds:
+        return ()
+    n_trials = sum(len(fold.rows) for fold in folds)
+    observed = np.concatenate([fold.observed for fold in folds])
+    predictions = {"leader": np.concatenate([fold.predicted for fold in folds])}
+    for name in sorted(set.intersection(*(set(fold.baselines) for fold in folds))):
+        predictions[name] = np.concatenate([fold.baselines[name] for fold in folds])
+    lines = []
+    for name, predicted in predictions.items():
+        squared = ((predicted - observed) ** 2).reshape(n_trials, -1).mean(axis=1)
+        standard_error = float(squared.std(ddof=1) / np.sqrt(len(squared)))
+        lines.append(
+            CrossValidated(name=name, error=float(squared.mean()), standard_error=standard_error)
+        )
+    return tuple(lines)
+
+
+def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
+    """The leader's claim, whether its form was published before, and which of its numbers lie at limits."""
+    theory, told = evidence.theory(leader), evidence.theories.told
+    parts = [f"It says: {theory.claim}"]
+    title = told.record.published.get(leader) if told else None
+    if title:
+        apart = "" if theory.name == title else ", random choices apart"
+        parts.append(f"This is a published theory ({title}){apart}, with numbers learned here.")
+    held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
+    if held:
+        parts.append(
+            f"At a limit of the declared range: {', '.join(held)}; people may be more extreme than it says."
+        )
+    return parts
+
+
+def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
+    """Whether the leader is ahead, of which rival, and by how much."""
+    name, decides = evidence.theories.name(found.leader), found.strictest
+    if decides is None:
+        return [f"{name} leads; there is no first rival to compare it with."]
+    advantage = decides.advantage
+    interval = advantage.interval_in_words(decides.n_compared)
+    better = "predicts choices better than"
+    claim = better if found.holds else "is not shown to predict choices better than"
+    return [
+        f"{name} {claim} {evidence.theories.name(decides.rival)}, "
+        f"of the rivals that the study began with the closest: "
+        f"{advantage.value:+.4f} nats per choice ({interval}; {decides.basis}).",
+        *_few_in_words(evidence, found),
+        *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
+    ]
+
+
+def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
+    """That no difference is claimed, where too few participants (or problems) are behind a comparison."""
+    fewest = min(item.advantage.n_units or LEAST_UNITS for item in found.comparisons)
+    if fewest >= LEAST_UNITS:
+        return []
+    pooled = any(item.record.pooled for item in evidence.experiments.collected.values())
+    units = plural(fewest, "problem" if pooled else "participant")
+    verb = "is" if fewest == 1 else "are"
+    more = "" if pooled or evidence.terms.archival else " Ask more (design.participants)."
+    return [f"Only {units} {verb} behind it; below {LEAST_UNITS} no difference is claimed.{more}"]
+
+
+def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | None) -> list[str]:
+    """How the leader predicts each data set from the others, where there are several, and that this made it lead."""
+    experiments = list(evidence.experiments.collected)
+    data_sets = data_sets_of(experiments)
+    if not data_sets:
+        return []
+    scores = {key: item.record for key, item in evidence.theories.scores.items()}
+    own = left_out_scores(leader, experiments, scores)
+    others = left_out_scores(rival or leader, experiments, scores)
+    lines = []
+    for name, mine, other in zip(data_sets, own, others, strict=True):
+        gain = paired_difference([mine], [other])
+        ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if rival else ""
+        lines.append(f"{name} {mine.mean:.4f}{ahead}")
+    beside = f", and ahead of (+) or behind (-) {evidence.theories.name(rival)}" if rival else ""
+    return [
+        "It leads by what it predicts for each data set with people that only the other data sets taught "
+        f"(nats per choice{beside}): {'; '.join(lines)}. Its form was found on all of them."
+    ]
+
+
+def _error_in_words(own: ErrorOnTrials) -> str:
+    """The leader's error on open and on sealed trials."""
+    sealed = "" if own.sealed is None else f" and {own.sealed:.4f} on the sealed ones"
+    return f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen{sealed}."
+
+
+def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
+    """The leader's error against the hidden rule, where there is one."""
+    if truth is None:
+        return []
+    return [
+        f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
+        f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
+    ]

@@ -1,0 +1,127 @@
+"""Whether the leader can still be told from the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lakatos.experiments.adoption.names import told_experiment
+from lakatos.theories.discovery.diagnosis.case_file import examine
+from lakatos.theories.discovery.diagnosis.case_predictions import features_of_trials, predictions_of
+from lakatos.theories.discovery.diagnosis.rule import words
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.scoring.exactness import error_beyond_chance
+from lakatos.theories.engine.scoring.score import ScoreEstimate, average
+from lakatos.theories.findings.verdicts.record import ExactnessWeighed
+from lakatos.traces.digest import Digest
+
+OTHERS = 2
+"""Rivals that a share of the leader's people might follow."""
+
+
+def weigh_exactness(
+    evidence: TheoryEvidence,
+    leader: Digest,
+    error: ScoreEstimate,
+    rng: np.random.Generator,
+    *,
+    cycle: int,
+    allowed: float,
+) -> ExactnessWeighed:
+    """The leader's frozen predictions, and its simulated people, held against the answers that came after them.
+
+    Args:
+        evidence: What is known of theories.
+        leader: A theory with frozen predictions.
+        error: Of these, as `error_of_all_frozen` found it.
+        rng: Of the simulated people.
+        cycle: In which it is weighed.
+        allowed: Squared error beyond chance that the upper end of the interval may have.
+    """
+    frozen = foretold(evidence, leader)
+    names = exact_rivals(evidence)
+    predictions = predictions_of(evidence, names)
+    seen = examine(predictions[0], predictions[1:], features_of_trials(evidence), rng)
+    misfits = tuple(words(item.check.feature) for item in seen.found)
+    exact = error.interval[1] < allowed and not misfits
+    return ExactnessWeighed(
+        cycle=cycle,
+        leader=leader,
+        experiments=tuple(frozen),
+        error=error.value,
+        standard_error=error.standard_error,
+        allowed=allowed,
+        n_checks=len(seen.checks),
+        misfits=misfits,
+        exact=exact,
+        text=_in_words(
+            evidence.theories.name(leader), frozen, error, allowed, len(seen.checks), misfits
+        ),
+    )
+
+
+def exact_rivals(evidence: TheoryEvidence) -> list[Digest]:
+    """The leader, and rivals that a share of its people might follow."""
+    return [line.theory for line in evidence.board().standings[: 1 + OTHERS]]
+
+
+def foretold(evidence: TheoryEvidence, theory: Digest) -> list[str]:
+    """Experiments before which a theory's predictions were frozen, once it had learned who people are."""
+    first = next(iter(evidence.experiments.collected))
+    return [
+        name
+        for name in evidence.experiments.collected
+        if name != first and theory in evidence.experiments.preregistrations[name].record.rivals
+    ]
+
+
+def error_of_all_frozen(evidence: TheoryEvidence, theory: Digest) -> ScoreEstimate | None:
+    """Averaged over experiments; None where nothing was frozen, or not for the trials that were answered."""
+    frozen = foretold(evidence, theory)
+    errors = [error_of_frozen(evidence, theory, name) for name in frozen]
+    known = [item for item in errors if item is not None]
+    return average(known, frozen) if known and len(known) == len(frozen) else None
+
+
+def error_of_frozen(
+    evidence: TheoryEvidence, theory: Digest, experiment: str
+) -> ScoreEstimate | None:
+    """Error beyond chance of what was frozen for a theory before an experiment."""
+    frozen = evidence.artifacts.get_arrays(
+        evidence.experiments.preregistrations[experiment].record.predictions
+    )
+    several = frozen.get(f"{theory}:shares")
+    shares = frozen[f"{theory}:proportions"][0][:, None] if several is None else several[0]
+    trials = evidence.trials(experiment)
+    if len(shares) != len(trials.stimuli):
+        return None
+    return error_beyond_chance(trials, np.asarray(shares))
+
+
+def _in_words(
+    leader: str,
+    experiments: Sequence[str],
+    error: ScoreEstimate,
+    allowed: float,
+    n_checks: int,
+    misfits: Sequence[str],
+) -> str:
+    """What was found, and the reason."""
+    low, high = error.interval
+    exact = high < allowed and not misfits
+    found = (
+        f"{len(misfits)} of {n_checks} checks find a misfit: {', '.join(misfits)}"
+        if misfits
+        else f"none of {n_checks} checks of its people's answers finds a misfit"
+    )
+    text = (
+        f"exact: {leader} cannot be told from the truth"
+        if exact
+        else f"{leader} may still be improved"
+    )
+    return (
+        f"{text}; the squared error of what it predicted before {', '.join(map(told_experiment, experiments))} is "
+        f"{error.value:.4f} beyond chance (95% interval {low:.4f} to {high:.4f}, up to {allowed:g} allowed), and "
+        f"{found}"
+    )

@@ -1,0 +1,120 @@
+"""Names and words for what was learned, each clause of the leader tried on the trials that were asked."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.engine.checks.clause_check import TriedClause
+from lakatos.theories.engine.checks.exchange_check import try_exchanges
+from lakatos.theories.engine.checks.naming import names_after_learning
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.record import TheoriesTold
+from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.family import Family
+from lakatos.theories.language.grammar import composition_of
+from lakatos.theories.language.theory import Theory
+from lakatos.traces.digest import Digest
+
+MOST_TRIALS = 100
+"""Of each experiment, on which clauses are tried."""
+COMPARE = {"<": operator.lt, ">": operator.gt}
+
+
+def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
+    """What the record says.
+
+    Args:
+        evidence: What the run knows.
+        names: Of the rivals, the leader first.
+    """
+    asked = [evidence.trials(name).stimuli for name in evidence.experiments.collected]
+    theories = [evidence.theory(name) for name in names]
+    lacking = lacking_trials([*_clauses_of(theories)], evidence.domain, asked)
+    theories = [replace(theory, lacking=lacking, silent=frozenset()) for theory in theories]
+    tried = _try_clauses(evidence, theories[0], asked)
+    idle = [item.clause.wording.says for item in tried if item.idle]
+    refused = [item.clause.wording.says for item in tried if not (item.held or item.idle)]
+    theories[0] = replace(theories[0], silent=frozenset((*idle, *refused)))
+
+    checked = evidence.theories.checked
+    published = published_forms(evidence.family, theories)
+    for name in names:
+        if checked[name].record.author == "published":
+            published[name] = checked[name].record.name
+    entered = [replace(evidence.form(name), name=checked[name].record.name) for name in names]
+    return TheoriesTold(
+        leader=names[0],
+        names=names_after_learning(theories, published, entered),
+        published=published,
+        lacking=tuple(sorted(lacking)),
+        idle=tuple(idle),
+        refused=tuple(refused),
+        tried=tuple(item.sentence for item in tried),
+    )
+
+
+def _clauses_of(theories: Sequence[Theory]) -> list[ClauseWording]:
+    return [clause for theory in theories for clause in theory.clauses]
+
+
+def lacking_trials(
+    clauses: Sequence[ClauseWording], domain: Domain, asked: Sequence[Stimuli]
+) -> frozenset[str]:
+    """What clauses need or lack ("rare_outcome < 0.3"), as far as no trial that was asked has it."""
+    needs = {need for clause in clauses for need in (clause.needs, clause.lacks) if need}
+    if not needs:
+        return frozenset()
+    features = [domain.features(stimuli) for stimuli in asked]
+    return frozenset(need for need in needs if not any(_has(need, item) for item in features))
+
+
+def _has(need: str, features: Mapping[str, np.ndarray]) -> bool:
+    """Whether a trial is on the side of the limit that a need names."""
+    feature, sign, limit = need.split()
+    values = features.get(feature)
+    return values is not None and bool(COMPARE[sign](values, float(limit)).any())
+
+
+def _try_clauses(
+    evidence: TheoryEvidence, theory: Theory, asked: Sequence[Stimuli]
+) -> list[TriedClause]:
+    """What trying a theory's clauses found; nothing where it cannot be run on these trials."""
+    rng = np.random.default_rng(0)
+    some = asked
+    if not evidence.domain.sequential:
+        some = [item.take(rng.permutation(len(item))[:MOST_TRIALS]) for item in asked]
+    try:
+        tried = evidence.laboratory.check_clauses(theory, some)
+        exchanged = partial(try_exchanges, theory, evidence.family.grammar, trials=some)
+        return [*tried, *evidence.laboratory.with_sandbox(exchanged)]
+    except TheoryError:
+        return []
+
+
+def published_forms(family: Family, theories: Sequence[Theory]) -> dict[Digest, str]:
+    """Titles of published theories, by the theories that have their form, whatever they say of noise alone."""
+    titles = {_form(family, slots.to_literal()): title for title, slots in family.seeds.values()}
+    found = {}
+    for theory in theories:
+        if theory.composition is None:
+            continue
+        try:
+            title = titles.get(_form(family, theory.composition))
+        except GrammarError:
+            continue
+        if title is not None:
+            found[theory.digest] = title
+    return found
+
+
+def _form(family: Family, slots: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
+    """Mechanisms that say something about how people choose."""
+    used = family.grammar.used(composition_of(slots, {}))
+    return frozenset((item.slot, item.name) for item in used if not item.is_null)

@@ -1,0 +1,158 @@
+"""How close theories came to the hidden rule, where there is one, and how they lie to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.errors import ExperimentError
+from lakatos.experiments.task import Domain, Stimuli, Trials, with_random_sides
+from lakatos.theories.discovery.rivals import sample_of_space
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.distance import theory_map
+from lakatos.theories.findings.verdicts.record import TheoriesMapped, TruthCompared
+from lakatos.theories.language.theory import LAPSE, Theory
+from lakatos.traces.digest import Digest
+
+Array = NDArray[np.float64]
+TRUTH_DRAWS = 256
+SAMPLED = 20_000
+POOL_SAMPLED = 2_000
+SCHEDULES = 8
+MAPPED = 400
+"""Trials on which theories are mapped."""
+LONGEST = 400
+"""Steps of the sequences in which repetitions are counted."""
+
+
+def compare_with_truth(
+    evidence: TheoryEvidence, hidden: Theory, names: Sequence[Digest], rng: np.random.Generator
+) -> TruthCompared:
+    """Errors of theories against the hidden rule over all trials of the space.
+
+    Args:
+        evidence: What is known of theories.
+        hidden: The rule that simulated people follow.
+        names: Theories, the leader first.
+        rng: Draws sides, samples and people.
+    """
+    parts = _space(evidence.domain, evidence.terms.space, rng)
+    rows = np.sort(rng.permutation(len(parts[0]))[:POOL_SAMPLED])
+    sample = parts if evidence.domain.sequential else [parts[0].take(rows)]
+    told = [name for name in names if name == names[0] or name in evidence.seeds]
+    everywhere, somewhere = (_proportions_on(evidence.laboratory, item) for item in (parts, sample))
+    return TruthCompared(
+        hidden=hidden.name,
+        n_trials=sum(map(len, parts)),
+        corrected=_distances(evidence, hidden, told, everywhere, lapse=False),
+        uncorrected=_distances(evidence, hidden, told, everywhere, lapse=True),
+        pool=_distances(evidence, hidden, names, somewhere, lapse=False),
+        sequence=_sequence_statistics(evidence, hidden, told[0], parts[0], rng),
+    )
+
+
+def map_theories(
+    evidence: TheoryEvidence, names: Sequence[Digest], rng: np.random.Generator
+) -> TheoriesMapped:
+    """Theories in a plane, by what their people choose on trials of the space."""
+    stimuli = sample_of_space(evidence, rng, MAPPED)
+    shares = np.stack(
+        [
+            evidence.laboratory.proportions(evidence.theory(name), stimuli, TRUTH_DRAWS)
+            for name in names
+        ]
+    )
+    gaps = np.sqrt(((shares[:, None] - shares[None]) ** 2).mean(axis=(2, 3)))
+    found = theory_map(gaps)
+    return TheoriesMapped(
+        theories=tuple(names),
+        positions=tuple((float(x), float(y)) for x, y in found.positions),
+        shown=found.shown,
+        n_trials=len(stimuli),
+    )
+
+
+def _space(domain: Domain, space: Mapping[str, Any], rng: np.random.Generator) -> list[Stimuli]:
+    """All trials of the space, each with its sides by lot; a sample of one too large to list; or some schedules."""
+    if domain.sequential:
+        return [domain.candidates(space, rng, SAMPLED) for _ in range(SCHEDULES)]
+    try:
+        stimuli = domain.space(space)
+    except ExperimentError:
+        stimuli = domain.candidates(space, rng, SAMPLED)
+    return [with_random_sides(domain, stimuli, rng)]
+
+
+def _proportions_on(
+    laboratory: Laboratory, parts: Sequence[Stimuli]
+) -> Callable[[Theory, bool], Array]:
+    """What gives the choice proportions of a theory on all parts, with lapses or without; each is computed once."""
+    found: dict[tuple[Digest, str, bool], Array] = {}
+
+    def proportions(theory: Theory, lapse: bool) -> Array:
+        key = theory.digest, repr(theory.priors), lapse
+        if key not in found:
+            own = [laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
+            found[key] = np.concatenate(own)
+        return found[key]
+
+    return proportions
+
+
+def _distances(
+    evidence: TheoryEvidence,
+    hidden: Theory,
+    names: Sequence[Digest],
+    proportions: Callable[[Theory, bool], Array],
+    *,
+    lapse: bool,
+) -> dict[Digest, float]:
+    """Mean squared error of each theory's choice proportions against the rule's.
+
+    Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
+    makes in other ways are people's behaviour, which a theory has to predict.
+    """
+    found = {}
+    for name in names:
+        theory = evidence.theory(name)
+        kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
+        gap = proportions(theory, kept) - proportions(hidden, kept)
+        found[name] = float(np.mean(gap**2))
+    return found
+
+
+def _sequence_statistics(
+    evidence: TheoryEvidence,
+    hidden: Theory,
+    leader: Digest,
+    stimuli: Stimuli,
+    rng: np.random.Generator,
+) -> dict[str, dict[str, float]]:
+    """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
+    theories = {"hidden": hidden, leader: evidence.theory(leader)}
+    if not any(theory.learns for theory in theories.values()):
+        return {}
+    n_steps = len(stimuli) if evidence.domain.sequential else min(len(stimuli), LONGEST)
+    part = (
+        stimuli.take(range(n_steps))
+        if evidence.domain.sequential
+        else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
+    )
+    people = evidence.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
+    return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
+
+
+def repetitions(trials: Trials) -> dict[str, float]:
+    """Shares of steps at which people do the same as in the step before: in all, and by what that was followed by."""
+    sequences = trials.sequences
+    there = (sequences.trial[:, 1:] >= 0) & (sequences.trial[:, :-1] >= 0)
+    same = sequences.response[:, 1:] == sequences.response[:, :-1]
+    kinds = {"in all": there}
+    if "reward" in sequences.feedback:
+        won = sequences.feedback["reward"][:, :-1] > 0
+        kinds |= {"after a reward": there & won, "after none": there & ~won}
+    return {name: float(same[rows].mean()) for name, rows in kinds.items() if rows.any()}

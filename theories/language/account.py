@@ -1,0 +1,567 @@
+"""What a theory says in words, computed from its form and the numbers that were learned.
+
+A source lists its clauses beside its parameters::
+
+    CLAUSES = [
+        "add everything up",
+        {"says": "are {much}drawn to the product that more cues favour",
+         "opposite": "{much}shun the product that more cues favour",
+         "by": "majority_bonus", "unit": 0.5, "shows": "n_cues_favouring"},
+    ]
+
+A clause continues "people ...". Where it names a parameter, that parameter's learned distribution over people decides
+which side of the clause is true, how strongly, and of how many people; no string of the source says so by itself.
+`theories.engine.checks.clause_check` tries each clause on the code, with the same numbers.
+
+The claim tells clauses in the order of thought, which is the order of the grammar: what people see, how they weigh and
+combine it, what else moves them, how they choose. What every theory of the domain takes for granted, what people hardly
+do, and what changes nothing on the trials that were asked are details and no part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.topic import topic_of
+
+Array = NDArray[np.float64]
+STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
+"""Distance from the null value, in units of the clause, below which a word applies."""
+SHARES = (
+    (0.03, "hardly any"), (0.15, "about a tenth of"), (0.29, "about a quarter of"), (0.42, "about a third of"),
+    (0.58, "about half of"), (0.71, "about two thirds of"), (0.83, "about three quarters of"),
+    (0.97, "about nine in ten"), (1.01, "nearly all"),
+)  # fmt: skip
+"""Share of people below which words apply."""
+MIXED = (0.1, 0.9)
+"""Shares of people above the null value between which both sides are told."""
+SURE = 2.0
+"""Standard errors by which a spread is made smaller before people are divided by it; one that they exceed says nothing
+of shares."""
+UNSETTLED = (0.25, 0.75)
+"""Shares of a declared range above the null value between which it says nothing about the side."""
+AT_LIMIT = 0.01
+"""Of the declared range: a centre nearer to a limit than this is said to lie there."""
+FLAT = 0.5
+"""Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
+APART = 0.5
+"""Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
+FREQUENCIES = (
+    (0.01, "hardly ever"), (0.05, "rarely"), (0.15, "now and then"), (0.35, "often"),
+    (0.65, "as often as not"), (1.01, "mostly"),
+)  # fmt: skip
+"""Share of choices below which words apply."""
+TIMES = {1: "once", 2: "twice in a row"}
+COMPARATIVES = frozenset((
+    "more", "less", "faster", "slower", "sooner", "later", "quicker", "nearer", "further", "above", "below",
+))  # fmt: skip
+DEFINITE = frozenset(("what", "the", "a", "an"))
+"""Words with which something begins that "it" can stand for."""
+N_PEOPLE = 400
+"""Quantiles by which a distribution over people is read."""
+MOST_SENTENCES = 3
+MOST_WORDS = 5
+"""Of a name."""
+PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#]?)\}")
+CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
+ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
+
+
+@dataclass(frozen=True)
+class ClauseWording:
+    """How one part of a theory is told, whatever its numbers turn out to be."""
+
+    says: str
+    """Continues "people ..."; true where the parameter is above the null value. ``{much}`` stands where a word for how
+    strong belongs, ``{who}`` where a number of people does, and ``({name})``, ``({name%})`` or ``({name+})`` for a
+    learned value as it is, in percent, or rounded up to a whole number. ``{name~}`` is a word for how often, and
+    ``{name#}`` a number of times in a row; ``{far}`` is ``{much}`` before "more" and "less".
+    Of ``[one|other]`` the second is told where the first has values that were not learned; parentheses with such values
+    are left out."""
+    by: str = ""
+    """Parameter whose learned value decides; empty where the clause is true whatever was learned."""
+    opposite: str = ""
+    """What is true below the null value; empty where nothing lies there."""
+    null: float = 0.0
+    """Value at which the clause says nothing."""
+    unit: float = 1.0
+    """Distance from the null value that is worth its name: half of it is slight, twice as much strong."""
+    ratio: bool = False
+    """Whether distances are log ratios."""
+    times: str = ""
+    """Parameter that the distance is multiplied by before it is judged."""
+    shows: str = ""
+    """Feature or variation of the domain along which the clause moves choices of the last option upwards."""
+    label: str = ""
+    """For the theory's name: "with ..."."""
+    opposite_label: str = ""
+    sentence: int = 1
+    turns: bool = False
+    """Whether it may turn round what other clauses say, so that only the size of their effects can be tried."""
+    rest: str = ""
+    """What the others do where most people do what ``says`` says; ``opposite`` in full where this is empty."""
+    opposite_rest: str = ""
+    """Likewise where most people do what ``opposite`` says."""
+    base: str = ""
+    """What stays true near the null value; where this is empty, the clause is a detail there."""
+    plain: bool = False
+    """Whether theories of the domain mostly take it for granted; told where nothing else is to be told."""
+    needs: str = ""
+    """Trials that it speaks of, by feature and limit such as "rare_outcome < 0.3"; not told where none was asked."""
+    lacks: str = ""
+    """Trials in whose absence alone it is told."""
+
+    def to_literal(self) -> str | dict[str, Any]:
+        """The clause as a source declares it."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        told = {
+            item.name: values[item.name]
+            for item in fields(self)
+            if values[item.name] != item.default
+        }
+        return self.says if list(told) == ["says"] else told
+
+
+@dataclass(frozen=True)
+class ToldClause:
+    """A clause at the numbers that were learned."""
+
+    text: str
+    wording: ClauseWording
+    direction: int
+    """1 or -1: the side of the null value where most people are; 0 where the range was not learned yet, or where
+    nothing is to be decided."""
+    strength: str
+    """One of `STRENGTHS`, without the space."""
+    size: float
+    """Distance from the null value in units of the clause."""
+    at_limit: bool = False
+    of_some: bool = False
+    """Whether the text names the people whom it is true of."""
+    idle: bool = False
+    """Whether no trial that people were asked depends on it: it is no part of the claim then."""
+
+    @property
+    def is_detail(self) -> bool:
+        """Whether it is no part of the claim where there is more to tell."""
+        is_nothing = self.strength == "hardly" and not self.wording.base
+        return self.idle or self.wording.plain or is_nothing
+
+
+@dataclass(frozen=True)
+class TheoryAccount:
+    """What a theory says in words at the numbers that it learned."""
+
+    name: str
+    claim: str
+    """At most three sentences."""
+    clauses: tuple[ToldClause, ...]
+
+
+def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWording, ...]:
+    """The clauses that a source declares.
+
+    Raises:
+        TheorySourceError: The literal is no list of clauses, or one names a parameter that is not declared.
+    """
+    known = {item.name for item in fields(ClauseWording)}
+    if not isinstance(literal, list | tuple):
+        raise TheorySourceError(
+            "CLAUSES must be a list of strings and of dictionaries with an entry 'says'."
+        )
+    found = []
+    for number, item in enumerate(literal, start=1):
+        entry = {"says": item} if isinstance(item, str) else item
+        if (
+            not isinstance(entry, dict)
+            or not isinstance(entry.get("says"), str)
+            or set(entry) - known
+        ):
+            raise TheorySourceError(
+                f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(known)} only."
+            )
+        clause = ClauseWording(**entry)
+        named = {
+            clause.by,
+            clause.times,
+            *(found["name"] for found in PLACE.finditer(clause.says + clause.opposite)),
+        }
+        missing = named - {"", "much", "far", "who", *parameters}
+        if missing:
+            raise TheorySourceError(
+                f"CLAUSES, number {number}: {', '.join(sorted(missing))} is no declared parameter of this theory."
+            )
+        found.append(clause)
+    return tuple(found)
+
+
+def account_of(
+    head: str,
+    clauses: Sequence[ClauseWording],
+    priors: Mapping[str, Prior],
+    *,
+    pooled: bool = False,
+    lacking: Container[str] = (),
+    silent: Container[str] = (),
+) -> TheoryAccount:
+    """The theory in words, at the learned distributions of its parameters.
+
+    Args:
+        head: Short name of the form; the strongest clause with a label that is short enough is added to it.
+        clauses: In the order in which they are told.
+        priors: Declared, or as the newest fit has them.
+        pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
+        lacking: What clauses need or lack, as far as no trial of that kind was asked.
+        silent: ``says`` of clauses that change nothing on the trials that were asked, or that the code contradicts.
+    """
+    told = []
+    for clause in clauses:
+        if clause.needs in lacking or (clause.lacks and clause.lacks not in lacking):
+            continue
+        found = tell_clause(clause, priors, pooled=pooled)
+        told.append(replace(found, idle=found.idle or clause.says in silent))
+    return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), tuple(told))
+
+
+def _account_name(head: str, told: Sequence[ToldClause]) -> str:
+    """The form's name with the label of its strongest clause, if that is short enough."""
+    for label in labels_in_order(head, told):
+        name = f"{head} with {label}"
+        if len(name.split()) <= MOST_WORDS:
+            return name
+    return head
+
+
+def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
+    """Labels of what is told: first of what is true of most people, and of this the strongest first.
+
+    Left out are those that say again what the form's name says.
+    """
+    words = set(head.casefold().split())
+    strong = [item for item in told if not item.is_detail and not words & _words_of_labels(item)]
+    strong.sort(key=lambda item: (item.of_some, -item.size))
+    return list(dict.fromkeys(filter(None, map(label_of, strong))))
+
+
+def _words_of_labels(told: ToldClause) -> set[str]:
+    return set(f"{told.wording.label} {told.wording.opposite_label}".casefold().split())
+
+
+def _sentences(told: Sequence[ToldClause]) -> list[str]:
+    """What people do, and what they do besides, sentence by sentence."""
+    spoken = [item for item in told if item.text and not item.idle]
+    spoken = [item for item in spoken if not item.is_detail] or spoken
+    sentences: list[str] = []
+    for number in range(1, MOST_SENTENCES + 1):
+        own = [item for item in spoken if item.wording.sentence == number]
+        if own:
+            sentences.append(_sentence("they" if sentences else "people", own))
+    return sentences
+
+
+def tell_clause(
+    clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: bool = False
+) -> ToldClause:
+    """One clause at the learned numbers: the side that is true, how strongly, and of how many people."""
+    if not clause.by:
+        text = _filled(clause.says, "", priors, pooled=pooled)
+        strength = "hardly" if _is_rare(clause, priors) else ""
+        return ToldClause(text, clause, 0, strength, 0.0)
+    prior = priors[clause.by]
+    of_some = "{who}" in clause.says
+    if prior.idle:
+        text = _filled(clause.says.replace("{who}", "some people"), "", priors, pooled=pooled)
+        return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
+    values = prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
+    distances = _distances(clause, values, priors)
+    above = float(np.mean(distances > 0))
+    if of_some:
+        unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
+        share = "some" if unknown else share_in_words(above)
+        text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors, pooled=pooled)
+        return ToldClause(text, clause, 0, "", above, of_some=True)
+    if is_open(clause, prior):
+        return ToldClause(_open_text(clause, above, priors), clause, 0, "", 0.0)
+    return _tell_settled(clause, prior, priors, distances, pooled=pooled)
+
+
+def _open_text(clause: ClauseWording, above: float, priors: Mapping[str, Prior]) -> str:
+    """A clause about which nothing was learned: the side of more of its range, or either one."""
+    says = clause.says if above >= 0.5 or not clause.opposite else clause.opposite
+    is_even = clause.opposite and UNSETTLED[0] < above < UNSETTLED[1]
+    return _filled(says, "", priors) + (", or the other way round" if is_even else "")
+
+
+def _tell_settled(
+    clause: ClauseWording,
+    prior: Prior,
+    priors: Mapping[str, Prior],
+    distances: Array,
+    *,
+    pooled: bool,
+) -> ToldClause:
+    """A clause about whose number something was learned: its side and strength, or both sides if people differ.
+
+    Args:
+        clause: It says something of everybody.
+        prior: Of its number.
+        priors: Of all.
+        distances: ``(N_PEOPLE,)`` from what says nothing, of people with this prior.
+        pooled: As in `account_of`.
+    """
+    middle = float(_distances(clause, prior.quantile(np.array([0.5])), priors)[0])
+    size = abs(middle) if pooled else float(np.median(np.abs(distances)))
+    strength = next(word for limit, word in STRENGTHS if size < limit)
+    is_strong = strength != "hardly "
+    direction = 1 if middle >= 0 or not clause.opposite else -1
+    mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
+    if mixed:
+        text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
+    elif clause.base and not is_strong:
+        text = _filled(clause.base, "", priors, pooled=pooled)
+    else:
+        side = clause.says if direction > 0 else clause.opposite
+        text = _filled(side, strength, priors, pooled=pooled)
+    limit = at_limit(prior)
+    if is_strong and not mixed and _is_held_at(prior, direction):
+        text = _with_aside(text, "its range allows no more")
+    return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
+
+
+def _are_divided(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
+    """Whether answers show that people are on both sides of a clause."""
+    return bool(clause.opposite) and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
+
+
+def is_open(clause: ClauseWording, prior: Prior) -> bool:
+    """Whether a range is as declared: even, or a wide normal around a null value that lies within the range."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return True
+    wide = prior.spread >= 0.5 * clause.unit and prior.low < clause.null < prior.high
+    return prior.kind == "normal" and prior.center == clause.null and wide
+
+
+def at_limit(prior: Prior) -> bool:
+    """Whether the centre of a learned distribution lies at a limit of its range."""
+    if prior.idle or prior.kind in ("uniform", "log_uniform"):
+        return False
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return min(prior.center - low, high - prior.center) < AT_LIMIT * (high - low)
+
+
+def is_held_back(prior: Prior) -> bool:
+    """Whether a centre lies at a limit that only the declaration draws: not at 0, nor at 1 of a share."""
+    if not at_limit(prior):
+        return False
+    if _is_at_high(prior):
+        return not (prior.high == 1.0 and prior.low in (0.0, 0.5))
+    return prior.low != 0.0
+
+
+def names_held_back(priors: Mapping[str, Prior]) -> tuple[str, ...]:
+    """Numbers of which people may have more extreme values than the theory's declared ranges allow."""
+    return tuple(name for name, prior in priors.items() if is_held_back(prior))
+
+
+def _is_at_high(prior: Prior) -> bool:
+    """Whether the upper limit is the nearer one to the centre."""
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return high - prior.center < prior.center - low
+
+
+def _is_held_at(prior: Prior, direction: int) -> bool:
+    """Whether people would go further in a direction if the declared range let them."""
+    return is_held_back(prior) and (direction > 0) == _is_at_high(prior)
+
+
+def is_share_learned(prior: Prior) -> bool:
+    """Whether people's answers, not the limits of the declared range, say how many of them are where."""
+    if prior.kind in ("uniform", "log_uniform"):
+        return False
+    low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
+    return not at_limit(prior) and prior.spread < FLAT * (high - low)
+
+
+def share_in_words(share: float) -> str:
+    """A share of people, for the place before the word "people"."""
+    return next(words for limit, words in SHARES if share < limit)
+
+
+def _distances(clause: ClauseWording, values: Array, priors: Mapping[str, Prior]) -> Array:
+    """Signed distances from the null value, in units of the clause."""
+    distance = np.log(values / clause.null) if clause.ratio else values - clause.null
+    if clause.times and clause.times in priors:
+        distance = distance * priors[clause.times].quantile(np.array([0.5]))[0]
+    return np.asarray(distance / clause.unit)
+
+
+def _share_at_least(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> float:
+    """Share of people above the null value if they differ no more than their answers show."""
+    alike = prior.spread * np.exp(-SURE * prior.doubt)
+    values = prior.narrowed(prior.center, float(alike)).quantile(
+        (np.arange(N_PEOPLE) + 0.5) / N_PEOPLE
+    )
+    return float(np.mean(_distances(clause, values, priors) > 0))
+
+
+def _mixed(clause: ClauseWording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
+    """Both sides of a clause, that of more people first, and how many they are where answers say so."""
+    one, other = (clause.says, clause.rest), (clause.opposite, clause.opposite_rest)
+    if above < 0.5:
+        one, other = other, one
+    # Of the second side no value is repeated.
+    second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
+    sides = (_filled(text, "", priors) for text in (one[0], second))
+    first, second = sides
+    if not is_share_learned(prior):
+        return f"some people {first}, others {second}"
+    return f"{share_in_words(max(above, 1 - above))} people {first}, the others {second}"
+
+
+def _contrast(one: str, other: str) -> str:
+    """The other side of a clause without what it shares with the first: "less", "away from it"."""
+    words, others = (
+        PLACE.sub("", re.sub(r"\{(much|far)\}", "", text)).split() for text in (one, other)
+    )
+    n_before = _n_common(words, others)
+    n_after = _n_common(words[n_before:][::-1], others[n_before:][::-1])
+    differing = others[n_before : len(others) - n_after]
+    if n_before and differing and differing[0].strip(",") in COMPARATIVES and len(differing) <= 2:
+        return " ".join(differing).strip(",")
+    if n_after > 2 and others[-n_after] in DEFINITE:
+        return f"{' '.join(others[:-n_after])} it"
+    return other
+
+
+def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
+    """How many first words two lists share."""
+    pairs = zip(words, others, strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bool = False) -> str:
+    """A clause with its word of strength and its learned values; values that were not learned are left out."""
+    if strength == "hardly " and "{much}" not in text and "{far}" not in text:
+        text = "{much}" + text
+    text = text.replace("{much}", strength).replace("{far}", strength.replace("strongly", "much"))
+
+    def is_known(part: str) -> bool:
+        names = (match["name"] for match in PLACE.finditer(part))
+        return all(is_learned(priors[name]) for name in names)
+
+    def aside(match: re.Match[str]) -> str:
+        """Parentheses with a value, with how far people differ in it, or nothing."""
+        if not is_known(match[0]):
+            return ""
+        names = (found["name"] for found in PLACE.finditer(match[0]))
+        differ = not pooled and any(_differ(priors[name]) for name in names)
+        if not differ:
+            return match[0]
+        value, mark, further = match[0][:-1].partition(";")
+        return f"{value} for most people{mark}{further})"
+
+    def value(match: re.Match[str]) -> str:
+        prior, form = priors[match["name"]], match["form"]
+        if form == "~":
+            return frequency_in_words(prior)
+        if pooled or not _differ(prior):
+            return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
+        return _range_in_words(prior, form)
+
+    text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
+    return PLACE.sub(value, ASIDE.sub(aside, text))
+
+
+def _with_aside(text: str, aside: str) -> str:
+    """A clause with a further remark in parentheses."""
+    return f"{text[:-1]}; {aside})" if text.endswith(")") else f"{text} ({aside})"
+
+
+def _is_rare(clause: ClauseWording, priors: Mapping[str, Prior]) -> bool:
+    """Whether hardly anybody ever does what a clause says that tells how often."""
+    shares = [priors[item["name"]] for item in PLACE.finditer(clause.says) if item["form"] == "~"]
+    limit = FREQUENCIES[0][0]
+    return any(is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
+
+
+def is_learned(prior: Prior) -> bool:
+    """Whether answers said something of how a number is distributed over people."""
+    return not prior.idle and prior.kind not in ("uniform", "log_uniform")
+
+
+def _quantile(prior: Prior, share: float) -> float:
+    return float(prior.quantile(np.array([share]))[0])
+
+
+def _differ(prior: Prior) -> bool:
+    """Whether people's answers show that they differ so much that one value for all would mislead."""
+    alike = prior.narrowed(prior.center, float(prior.spread * np.exp(-SURE * prior.doubt)))
+    low, middle, high = (_quantile(alike, share) for share in (0.1, 0.5, 0.9))
+    if prior.is_log:
+        return high / low > 1 / APART
+    return high - low > max(APART * abs(middle), 0.05 * (prior.high - prior.low))
+
+
+def _range_in_words(prior: Prior, form: str) -> str:
+    """Between which values the middle eight of ten people lie."""
+    ends = [_figure(_quantile(prior, share), form) for share in (0.1, 0.9)]
+    if ends[0] == ends[1]:
+        return ends[0]
+    if form == "#":
+        low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
+        return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
+    if form == "%":
+        return f"{ends[0][:-1]} to {ends[1]}"
+    return f"{ends[0]} to {ends[1]}"
+
+
+def _figure(number: float, form: str) -> str:
+    """A learned value as people would write it."""
+    if form == "#":
+        times = int(np.ceil(number))
+        return TIMES.get(times, f"{times} times in a row")
+    if form == "+":
+        return f"{int(np.ceil(number))}"
+    if form == "%":
+        return f"{100 * number:.0f}%"
+    if abs(number) < 0.05:
+        return f"{number:.1g}" if abs(number) >= 0.005 else "0"
+    return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"
+
+
+def frequency_in_words(prior: Prior) -> str:
+    """How often something happens, for the place before its verb."""
+    if not is_learned(prior):
+        return "at times"
+    middle = _quantile(prior, 0.5)
+    return next(words for limit, words in FREQUENCIES if middle < limit)
+
+
+def label_of(told: ToldClause) -> str:
+    """What a clause adds to a name: the side that people are on, or what it is about where they are on both."""
+    label, opposite = told.wording.label, told.wording.opposite_label
+    if told.direction == 0 or told.of_some:
+        return topic_of(label, opposite)
+    return opposite if told.direction < 0 else label
+
+
+def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
+    """Clauses one after another; those that name their people come last."""
+    ordered = sorted(clauses, key=lambda item: item.of_some)
+    first = re.sub(r"^(but|and) (then )?", "", ordered[0].text)
+    text = first if ordered[0].of_some else f"{subject} {first}"
+    for place, item in enumerate(ordered[1:], start=2):
+        joined = item.text.startswith(("but ", "and "))
+        last = place == len(ordered)
+        text += ", " if joined else ", and " if len(ordered) == 2 else "; and " if last else "; "
+        text += item.text
+    return text[0].upper() + text[1:] + "."

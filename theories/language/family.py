@@ -1,0 +1,66 @@
+"""The theories about one kind of task: the grammar that composes them, and those that were published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.task_file import task_file_of
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.language.grammar import Composition, Grammar
+from lakatos.theories.language.option_score import TermVocabulary
+from lakatos.theories.language.theory import TheoryProgram
+
+
+@dataclass(frozen=True)
+class Family:
+    """The theories of one domain: its grammar, and what was published."""
+
+    domain: str
+    grammar: Grammar
+    seeds: Mapping[str, tuple[str, Composition]]
+    """Published theories by name (as written in study files): title and composition."""
+    terms: Callable[[Sequence[Stimuli]], TermVocabulary] | None = None
+    """Vocabulary in which induction words its rules, for the trials of some experiments; without one it goes by the
+    shapes of the arrays."""
+
+    def program(self, name: str) -> TheoryProgram:
+        """Source of a published theory; raises KeyError for a name the family does not have."""
+        title, composition = self.seeds[name]
+        return TheoryProgram(self.grammar.write(composition, title), author="published")
+
+
+@runtime_checkable
+class HasFamily(Protocol):
+    """A domain that brings the theories about its task."""
+
+    def family(self) -> Family | None:
+        """The theories about the domain; None where its file defines none."""
+
+
+def family_of(domain: Domain) -> Family | None:
+    """The theories about a domain; None where there are none."""
+    return domain.family() if isinstance(domain, HasFamily) else None
+
+
+def find_family(domain: Domain) -> Family:
+    """The theories about a domain.
+
+    Raises:
+        GrammarError: There are none.
+    """
+    found = family_of(domain)
+    if found is None or not found.seeds:
+        file = task_file_of(domain)
+        where = (
+            f"the file {file.file} has no FAMILY with seeds"
+            if file
+            else "it has no method family() that returns some"
+        )
+        raise GrammarError(
+            f"there are no theories about the domain {domain.name!r}: {where}. "
+            "`lakatos.theories.language.family.Family` describes what a family contains."
+        )
+    return found

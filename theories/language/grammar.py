@@ -1,0 +1,505 @@
+"""A grammar of theories: published mechanisms that fill the slots of a domain's skeleton.
+
+A composition names the mechanisms in each slot. `write` turns it into source with a claim in words; `edits` lists the
+compositions one change away. The advocate searches this space; a family file declares it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pprint import pformat
+from textwrap import dedent, fill, indent
+from typing import Any
+
+import numpy as np
+
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.language.account import ClauseWording, account_of
+from lakatos.theories.language.parsing import parse
+from lakatos.theories.language.prepared_writing import write_prepared
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import Theory, TheoryProgram
+
+DECLARATIONS = frozenset(("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED", "PREDICTIONS"))
+"""Names that a source written by a grammar sets before its functions."""
+LITERAL = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+"""What their values are made of."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """One published idea of how people choose, as code for one slot of the skeleton."""
+
+    slot: str
+    name: str
+    claim: str
+    """What it says, as a clause that continues "people ..."."""
+    code: str
+    """Statements that set the slot's variables; earlier slots' variables and ``parameters`` can be used."""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Declared priors, in the form of ``PARAMETERS``."""
+    answers: tuple[str, ...] = ()
+    """Stimulus features whose mispredictions this mechanism could repair."""
+    citation: str = ""
+    start: str = ""
+    """Statements that set ``state["..."]`` before the first trial; ``trials`` can be used."""
+    learn: str = ""
+    """Statements that set ``state["..."]`` after a trial, from ``response``, ``feedback``, ``trials`` and the state."""
+    predictions: tuple[Mapping[str, Any], ...] = ()
+    """What a composition with it predicts unless another of its mechanisms breaks it; form of ``PREDICTIONS``."""
+    breaks: tuple[str, ...] = ()
+    """Predictions of others that it destroys: what is varied ("rating"), one property in that ("ignores rating"), or a
+    property of single trials ("deterministic")."""
+    rests_on: tuple[str, ...] = ()
+    """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
+    reasons that are drawn at random, say, where nothing weighs any."""
+    words: tuple[Mapping[str, Any], ...] = ()
+    """How it is told at learned numbers, entries of `ClauseWording`; by ``claim`` where there are none."""
+    is_null: bool = False
+    """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
+    that predict the same, the one with more of these is preferred."""
+
+
+@dataclass(frozen=True)
+class SkeletonSlot:
+    """A place in the skeleton."""
+
+    name: str
+    least: int = 1
+    most: int = 1
+    """How many mechanisms it takes; several are written in the grammar's order."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Mechanism names per slot, and priors that replace the mechanisms' own."""
+
+    slots: Mapping[str, tuple[str, ...]]
+    priors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, slots: Mapping[str, str | tuple[str, ...]]) -> Composition:
+        """Mechanisms by slot; a slot that has one is given by its name alone."""
+        return cls(
+            {slot: (names,) if isinstance(names, str) else names for slot, names in slots.items()}
+        )
+
+    @cached_property
+    def key(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Identity of the structure, whatever the priors and the order of names."""
+        return tuple(
+            sorted((slot, tuple(sorted(names))) for slot, names in self.slots.items() if names)
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of mechanisms in the composition."""
+        return sum(len(names) for names in self.slots.values())
+
+    def to_literal(self) -> dict[str, list[str]]:
+        """The composition as a source declares it."""
+        return {slot: list(names) for slot, names in self.slots.items() if names}
+
+
+@dataclass(frozen=True)
+class QuickerWriting:
+    """The mechanisms of a grammar, written to give the same answers to some trials with less work."""
+
+    answers: Callable[[Stimuli], bool]
+    """Whether the answers to these trials are the same."""
+    mechanisms: tuple[tuple[Mechanism, Mechanism], ...]
+    """Each mechanism of the grammar, and as it is written here."""
+    before: str
+    helpers: str
+    before_learn: str
+    walks: bool = True
+    """Whether they are for people who are walked through trials one by one, or for those who answer all at once."""
+
+    def of(self, grammar: Grammar, used: Sequence[Mechanism]) -> Grammar | None:
+        """A grammar with the quicker texts; None if one of the used mechanisms is not known here."""
+        if self.texts(used) is None:
+            return None
+        return replace(
+            grammar,
+            mechanisms=tuple(quick for _, quick in self.mechanisms),
+            before=self.before,
+            helpers=self.helpers,
+            before_learn=self.before_learn,
+            quicker=None,
+        )
+
+    def texts(self, used: Sequence[Mechanism]) -> list[Mechanism] | None:
+        """The used mechanisms as they are written here; None if one of them is not known."""
+        found = [self._known.get((item.slot, item.name)) for item in used]
+        pairs = zip(used, found, strict=True)
+        if any(pair is None or pair[0] != item for item, pair in pairs):
+            return None
+        return [pair[1] for pair in found if pair is not None]
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str], tuple[Mechanism, Mechanism]]:
+        return {(plain.slot, plain.name): (plain, quick) for plain, quick in self.mechanisms}
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """A domain's skeleton and its mechanisms."""
+
+    domain: str
+    slots: tuple[SkeletonSlot, ...]
+    mechanisms: tuple[Mechanism, ...]
+    before: str
+    """Statements that unpack ``trials`` before the first slot."""
+    after: str
+    """Statements that end in ``return`` the probabilities."""
+    helpers: str = ""
+    """Module-level code placed before ``choose``."""
+    before_learn: str = ""
+    """Statements that unpack ``trials``, ``response`` and ``feedback`` before what mechanisms learn."""
+    heads: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
+    sentences: Mapping[str, int] = field(default_factory=dict)
+    """Sentence of the claim in which each slot is told, where it is not the first."""
+    silence: str = ""
+    """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
+    predictions: tuple[Mapping[str, Any], ...] = ()
+    """What every composition predicts that has no mechanism that breaks it, in the form of ``PREDICTIONS``."""
+    quicker: QuickerWriting | None = None
+    """How compositions may be asked about trials for which less has to be computed; see `write_for`."""
+
+    def mechanism(self, slot: str, name: str) -> Mechanism:
+        """Look one up; raises `GrammarError` naming what there is."""
+        place = self._places.get((slot, name))
+        if place is not None:
+            return self.mechanisms[place]
+        known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
+        raise GrammarError(
+            f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
+        )
+
+    @cached_property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Mechanisms of each slot, in the grammar's order."""
+        return {
+            slot.name: tuple(item.name for item in self.mechanisms if item.slot == slot.name)
+            for slot in self.slots
+        }
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], int]:
+        return {(item.slot, item.name): place for place, item in enumerate(self.mechanisms)}
+
+    def used(self, composition: Composition) -> list[Mechanism]:
+        """The composition's mechanisms in the order in which they are written."""
+        unknown = set(composition.slots) - {slot.name for slot in self.slots}
+        if unknown:
+            raise GrammarError(
+                f"the {self.domain} grammar has no slot {', '.join(sorted(unknown))}."
+            )
+        found = self._used.get(composition.key)
+        if found is None:
+            found = self._used[composition.key] = self._in_order(composition)
+        return list(found)
+
+    def _in_order(self, composition: Composition) -> list[Mechanism]:
+        """The mechanisms of known slots, as `used` gives them."""
+        ordered = []
+        for slot in self.slots:
+            names = composition.slots.get(slot.name, ())
+            if not slot.least <= len(names) <= slot.most or len(set(names)) != len(names):
+                raise GrammarError(
+                    f"slot {slot.name!r} takes {slot.least} to {slot.most} different mechanisms, not {list(names)}."
+                )
+            chosen = [self.mechanism(slot.name, name) for name in names]
+            ordered += sorted(chosen, key=lambda item: self._places[item.slot, item.name])
+        return ordered
+
+    @cached_property
+    def _used(self) -> dict[object, list[Mechanism]]:
+        """The mechanisms of compositions that were asked for, by the composition's key."""
+        return {}
+
+    def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
+        """Declared priors, with the composition's replacements."""
+        own = {
+            name: dict(prior)
+            for item in self.used(composition)
+            for name, prior in item.parameters.items()
+        }
+        return own | {
+            name: dict(prior) for name, prior in composition.priors.items() if name in own
+        }
+
+    def predictions_of(self, composition: Composition) -> list[dict[str, Any]]:
+        """What the skeleton and the mechanisms predict and no (other) mechanism of the composition breaks."""
+        used = self.used(composition)
+        stated: list[tuple[Mapping[str, Any], Mechanism | None]] = [
+            (item, None) for item in self.predictions
+        ]
+        stated += [(prediction, item) for item in used for prediction in item.predictions]
+        found: list[dict[str, Any]] = []
+        for prediction, owner in stated:
+            broken = {word for item in used if item is not owner for word in item.breaks}
+            kind, varied = prediction["property"], prediction.get("in", "")
+            if dict(prediction) not in found and not broken & {varied, f"{kind} {varied}".strip()}:
+                found.append(dict(prediction))
+        return found
+
+    def head(self, composition: Composition) -> str:
+        """Short name of a form from the grammar's table; its mechanisms where there is no table."""
+        used = self.used(composition)
+        there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
+        names = (name for needed, name in self.heads if there.issuperset(needed))
+        return next(names, " + ".join(item.name for item in used))
+
+    def clauses(self, composition: Composition, *, labels: bool = True) -> list[ClauseWording]:
+        """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""
+        parameters, used = self.parameters(composition), self.used(composition)
+        must = {slot.name for slot in self.slots if slot.least}
+        if self.silence and all(item.slot in must or item.is_null for item in used):
+            return [ClauseWording(self.silence)]
+        found = []
+        for item in used:
+            for words in item.words or ({"says": item.claim},):
+                entry = {"sentence": self.sentences.get(item.slot, 1)} | dict(words)
+                if entry.get("times") not in parameters:
+                    entry.pop("times", None)
+                if not labels:
+                    entry |= {"label": "", "opposite_label": ""}
+                found.append(ClauseWording(**entry))
+        return [item for item in found if item.says]
+
+    def write(self, composition: Composition, name: str = "", *, pooled: bool = False) -> str:
+        """Source of the theory: docstring, declarations, what it says at which numbers, and ``choose``.
+
+        Args:
+            composition: Form, and priors where some were learned.
+            name: Of a published theory; the table's name of the form when empty.
+            pooled: Whether the priors were learned from people who could not be told apart.
+        """
+        used = self.used(composition)
+        clauses = self.clauses(composition, labels=not name)
+        priors = {
+            key: parse_prior(key, value) for key, value in self.parameters(composition).items()
+        }
+        head = name or self.head(composition)
+        claim = account_of(head, clauses, priors, pooled=pooled).claim
+        docstring = fill(
+            f"{head}: {claim}", width=110, break_on_hyphens=False, break_long_words=False
+        )
+        # In the grammar's order, so that one structure is one source whatever the order of the edits that led to it.
+        slots = {
+            item.slot: [other.name for other in used if other.slot == item.slot] for item in used
+        }
+        predictions = self.predictions_of(composition)
+        return (
+            f'"""{docstring}\n"""\n\n'
+            f"PARAMETERS = {pformat(self.parameters(composition), width=110, sort_dicts=False)}\n"
+            f"COMPOSITION = {pformat(slots, width=110, sort_dicts=False)}\n"
+            f"CLAUSES = {pformat([item.to_literal() for item in clauses], width=110, sort_dicts=False)}\n"
+            + ("POOLED = True\n" if pooled else "")
+            + (
+                f"PREDICTIONS = {pformat(predictions, width=110, sort_dicts=False)}\n"
+                if predictions
+                else ""
+            )
+            + "\n\n"
+            + self._functions(used)
+        )
+
+    def write_untold(self, composition: Composition) -> str:
+        """Source that answers as the theory does and says nothing of what it means: for what is only glanced at."""
+        return (
+            '"""A form: what it says is not told."""\n\n'
+            f"PARAMETERS = {self.parameters(composition)!r}\n\n\n"
+            f"{self._functions(self.used(composition))}"
+        )
+
+    def _functions(self, used: Sequence[Mechanism]) -> str:
+        """Source of the helpers and of all that a theory of these mechanisms does."""
+        learns = any(item.learn for item in used)
+        body = _joined(self.before, *(item.code for item in used), self.after)
+        return (
+            (dedent(self.helpers).strip("\n") + "\n\n\n" if self.helpers else "")
+            + (self._learning(used) if learns else "")
+            + f"def choose(parameters, trials, xp{', state' if learns else ''}):\n"
+            + body
+        )
+
+    def write_for(
+        self, composition: Composition, stimuli: Sequence[Stimuli], *, walks: bool = True
+    ) -> str:
+        """Source with the same answers to these trials as that of `write`, and less work where the grammar knows how.
+
+        Only processes of the laboratory are given it: what `write` gives is submitted, checked and scored.
+
+        Args:
+            composition: Form; priors are not written.
+            stimuli: All trials that it will be asked about.
+            walks: Whether trials come one after another, each once, as they do for all who learn; else the same come
+                again and again, and what depends on them alone is worked out once.
+        """
+        used = self.used(composition)
+        walks = walks or any(item.learn for item in used)
+        quicker = self.quicker
+        if quicker and (quicker.walks != walks or not all(map(quicker.answers, stimuli))):
+            quicker = None
+        if walks:
+            quick = quicker.of(self, used) if quicker else None
+            return (quick or self).write_untold(composition)
+        texts = quicker.texts(used) if quicker else None
+        before, helpers = self.before, self.helpers
+        if quicker and texts is not None:
+            before, helpers = quicker.before, quicker.helpers
+        parts = (before, *(item.code for item in texts or used), self.after)
+        return write_prepared(helpers, parts) or self.write_untold(composition)
+
+    def form(self, composition: Composition, source: str) -> Theory:
+        """What `read_program` makes of a source of `write_untold` or `write_for`, without reading it."""
+        declared = self.parameters(composition)
+        priors = {name: parse_prior(name, prior) for name, prior in declared.items()}
+        learns = any(item.learn for item in self.used(composition))
+        return Theory(TheoryProgram(source, "grammar"), "A form", "", priors, None, learns)
+
+    def wrote(self, source: str, slots: Mapping[str, Sequence[str]]) -> bool:
+        """Whether the functions of a source are, letter by letter, those that this grammar writes for a composition.
+
+        Docstrings and declarations may be others: names and learned numbers change.
+        """
+        try:
+            own = self.write(composition_of(slots, {}))
+        except GrammarError:
+            return False
+        return _functions_of(source) == _functions_of(own)
+
+    def _learning(self, used: Sequence[Mechanism]) -> str:
+        """Source of ``start`` and ``learn``."""
+        start = _joined("state = {}", *(item.start for item in used), "return state")
+        learn = _joined(
+            "state = dict(state)", self.before_learn, *(item.learn for item in used), "return state"
+        )
+        return (
+            f"def start(parameters, trials, xp):\n{start}\n\n"
+            f"def learn(parameters, trials, xp, state, response, feedback):\n{learn}\n\n"
+        )
+
+    def edits(self, composition: Composition) -> list[tuple[str, Composition]]:
+        """All compositions one change away: a mechanism replaced, added or removed, each with the change in words."""
+        found: list[tuple[str, Composition]] = []
+        for slot in self.slots:
+            have = composition.slots.get(slot.name, ())
+            others = [name for name in self.names[slot.name] if name not in have]
+            options: list[tuple[str, tuple[str, ...]]] = []
+            for index, name in enumerate(have):
+                rest = have[:index] + have[index + 1 :]
+                if len(rest) >= slot.least:
+                    options.append((f"drop {name} from {slot.name}", rest))
+                options += [
+                    (f"replace {name} by {other} in {slot.name}", (*rest, other))
+                    for other in others
+                ]
+            if len(have) < slot.most:
+                options += [(f"add {other} to {slot.name}", (*have, other)) for other in others]
+            edited = (
+                (words, self._with(composition, slot.name, names)) for words, names in options
+            )
+            found += [(words, edit) for words, edit in edited if self.is_coherent(edit)]
+        return found
+
+    def is_coherent(self, composition: Composition) -> bool:
+        """Whether every mechanism has what it rests on; see `Mechanism.rests_on`."""
+        return all(
+            any(name in composition.slots.get(slot, ()) for slot, _, name in places)
+            for places in self._rests_on(composition)
+        )
+
+    def _rests_on(self, composition: Composition) -> Iterator[list[tuple[str, str, str]]]:
+        for slot, names in composition.slots.items():
+            for name in names:
+                if needed := self.mechanism(slot, name).rests_on:
+                    yield [place.partition(":") for place in needed]
+
+    def compose(self, rng: np.random.Generator) -> Composition:
+        """A coherent composition drawn at random: of every slot a random admissible number of mechanisms."""
+        while not self.is_coherent(drawn := self._drawn(rng)):
+            pass
+        return drawn
+
+    def _drawn(self, rng: np.random.Generator) -> Composition:
+        slots: dict[str, tuple[str, ...]] = {}
+        for slot in self.slots:
+            names = self.names[slot.name]
+            # Optional slots are left empty half of the time, or random compositions would be all ornament.
+            wanted = (
+                slot.least if rng.random() < 0.5 else int(rng.integers(slot.least, slot.most + 1))
+            )
+            chosen = rng.permutation(len(names))[: min(wanted, len(names))]
+            slots[slot.name] = tuple(names[place] for place in sorted(chosen))
+        return Composition(slots)
+
+    def mechanisms_answering(self, feature: str) -> list[Mechanism]:
+        """Mechanisms that could repair mispredictions along ``feature``."""
+        return [item for item in self.mechanisms if feature in item.answers]
+
+    def _with(self, composition: Composition, slot: str, names: Sequence[str]) -> Composition:
+        order = self.names[slot].index
+        slots = dict(composition.slots) | {slot: tuple(sorted(names, key=order))}
+        return Composition(
+            {item.name: slots[item.name] for item in self.slots if item.name in slots},
+            composition.priors,
+        )
+
+
+def _joined(*parts: str) -> str:
+    """Statements one after another, as the body of a function."""
+    written = [dedent(part).strip("\n") for part in parts]
+    return indent("\n".join(part for part in written if part), "    ") + "\n"
+
+
+def worded(
+    mechanisms: Sequence[Mechanism], words: Mapping[str, tuple[Mapping[str, Any], ...]]
+) -> tuple[Mechanism, ...]:
+    """Mechanisms with their entries of a table of words, which is by ``slot:mechanism``.
+
+    Raises:
+        GrammarError: The table has words for a mechanism that is not there.
+    """
+    names = {f"{item.slot}:{item.name}" for item in mechanisms}
+    if unknown := set(words) - names:
+        raise GrammarError(
+            f"there are words for mechanisms that do not exist: {', '.join(sorted(unknown))}."
+        )
+    return tuple(
+        replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms
+    )
+
+
+def _functions_of(source: str) -> str:
+    """A source from its first function on; all of it, where something else than its declarations stands before that."""
+    head, function, rest = source.partition("\ndef ")
+    try:
+        docstring, *declared = parse(head).body
+    except (SyntaxError, ValueError):
+        return source
+    is_told = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    return function + rest if is_told and all(map(_is_declaration, declared)) else source
+
+
+def _is_declaration(node: ast.stmt) -> bool:
+    """Whether a statement gives a literal to one of the names that a theory declares, and so to none that it uses."""
+    return (
+        isinstance(node, ast.Assign)
+        and all(isinstance(name, ast.Name) and name.id in DECLARATIONS for name in node.targets)
+        and all(isinstance(part, LITERAL) for part in ast.walk(node.value))
+    )
+
+
+def composition_of(
+    literal: Mapping[str, Sequence[str]], priors: Mapping[str, Mapping[str, Any]]
+) -> Composition:
+    """Read a composition back from a source's ``COMPOSITION`` and ``PARAMETERS``."""
+    return Composition({slot: tuple(names) for slot, names in literal.items()}, priors)
