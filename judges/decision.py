@@ -2,7 +2,7 @@
 
 A plan that learned from settled candidates what every critic's word is worth, and could refine a candidate or adopt it
 unseen, stood here before. It was worth no more than the panel's probability until some fifteen candidates had been
-settled, which few campaigns reach (`docs/results.md`).
+settled, which few campaigns reach (`docs/what_brought_nothing.md`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python benchmarks/theories/games_clauses.py --data ../shared/data     # games_clauses.json; resumes
 
-The two theories that campaigns named (docs/results.md) are written through the grammar again and fitted to the open
+The two theories that campaigns named (docs/atlas.md) are written through the grammar again and fitted to the open
 games of the study of the atlas. Then the part goes that is missed least there: each shorter composition is fitted to
 the open games, and each open game is predicted from the others. Sealed games decide nothing; told is the error on them
 (times 100) at each number of clauses with its standard error over games, and how much worse than the whole that is.

@@ -13,7 +13,7 @@ answers the campaign of the data set never saw. Reported are
 **Held out** are the people that the study of the atlas seals (drawn by the study's own seed), and of them at most
 `MOST_PEOPLE`, drawn by lot with seed 0. Nobody of `two steps, by age` was seen by any campaign that named a theory.
 The runs of the atlas keep their sources; here the named theories are written through the grammar again from their names
-and clauses (docs/results.md): `NAMED`. What a clause did not tell (random choices) is as in published theories.
+and clauses (docs/atlas.md): `NAMED`. What a clause did not tell (random choices) is as in published theories.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What capable models wrote in three campaigns, through the bridge, must stay readable: answers and theories.
 
 `minds.json` holds the answers word for word, in the order in which they were given, beside the name and the outcome of
-each draft; `docs/results.md` has what came of them ("A mind behind the bridge").
+each draft; `docs/results.md` has what came of them ("Language models").
 """
 
 from __future__ import annotations
