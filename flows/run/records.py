@@ -44,6 +44,7 @@ from lakatos.memory.record import MEMORY_RECORDS
 from lakatos.theories.record import (
     CompletenessMeasured,
     Diagnosis,
+    DrawsLimited,
     EffectsLearned,
     GroupsCompared,
     SealedScored,
@@ -157,6 +158,7 @@ RECORD_TYPES: RecordTypes = {
         CompletenessMeasured,
         TheoriesTold,
         GroupsCompared,
+        DrawsLimited,
         EffectsLearned,
         SealedScored,
         Diagnosis,
