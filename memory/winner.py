@@ -8,8 +8,25 @@ from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
+SEED: Final = ", seed "
+"""Between the name of a study and its seed, in what a campaign leaves behind."""
 LIBRARY: Final = "library: "
 """Begins the author of a theory that came from an earlier campaign."""
+
+
+ResponseOrigin = Literal["", "people", "simulated", "language_model"]
+"""Whose responses a campaign has: those of people, of simulated participants, or of a language model in their place."""
+COMPETES_AMONG: Final[dict[ResponseOrigin, frozenset[ResponseOrigin]]] = {
+    "": frozenset({"people"}),
+    "people": frozenset({"people"}),
+    "language_model": frozenset({"people", "language_model"}),
+    "simulated": frozenset({"", "people", "language_model", "simulated"}),
+}
+"""On whose responses a theory may have won that competes among those of a campaign.
+
+A theory that won among participants of our own making says which rule we gave them. Among people it would only cost a
+place, and its win would count for it.
+"""
 
 
 class TheoryTried(Record):
@@ -48,12 +65,34 @@ class TheoryWon(Record):
     """Whether the campaign's verdict held."""
     answers: str
     """Archived answers that it was found on; empty where people were asked anew."""
+    responses: ResponseOrigin = ""
+    """Whose responses it won on; not recorded by earlier versions."""
     tried: tuple[TheoryTried, ...]
     completeness: tuple[float, float] | None
     """Value and standard error, where it could be measured."""
     evidence: tuple[Digest, ...]
     justified_by: tuple[Digest, ...]
     """The verdict."""
+
+
+def won_among(winner: TheoryWon) -> ResponseOrigin:
+    """Whose responses a theory won on; archived ones are always people's. Empty where nobody knows."""
+    return winner.responses or ("people" if winner.answers else "")
+
+
+def may_compete(winner: TheoryWon, responses: ResponseOrigin, study: str) -> bool:
+    """Whether a theory that won elsewhere may compete in a campaign with these responses.
+
+    A rehearsal is the same study with participants of our own making: what won there never competes.
+
+    Args:
+        winner: Of an earlier campaign.
+        responses: Of the campaign in which it would compete.
+        study: Name of that campaign's study.
+    """
+    own = won_among(winner)
+    rehearsed = own != "people" and winner.study.rpartition(SEED)[0] == study
+    return own in COMPETES_AMONG[responses] and not rehearsed
 
 
 def has_its_source(winner: TheoryWon) -> bool:

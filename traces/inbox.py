@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, digest_of
+from lakatos.traces.erasure import clear_free_pages, everything_in, is_gone, values_in
 from lakatos.traces.errors import InboxError
 from lakatos.traces.stores.sqlite import problem_of
 
@@ -151,33 +152,38 @@ class Inbox:
             "UPDATE batch SET taken_utc = coalesce(taken_utc, ?) WHERE digest = ?", now, digest
         )
 
-    def erase(self, digest: Digest) -> None:
-        """Overwrite payload, its digest and the salt of a batch, for a person who withdraws.
+    def erase(self, *digests: Digest) -> None:
+        """Overwrite payloads, their digests and the salts of batches, for a person who withdraws.
 
-        That it was delivered stays known; what is left tells nothing about the payload, not even to somebody who
-        tries all that it could have been.
+        That they were delivered stays known; what is left tells nothing about the payloads, not even to somebody who
+        tries all that they could have been. The file is written anew and searched before this returns. Without
+        digests, what an erasure that was cut short has left in the file goes.
 
         Raises:
-            InboxError: There is no such batch, or another program is reading, so that the payload could still be found
+            InboxError: There is no such batch, or another program is at work, so that a payload could still be found
                 in the file; erase it again then.
         """
-        self._change(
-            "UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?",
-            digest,
-        )
-        self.empty_log()
-
-    def empty_log(self) -> None:
-        """Empty the write-ahead log, in which what was erased could still be read.
-
-        Raises:
-            InboxError: Another program is reading.
-        """
         with self._connection("erasing in") as connection:
-            if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            marks = ", ".join("?" * len(digests))
+            erased = values_in(
+                connection,
+                f"SELECT payload, payload_digest, salt FROM batch WHERE digest IN ({marks})",
+                *digests,
+            )
+            for digest in digests:
+                self._change(
+                    "UPDATE batch SET payload = NULL, payload_digest = '', salt = '' WHERE digest = ?",
+                    digest,
+                )
+            if not clear_free_pages(connection):
                 raise InboxError(
                     f"what was erased from {self.path} is still in its write-ahead log, because another program reads "
                     "it; end that program and do this again."
+                )
+            if not is_gone(self.path, erased, everything_in(connection)):
+                raise InboxError(
+                    f"what was erased from {self.path} can still be found in the file; do this again while no other "
+                    "program uses it."
                 )
 
     def _change(self, statement: str, *values: str) -> None:

@@ -174,8 +174,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
             # A pass that was cut short may have stored the answers and not have recorded them.
             with suppress(TrialsError):
                 trace.artifacts.erase(name_of_answers(PersonAnswers.from_json(answers), batch.salt))
-            trace.inbox.erase(batch.digest)
-        trace.inbox.empty_log()
+        trace.inbox.erase(*(batch.digest for batch, _ in batches))
         if fresh:
             decision = trace.record(
                 PersonWithdrawn(
@@ -288,9 +287,12 @@ def expire(folder: Path, now: datetime | None = None) -> dict[str, tuple[str, ..
         _forget(folder, person, keep_place=person not in apart)  # answers kept apart never count
         with Trace.open(folder, RECORD_TYPES) as trace:
             untaken = {batch.digest for batch in trace.inbox.pending()}
-            for batch, answers in _batches(trace):
-                if answers["person"] == person and batch.digest not in untaken:
-                    trace.inbox.erase(batch.digest)
+            own = [
+                batch.digest
+                for batch, answers in _batches(trace)
+                if answers["person"] == person and batch.digest not in untaken
+            ]
+            trace.inbox.erase(*own)
     if due.get("identifiers") and not _identified(folder):
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
             if not _batches(trace):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakatos.flows.branches.branch import origin_of
-from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs
+from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pairs
 from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
@@ -110,6 +110,7 @@ def _limits_of_evidence(reading: RunReading) -> list[str]:
     """What the answers there are cannot show."""
     return [
         *_limits_of_tests(reading),
+        *_limits_of_failures(reading),
         *_limits_of_rivals(reading),
         *_limits_of_size(reading),
     ]
@@ -141,6 +142,21 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
             "There was one experiment, so that none could be left out: theories were compared on other people's (or "
             "other) answers of the same one. The winner may not hold for other trials."
         )
+
+
+def _limits_of_failures(reading: RunReading) -> Iterator[str]:
+    """Theories that failed on responses, altogether or with more draws of their people."""
+    for item in reading.state.theories.failed:
+        yield (
+            f"{reading.label(item.record.theory).tag} failed on the responses of experiment {item.record.experiment} "
+            f"and is not ranked: {clean(item.record.reason)}"
+        )
+    for limit in reading.state.theories.draws_limited.values():
+        if reading.state.theories.is_limited(limit.record.theory):
+            yield (
+                f"The score of {reading.label(limit.record.theory).tag} rests on {limit.record.kept:,} draws of its "
+                f"people, as it failed with {limit.record.n_draws:,}: {clean(limit.record.reason)}"
+            )
 
 
 def _limits_of_rivals(reading: RunReading) -> Iterator[str]:

@@ -194,8 +194,9 @@ class RunReading:
 
     @cached_property
     def checked(self) -> dict[Digest, Recorded[TheoryChecked]]:
-        """Every theory that was checked, refused ones too, in the order of the journal."""
-        items = [*self.state.theories.refused, *self.state.theories.checked.values()]
+        """Every theory that was checked, refused and failed ones too, in the order of the journal."""
+        known = self.state.theories
+        items = [*known.refused, *known.checked.values(), *known.out.values()]
         items.sort(key=lambda item: self.journal[item.digest].seq)
         return {item.record.theory: item for item in items}
 
@@ -205,7 +206,8 @@ class RunReading:
         numbers = Counter[str]()
         found = {}
         for digest in self.checked:
-            letter = "T" if digest in self.state.theories.checked else "R"
+            passed = digest in self.state.theories.checked or digest in self.state.theories.out
+            letter = "T" if passed else "R"
             numbers[letter] += 1
             found[digest] = TheoryLabel(
                 f"{letter}{numbers[letter]}", " ".join(self._name_of(digest).split())
@@ -225,6 +227,8 @@ class RunReading:
 
     def fate(self, theory: Digest) -> str:
         """How far a theory came."""
+        if theory in self.state.theories.out:
+            return "failed"
         if theory not in self.state.theories.checked:
             return "refused"
         return "admitted" if theory in self.state.theories.pool else "not admitted"

@@ -42,7 +42,8 @@ STEPS: Final[Mapping[str, str]] = {
 """Steps as one says them; others go by their own name."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "theory": (
-        "theory_checked", "theory_admitted", "theory_failed", "theory_compared", "theory_scored", "search_finished",
+        "theory_checked", "theory_admitted", "theory_failed", "draws_limited", "theory_compared", "theory_scored",
+        "search_finished",
         "successor_tried", "drafts_screened", "analysis_made", "successors_proposed", "strategy_chosen",
         "theories_mapped", "claim_audited", "completeness_measured",
     ),
@@ -263,6 +264,10 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "theory_checked": _checked,
     "theory_admitted": lambda body, words: (
         f"{words.theory(body)} entered the pool: {body['reason']}"
+    ),
+    "draws_limited": lambda body, words: (
+        f"{words.theory(body)} failed with {body['n_draws']} draws; its score with {body['kept']} stays: "
+        f"{body['reason']}"
     ),
     "theory_failed": lambda body, words: f"{words.theory(body)} failed: {body['reason']}",
     "theory_compared": lambda body, words: f"{words.theory(body)}: {body['text']}",

@@ -40,7 +40,7 @@ from lakatos.memory.record import (
 )
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.winner import TheoryWon
+from lakatos.memory.winner import SEED, ResponseOrigin, TheoryWon, may_compete
 from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
@@ -66,6 +66,14 @@ DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
+RESPONSES: dict[str, ResponseOrigin] = {
+    "archival": "people",
+    "web": "people",
+    "file": "people",
+    "simulated": "simulated",
+    "language_model": "language_model",
+}
+"""Whose responses a source of participants brings."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -139,7 +147,7 @@ def shared_library(runs: Path) -> Library:
 
 def study_of(name: str, seed: int) -> str:
     """Name of a study in what it leaves behind: run again with the same seed it is the same study."""
-    return f"{name}, seed {seed}"
+    return f"{name}{SEED}{seed}"
 
 
 def recorded_calls(runs: Path, plans: Sequence[Plan]) -> dict[Digest, tuple[str, Any, Any]]:
@@ -405,8 +413,20 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
     if not evidence.config.memory.takes_winners:
         return []
     there = library_in(evidence).winners(evidence.config.domain, validity_in(evidence.state))
-    answers = answers_of(evidence.config.participants)
-    return rank_winners([item for item in there if is_news(item, answers)])
+    return rank_winners([item for item in there if competes(item, evidence.config)])
+
+
+def competes(winner: TheoryWon, config: CampaignConfig) -> bool:
+    """Whether a theory of an earlier campaign may compete: on whose responses it won, and whether they are these."""
+    people = config.participants
+    return may_compete(winner, responses_of(people), config.name) and is_news(
+        winner, answers_of(people)
+    )
+
+
+def responses_of(people: ParticipantsConfig) -> ResponseOrigin:
+    """Whose responses a campaign has; empty for a source that another package brings and nobody knows."""
+    return RESPONSES.get(people.source, "")
 
 
 def answers_of(people: ParticipantsConfig) -> str:

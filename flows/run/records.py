@@ -45,6 +45,7 @@ from lakatos.theories.discovery.roles.record import ROLE_RECORDS
 from lakatos.theories.engine.record import (
     CompletenessMeasured,
     Diagnosis,
+    DrawsLimited,
     EffectsLearned,
     GroupsCompared,
     SealedScored,
@@ -159,6 +160,7 @@ RECORD_TYPES: RecordTypes = {
         CompletenessMeasured,
         TheoriesTold,
         GroupsCompared,
+        DrawsLimited,
         EffectsLearned,
         SealedScored,
         Diagnosis,

@@ -20,9 +20,18 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     """Write the leaderboard down and say whether the campaign ends.
 
     Raises:
-        FlowError: No experiment at all could be run.
+        FlowError: No experiment at all could be run, or every theory failed on the responses.
     """
     board = run.state.board()
+    if not board.standings and (failed := run.state.theories.failed):
+        reasons = "; ".join(
+            f"{run.state.theories.name(item.record.theory)}: {item.record.reason}"
+            for item in failed[-3:]
+        )
+        raise FlowError(
+            f"no theory is left that can be scored on every experiment ({reasons}). Begin a run whose "
+            "`theories.seeds` names other theories as well."
+        )
     if not board.standings:
         raise FlowError(
             f"no experiment could be run: {stop or 'no data were collected'}. Give the study more "
@@ -80,10 +89,15 @@ def _leaderboard_line(line: TheoryStanding) -> LeaderboardLine:
 
 
 def _improved(state: RunState, board: Scoreboard) -> bool:
-    """Whether the leader is new since the last cycle and clearly better than the last leader on all data."""
+    """Whether the leader is new since the last cycle and clearly better than the last leader on all data.
+
+    A leader in place of one that failed on the responses is new, too.
+    """
     if not state.campaign.cycles:
         return True
     last = state.campaign.cycles[-1].record.leader
+    if last in state.theories.out:
+        return True
     return board.leader.theory != last and not is_tie(board.of(last).behind)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from lakatos.flows.roles.remember import (
     answers_of,
-    is_news,
+    competes,
     library_in,
+    responses_of,
     study_of,
     validity_in,
     winners_in,
@@ -17,7 +18,13 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.check import check_program
 from lakatos.memory.record import WinnersTaken
-from lakatos.memory.winner import TheoryTried, TheoryWon, author_from_library, has_its_source
+from lakatos.memory.winner import (
+    TheoryTried,
+    TheoryWon,
+    author_from_library,
+    has_its_source,
+    may_compete,
+)
 from lakatos.memory.winner_start import form_of_winner
 from lakatos.theories.engine.checks.complexity import form_of_source
 from lakatos.theories.engine.record import TheoryAdmitted
@@ -49,7 +56,7 @@ async def admit_winners(run: Run) -> None:
     if taken is None:
         return
     everything = library_in(run.evidence).winners(run.config.domain, validity_in(run.state))
-    ranked, answers = winners_in(run.evidence), answers_of(run.config.participants)
+    ranked = winners_in(run.evidence)
     forms = {form_of_source(run.form(name).program.source) for name in run.state.theories.checked}
     waiting = [winner for winner in ranked if form_of_winner(winner) not in forms]
     theories: list[Digest] = []
@@ -82,12 +89,18 @@ async def admit_winners(run: Run) -> None:
             theories=tuple(theories),
             studies=tuple(studies),
             refused=tuple(refused),
-            n_passed_over=sum(not is_news(item, answers) for item in everything),
+            n_passed_over=sum(not competes(item, run.config) for item in everything),
             n_left=len(waiting) - n_checked,
         ),
         name="take winners",
         inputs=inputs,
     )
+    responses = responses_of(run.config.participants)
+    others = sum(not may_compete(item, responses, run.config.name) for item in everything)
+    if others:
+        run.progress.note(
+            f"earlier campaigns without people's responses left {plural(others, 'theory')}; none of them competes here"
+        )
     if theories:
         one, many = (
             "theory that won in an earlier campaign competes",
@@ -121,6 +134,7 @@ def leave_winners(run: Run) -> None:
             leads=name == leader,
             holds=concluded.record.holds,
             answers=answers_of(run.config.participants),
+            responses=responses_of(run.config.participants),
             tried=tuple(_tried_on(run.state, name)),
             completeness=_completeness(run.state, name),
             evidence=evidence,

@@ -15,6 +15,7 @@ from lakatos.judges.judge import VerdictResolved, resolve
 from lakatos.theories.engine.fitting.fit import Scored
 from lakatos.theories.engine.record import (
     ENGINE,
+    DrawsLimited,
     LearnedCenter,
     TheoryFailed,
     TheoryFitted,
@@ -48,7 +49,8 @@ MOST_PERSON_DRAWS: Final = 2**24
 async def score(run: Run, cycle: int, theories: Sequence[Digest]) -> list[Recorded[TheoryScored]]:
     """Learn the people of ``theories`` from all open answers, and score each theory on every experiment.
 
-    What is recorded already is returned, not computed. A theory that fails on answers is out from here on.
+    What is recorded already is returned, not computed. A theory that fails on answers is out from here on; one that
+    fails only with more draws keeps its score with fewer.
     """
     experiments = list(run.state.experiments.collected)
     run.progress.stage(
@@ -102,7 +104,7 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
                 own_centers=LearnedCenter.of(learned),
             )
 
-        await _step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
+        await step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
 
 
 def _trials_of_fit(state: RunState, name: Digest) -> tuple[Digest, ...]:
@@ -115,7 +117,10 @@ def too_few_draws(evidence: RunEvidence) -> tuple[int, list[Digest]] | None:
 
     Draws are raised for those theories only, and not without end.
     """
-    names = decided_by_chance(evidence.state.board())
+    known = evidence.state.theories
+    names = [
+        name for name in decided_by_chance(evidence.state.board()) if not known.is_limited(name)
+    ]
     used = {
         name: min(
             evidence.state.theories.scores[name, item].record.n_draws
@@ -182,6 +187,12 @@ async def _score_all(
         ahead = foretold(experiment)
         for name in names:
             if name not in run.state.theories.checked:  # it failed on an earlier experiment
+                continue
+            if (
+                run.state.theories.is_limited(name)
+                and (name, experiment) in run.state.theories.scores
+            ):
+                found.append(run.state.theories.scores[name, experiment])
                 continue
             item = await _score_one(run, name, experiment, n_draws, place, left_out, ahead)
             found += [item] if item else []
@@ -252,6 +263,7 @@ async def _score_one(
         and before.record.n_draws >= n_draws
     ):
         return before
+    kept = before if before is not None and before.record.fit == fitted.digest else None
     if before is not None and (
         before.record.trials != collected.record.trials or before.record.n_draws < n_draws
     ):
@@ -281,13 +293,26 @@ async def _score_one(
             n_options=trials.n_options,
         )
 
+    def limited(reason: str) -> DrawsLimited:
+        assert kept is not None
+        return DrawsLimited(
+            theory=name,
+            experiment=experiment,
+            fit=fitted.digest,
+            n_draws=n_draws,
+            kept=kept.record.n_draws,
+            reason=reason,
+        )
+
     inputs = [fitted.digest, collected.digest, *([before.digest] if before else [])]
-    return await _step_or_fail(
-        run, name, "score", work, TheoryScored, inputs, {**POSITION, "draws": n_draws}
+    position: dict[str, str | int] = {**POSITION, "draws": n_draws}
+    scored = await step_or_fail(
+        run, name, "score", work, TheoryScored, inputs, position, limited if kept else None
     )
+    return scored or kept
 
 
-async def _step_or_fail(
+async def step_or_fail(
     run: Run,
     theory: Digest,
     step: str,
@@ -295,24 +320,40 @@ async def _step_or_fail(
     returns: type[R],
     inputs: Sequence[Digest],
     position: Mapping[str, str | int],
+    limited: Callable[[str], DrawsLimited] | None = None,
 ) -> Recorded[R] | None:
-    """Take a step in which a theory runs; where it fails, write that down, and the theory is out."""
-    failed = run.trace.recorded("fail", inputs, position)
+    """Take a step in which a theory runs; where it fails, write that down, and the theory is out.
+
+    Args:
+        run, theory: Which theory runs in which campaign.
+        step, work, returns, inputs, position: As in `Run.step`.
+        limited: Makes the record of the failure from its reason where the theory stays, as it has a score with fewer
+            draws.
+    """
+    place = "limit_draws" if limited else "fail"
+    failed = run.trace.recorded(place, inputs, position)
+    record: TheoryFailed | DrawsLimited
     if failed is None:
         try:
             return await run.step(step, work, returns=returns, inputs=inputs, position=position)
         except TheoryError as error:
+            reason = f"{type(error).__name__}: {error}"
             experiment = list(run.state.experiments.collected)[-1]
-            record = TheoryFailed(
-                theory=theory, experiment=experiment, reason=f"{type(error).__name__}: {error}"
+            record = (
+                limited(reason)
+                if limited
+                else TheoryFailed(theory=theory, experiment=experiment, reason=reason)
             )
     else:
-        assert isinstance(failed.record, TheoryFailed)
+        assert isinstance(failed.record, TheoryFailed | DrawsLimited)
         record = failed.record
-    run.progress.note(
-        f"{run.state.theories.name(theory)} failed on answers and is out: {record.reason}"
+    what = (
+        f"failed with {record.n_draws:,} draws and keeps its score with {record.kept:,}"
+        if isinstance(record, DrawsLimited)
+        else "failed on answers and is out"
     )
-    run.record(record, name="fail", inputs=inputs, position=position)
+    run.progress.note(f"{run.state.theories.name(theory)} {what}: {record.reason}")
+    run.record(record, name=place, inputs=inputs, position=position)
     return None
 
 

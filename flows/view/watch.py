@@ -132,7 +132,11 @@ class RunMoment(RunReading):
         """Every theory that was checked, refused and failed ones too, in the order of the journal."""
         self.journal_entries.learn(
             item.digest
-            for item in (*self.state.theories.refused, *self.state.theories.checked.values())
+            for item in (
+                *self.state.theories.refused,
+                *self.state.theories.checked.values(),
+                *self.state.theories.out.values(),
+            )
         )
         return super().checked
 

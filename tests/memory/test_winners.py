@@ -5,7 +5,7 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.memory.library import Library, weight_of
 from lakatos.memory.recall import LexicalRecall, RecallSituation
-from lakatos.memory.winner import TheoryTried, TheoryWon, has_its_source
+from lakatos.memory.winner import TheoryTried, TheoryWon, has_its_source, may_compete, won_among
 from lakatos.memory.winner_start import (
     form_of_winner,
     rank_winners,
@@ -32,6 +32,7 @@ def winner(source, study="one", **changes):
         "leads": True,
         "holds": True,
         "answers": "",
+        "responses": "people",
         "tried": (
             TheoryTried(data="1.1", score=-0.5, interval=(-0.6, -0.4), behind=0.0, held=True),
             TheoryTried(data="2.1", score=-0.6, interval=(-0.7, -0.5), behind=0.1, held=False),
@@ -160,3 +161,42 @@ def test_a_source_that_its_record_does_not_name_begins_no_search():
     forged = winner(first, theory=winner(second).theory)
     assert not has_its_source(forged)
     assert starts_of_winners([forged], FAMILY.grammar, ()) == ()
+
+
+@pytest.mark.parametrize(
+    ("won", "responses", "competes"),
+    [
+        ("people", "people", True),
+        ("simulated", "people", False),
+        ("language_model", "people", False),
+        ("", "people", False),
+        ("people", "language_model", True),
+        ("language_model", "language_model", True),
+        ("simulated", "language_model", False),
+        ("people", "simulated", True),
+        ("simulated", "simulated", True),
+        ("", "simulated", True),
+        ("people", "", True),
+        ("simulated", "", False),
+    ],
+)
+def test_a_winner_competes_only_where_its_responses_are_of_the_kind(won, responses, competes):
+    (source,) = sources("tallying")
+    assert may_compete(winner(source, "one, seed 3", responses=won), responses, "two") is competes
+
+
+def test_what_won_in_a_rehearsal_of_the_same_study_never_competes():
+    (source,) = sources("tallying")
+    rehearsed = winner(source, "a, seed 1, seed 3", responses="simulated")
+    assert not may_compete(rehearsed, "simulated", "a, seed 1")
+    assert may_compete(rehearsed, "simulated", "a")
+    replicated = winner(source, "a, seed 3", responses="people")
+    assert may_compete(replicated, "people", "a")
+
+
+def test_an_earlier_record_names_its_responses_only_where_they_are_archived():
+    (source,) = sources("tallying")
+    body = body_of(winner(source, answers="choices"))
+    del body["responses"]
+    assert won_among(TheoryWon(**body)) == "people"
+    assert won_among(TheoryWon(**body | {"answers": ""})) == ""

@@ -1,9 +1,11 @@
 import multiprocessing
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from lakatos.traces.digest import canonical_json, digest_bytes, digest_of
+from lakatos.traces.erasure import everything_in, is_gone
 from lakatos.traces.errors import InboxError, RecordError
 from lakatos.traces.inbox import Inbox
 
@@ -160,3 +162,69 @@ def test_an_inbox_that_cannot_be_opened_is_named_with_what_was_wanted_of_it(inbo
     inbox.path.mkdir()
     with pytest.raises(InboxError, match=rf"failed {doing} .*inbox\.sqlite"):
         DOING[doing](inbox)
+
+
+def stored_bytes(folder):
+    """All that the files of a folder hold."""
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def test_a_copy_that_sqlite_left_when_it_moved_a_row_is_erased_too(inbox):
+    # Marking rows as taken makes them longer, so that SQLite moves some of them to other pages.
+    people = [f"person-{number:03d}-{letter * 12}" for number, letter in enumerate("abcdefgh")]
+    batches = [({"a": person, "b": "x" * 550}, f"k{n}") for n, person in enumerate(people)]
+    digests = inbox.deliver_all("web", batches)
+    for digest in digests:
+        inbox.mark_taken(digest)
+    for digest, person in zip(digests, people, strict=True):
+        inbox.erase(digest)
+        assert person.encode() not in stored_bytes(inbox.path.parent)
+
+
+def left_behind(path, text):
+    """Leave a text in a free page of an SQLite file, as deletions without overwriting do."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE passing (value TEXT)")
+        connection.execute("INSERT INTO passing VALUES (?)", (text * 500,))
+        connection.execute("DROP TABLE passing")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def test_what_an_erasure_that_was_cut_short_left_goes_with_the_next_one(inbox):
+    inbox.deliver("page", {"answer": 1}, batch_key="a")
+    left_behind(inbox.path, "an earlier person")
+    assert b"an earlier person" in stored_bytes(inbox.path.parent)
+    inbox.erase()
+    assert b"an earlier person" not in stored_bytes(inbox.path.parent)
+    assert len(inbox.stored()) == 1
+
+
+def test_many_batches_are_erased_together_and_the_others_stay(inbox):
+    digests = [
+        inbox.deliver("page", {"answer": f"of person {n}" * 40}, batch_key=str(n)) for n in range(9)
+    ]
+    inbox.erase(*digests[:8])
+    assert [batch.digest for batch in inbox.stored()] == digests[8:]
+    assert b"of person 3of" not in stored_bytes(inbox.path.parent)
+    assert b"of person 8of" in stored_bytes(inbox.path.parent)
+
+
+def test_a_search_finds_what_a_deletion_left_in_the_file_and_no_row_holds(inbox):
+    secret = "answers that nobody may find" * 3
+    inbox.deliver("page", {"answer": secret}, batch_key="a")
+    left_behind(inbox.path, secret)
+    with closing(sqlite3.connect(inbox.path)) as connection:
+        assert not is_gone(inbox.path, [secret.encode()], b"")
+        assert is_gone(inbox.path, [secret.encode()], everything_in(connection))  # a row holds it
+
+
+def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(inbox):
+    digest = inbox.deliver("page", {"answer": "x" * 100}, batch_key="a")
+    with closing(sqlite3.connect(inbox.path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM batch").fetchone()
+        with pytest.raises(InboxError, match="another program reads it"):
+            inbox.erase(digest)
+    inbox.erase(digest)
+    assert b"x" * 100 not in stored_bytes(inbox.path.parent)

@@ -339,6 +339,41 @@ def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repea
     assert left_in_files(tmp_path, 123456.789012) == 0
 
 
+def left_behind(path, text):
+    """Leave a text in a free page of an SQLite file, as deletions without overwriting do."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA secure_delete = OFF")
+        connection.execute("CREATE TABLE passing (value TEXT)")
+        connection.execute("INSERT INTO passing VALUES (?)", (text * 500,))
+        connection.execute("DROP TABLE passing")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+@pytest.mark.parametrize("how", ["erase", "stop"])
+def test_what_is_left_in_free_pages_goes_with_the_next_deletion(store, tmp_path, how):
+    open_experiment(tmp_path, n_trials=6)
+    session, file = begin(store), tmp_path / COLLECTION_FILE
+    left_behind(file, "an earlier person")
+    assert b"an earlier person" in file.read_bytes()
+    if how == "erase":
+        store.erase(session.person)
+    else:
+        store.stop(session, keep=False)
+    assert b"an earlier person" not in file.read_bytes()
+
+
+def test_an_erasure_after_which_an_identifier_is_found_is_no_success(store, tmp_path):
+    open_experiment(tmp_path)
+    identifiers = ServiceIdentifiers("prolific", PROLIFIC_ID)
+    session = finish(store, begin(store, "anna", identifiers=identifiers))
+    left = tmp_path / f"{COLLECTION_FILE}-journal"
+    left.write_bytes(PROLIFIC_ID.encode())
+    with pytest.raises(SourceError, match="can still be found in the file"):
+        store.erase(session.person)
+    left.unlink()
+    store.erase(session.person)
+
+
 def test_who_is_erased_while_answers_are_being_delivered_leaves_no_batch_behind(store, tmp_path):
     open_experiment(tmp_path)
     session = finish(store, begin(store))

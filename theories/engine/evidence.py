@@ -91,7 +91,7 @@ class TheoryEvidence:
 
 def read_form(artifacts: ArtifactStore, theories: TheoriesState, digest: Digest) -> Theory:
     """A checked theory with its declared ranges, called as the verdict calls it."""
-    known = theories.checked[digest].record
+    known = theories.check_of(digest).record
     source = artifacts.get(digest).decode()
     theory = read_program(TheoryProgram(source, known.author, known.parents))
     return replace(theory, name=theories.bare_name(digest))

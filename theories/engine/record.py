@@ -419,6 +419,23 @@ class TheoryFailed(Record):
     reason: str
 
 
+class DrawsLimited(Record):
+    """A theory could not be scored with more draws of its people; its score with fewer draws stays."""
+
+    kind: Literal["draws_limited"] = "draws_limited"
+    version: Literal[1] = 1
+    theory: Digest
+    experiment: str
+    """The one on which it failed."""
+    fit: Digest
+    """Record of the people with whom it was scored; with others more draws are tried again."""
+    n_draws: int
+    """With so many it failed."""
+    kept: int
+    """Draws of the score that stays."""
+    reason: str
+
+
 class DiagnosisClaim(Record):
     """One finding of a diagnosis with the records that carry it: trigger, analysis, recommendation, expected effect."""
 

@@ -9,6 +9,7 @@ from typing import Final
 from lakatos.theories.engine.record import (
     CompletenessMeasured,
     Diagnosis,
+    DrawsLimited,
     EffectsLearned,
     GroupsCompared,
     SealedScored,
@@ -34,6 +35,10 @@ class TheoriesState:
     refused: tuple[Recorded[TheoryChecked], ...] = ()
     failed: tuple[Recorded[TheoryFailed], ...] = ()
     """Passed their checks, and failed on answers."""
+    out: Mapping[Digest, Recorded[TheoryChecked]] = field(default_factory=dict)
+    """Checks of those that failed on answers, which earlier records still name."""
+    draws_limited: Mapping[Digest, Recorded[DrawsLimited]] = field(default_factory=dict)
+    """The newest failure of each theory to be scored with more draws."""
     pool: Mapping[Digest, Recorded[TheoryAdmitted]] = field(default_factory=dict)
     """Rivals, in order of admission."""
     fits: Mapping[Digest, Recorded[TheoryFitted]] = field(default_factory=dict)
@@ -52,22 +57,31 @@ class TheoriesState:
     effects: Recorded[EffectsLearned] | None = None
     """Whether the numbers of the leading theories depend on what is known of people."""
 
+    def check_of(self, theory: Digest) -> Recorded[TheoryChecked]:
+        """The check that a theory passed, also one that failed on answers later; raises KeyError for others."""
+        return self.checked[theory] if theory in self.checked else self.out[theory]
+
+    def is_limited(self, theory: Digest) -> bool:
+        """Whether a theory failed to be scored with more draws of the people that it has now."""
+        limit = self.draws_limited.get(theory)
+        return limit is not None and limit.record.fit == self.fits[theory].digest
+
     def name(self, theory: Digest) -> str:
         """A theory's name, with the beginning of its digest where another of the run has the same."""
         name = self.bare_name(theory)
         if self.told and theory in self.told.record.names:
             return name  # the verdict's names are all different
-        same = sum(self.bare_name(known) == name for known in self.checked)
+        same = sum(self.bare_name(known) == name for known in (*self.checked, *self.out))
         return f"{name} ({theory[:6]})" if same > 1 else name
 
     def bare_name(self, theory: Digest) -> str:
         """The name that the verdict gave a theory, and before a verdict the one that it entered with."""
         named = self.told.record.names if self.told else {}
-        return named.get(theory) or self.checked[theory].record.name
+        return named.get(theory) or self.check_of(theory).record.name
 
     def both_names(self, theory: Digest) -> str:
         """A theory's name; at the verdict, which names all anew, with the one that it had in the cycles."""
-        name, before = self.name(theory), self.checked[theory].record.name
+        name, before = self.name(theory), self.check_of(theory).record.name
         return name if name.startswith(before) else f"{name} (in the cycles: {before})"
 
     def fit_records(self, names: Iterable[Digest]) -> list[Digest]:
@@ -93,6 +107,7 @@ def _fail(state: TheoriesState, item: Recorded[TheoryFailed]) -> TheoriesState:
         checked={name: known for name, known in state.checked.items() if name != failed},
         pool={name: known for name, known in state.pool.items() if name != failed},
         failed=(*state.failed, item),
+        out={**state.out, failed: state.checked[failed]} if failed in state.checked else state.out,
     )
 
 
@@ -100,6 +115,7 @@ RULES: Final[StateRules] = {
     TheoryChecked: _check,
     TheoryAdmitted: keep_by("pool", "theory"),
     TheoryFailed: _fail,
+    DrawsLimited: keep_by("draws_limited", "theory"),
     TheoryFitted: keep_by("fits", "theory"),
     TheoryScored: keep_by("scores", "theory", "experiment"),
     SealedScored: keep_by("sealed_scores", "theory"),

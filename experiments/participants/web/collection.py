@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +33,7 @@ from lakatos.experiments.participants.web.study import (
     game_begins,
     plan_of,
 )
+from lakatos.traces.erasure import clear_free_pages, everything_in, is_gone
 from lakatos.traces.files import sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
@@ -311,11 +312,15 @@ class CollectionFile:
                 raise
             self._connection.execute("COMMIT")
 
-    def _empty_log(self) -> bool:
-        """Empty the write-ahead log after something was deleted that could still be read there; whether it is done."""
+    def _clear_deleted(self) -> bool:
+        """Take what was deleted out of the file and its log as well; whether that is done, or nothing was deleted."""
         with self._lock:
             if self._deleted:
-                self._deleted = bool(
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-                )
+                with suppress(sqlite3.OperationalError):  # another program is writing
+                    self._deleted = not clear_free_pages(self._connection)
             return not self._deleted
+
+    def _is_gone(self, erased: Sequence[bytes]) -> bool:
+        """Whether no file of the collection holds what was erased from its tables."""
+        with self._lock:
+            return is_gone(self.path, erased, everything_in(self._connection))

@@ -40,11 +40,14 @@ from lakatos.experiments.participants.web.study import (
     plan_of,
 )
 from lakatos.traces.digest import Digest
+from lakatos.traces.erasure import values_in
 from lakatos.traces.errors import InboxError
 from lakatos.traces.inbox import Inbox
 
 LONGEST_RESPONSE_TIME_MS: Final = 1e9
 PREVIEW_SECONDS: Final = 86_400.0
+_OF_SESSIONS: Final = ("answer", "onset", "reply", "access", "identifier")
+"""Tables of what a person leaves in a session."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +274,7 @@ class SessionStore(SessionList):
                 kept: Status = "completed" if self._fresh(session).block == "after" else "stopped"
                 self._end(session.number, kept if keep else "returned")
             after = self._fresh(session)
-        self._empty_log()
+        self._clear_deleted()
         return after
 
     def forget_token(self, token: str) -> None:
@@ -313,7 +316,7 @@ class SessionStore(SessionList):
                 "session WHERE number",
             ):
                 sql.execute(f"DELETE FROM {statement} IN {old}", (now - PREVIEW_SECONDS,))
-        self._empty_log()
+        self._clear_deleted()
         return n_ended
 
     # What comes of it
@@ -362,24 +365,34 @@ class SessionStore(SessionList):
             Sessions that are gone, one for each experiment of the person.
 
         Raises:
-            SourceError: Another program is reading, so that what was deleted could still be found in the file.
+            SourceError: Another program is at work, so that what was deleted could still be found in the file.
         """
         chosen = "(SELECT number FROM session WHERE person = ?)"
+        erased: list[bytes] = []
         with self._change() as sql:
+            for table in _OF_SESSIONS:
+                erased += values_in(sql, f"SELECT * FROM {table} WHERE session IN {chosen}", person)
+            erased += values_in(sql, "SELECT * FROM session WHERE person = ?", person)
             if keep_place:
                 sql.execute(
                     "UPDATE experiment SET n_participants = n_participants - 1 WHERE key IN "
                     "(SELECT experiment FROM session WHERE person = ? AND preview = 0 AND status = 'completed')",
                     (person,),
                 )
-            for table in ("answer", "onset", "reply", "access", "identifier"):
+            for table in _OF_SESSIONS:
                 sql.execute(f"DELETE FROM {table} WHERE session IN {chosen}", (person,))
             n_gone = sql.execute("DELETE FROM session WHERE person = ?", (person,)).rowcount
         self._deleted = True
-        if not self._empty_log():
+        if not self._clear_deleted():
             raise SourceError(
                 f"what was deleted from {self.path} is still in its write-ahead log, because another program reads it; "
                 "end that program and do this again."
+            )
+        if not self._is_gone(erased):
+            self._deleted = True
+            raise SourceError(
+                f"what was deleted from {self.path} can still be found in the file; do this again while no other "
+                "program uses it."
             )
         return n_gone
 

@@ -9,10 +9,13 @@ from lakatos.experiments.data_sets import data_set_of
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.parts import task
+from lakatos.flows.run.progress import clean
 from lakatos.flows.run.records import CodeAccepted
 from lakatos.flows.run.run import Run, code_changes_in_words
+from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
+from lakatos.flows.stages.score import step_or_fail
 from lakatos.flows.stages.verdict.company import measure_completeness
 from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
 from lakatos.flows.stages.verdict.tell import tell_theories
@@ -53,7 +56,7 @@ async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
 
 @task(name="score_sealed")
 async def score_sealed(run: Run) -> None:
-    """Score all rivals on the sealed answers, with the people that the open ones taught."""
+    """Score all rivals on the sealed answers, with the people that the open ones taught; one that fails is out."""
     opened = run.state.experiments.sealed
     if opened is None:
         return
@@ -74,13 +77,15 @@ async def score_sealed(run: Run) -> None:
             squared=tuple(squared for _, squared in told),
         )
 
-    for name in run.state.theories.pool:
+    for name in list(run.state.theories.pool):
         inputs = [
             opened.digest,
             run.state.theories.checked[name].digest,
             *run.state.theories.fit_records([name]),
         ]
-        await run.step("score_sealed", partial(score, name), returns=SealedScored, inputs=inputs)
+        await step_or_fail(
+            run, name, "score_sealed", partial(score, name), SealedScored, inputs, {}
+        )
 
 
 @task(name="conclude")
@@ -118,6 +123,7 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
     told += code_changes_in_words(run.trace, changes, campaign.cycles)
     told += _say_of_unasked(run.config, run.state.experiments.collected)
+    told += _say_of_failed_leaders(run.state)
 
     def work(context: StepContext) -> CampaignConcluded:
         return conclude_from(
@@ -163,6 +169,17 @@ def _say_of_answers(run: Run) -> list[str]:
     return [
         f"{said}, and {n_left:,} were not used, as the loop ended before ({ended}). More cycles (stop.cycles, "
         "stop.least_cycles), or more trials in each (design.trials), would use them."
+    ]
+
+
+def _say_of_failed_leaders(state: RunState) -> list[str]:
+    """A sentence for each theory that led at the end of a cycle and then failed on responses."""
+    led = {item.record.leader: item.record.cycle for item in state.campaign.cycles}
+    return [
+        f"{state.theories.name(item.record.theory)} led after cycle {led[item.record.theory]} and is out since it "
+        f"failed on the responses of experiment {item.record.experiment}: {clean(item.record.reason).rstrip('.')}."
+        for item in state.theories.failed
+        if item.record.theory in led
     ]
 
 

@@ -78,6 +78,7 @@ from lakatos.theories.engine.record import (
     ENGINE,
     CompletenessMeasured,
     Diagnosis,
+    DrawsLimited,
     EffectsLearned,
     GroupsCompared,
     SealedScored,
@@ -158,6 +159,9 @@ ONE_OF_EACH = {
     "theories.checked": checked(),
     "theories.refused": checked(B, passed=False),
     "theories.failed": TheoryFailed(theory=B, experiment="e", reason="took too long"),
+    "theories.draws_limited": DrawsLimited(
+        theory=A, experiment="e", fit=ANY, n_draws=128, kept=32, reason="no probabilities"
+    ),
     "theories.pool": admitted(),
     "experiments.designs": DesignChosen(
         cycle=1, number=1, experiment="e", design=ANY, rivals=(A, B), n_candidates=9, n_trials=1, repetitions=1,
@@ -402,6 +406,7 @@ def test_a_theory_that_failed_on_answers_is_out_of_the_pool():
         TheoryFailed(theory=B, experiment="e", reason="slow"),
     )
     assert set(state.theories.checked) == set(state.theories.pool) == {A}
+    assert state.theories.bare_name(B) == checked(B).name  # earlier records still name it
 
 
 def test_a_refused_theory_is_kept_apart():

@@ -9,8 +9,11 @@ import pytest
 
 from lakatos.domains import FAMILIES
 from lakatos.domains.published_data import load_archive
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.participants import SOURCES
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
+    RESPONSES,
     answers_of,
     is_news,
     keep_library,
@@ -21,6 +24,7 @@ from lakatos.flows.roles.remember import (
     rebuild_library,
     recall_in,
     take_library,
+    responses_of,
     winners_in,
 )
 from lakatos.flows.run.records import RECORD_TYPES
@@ -185,6 +189,28 @@ def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
     assert is_news(found_there, "")
 
 
+def test_what_won_among_simulated_participants_does_not_compete_among_people(tmp_path):
+    runs = tmp_path / "runs"
+    source = FAMILIES["intertemporal"].program("hyperbolic").source
+    others = FAMILIES["intertemporal"].program("exponential").source
+    leave(runs, "practice", source, domain="intertemporal", responses="simulated")
+    leave(runs, "model", source, domain="intertemporal", responses="language_model")
+    leave(runs, "pilot", others, domain="intertemporal", responses="people")
+    with adopted_run(runs, answers(tmp_path / "real.csv", n_people=12)) as run:
+        begin(run)
+        asyncio.run(take_library(run))
+        assert [item.study for item in winners_in(run.evidence)] == ["pilot"]
+        asyncio.run(admit_winners(run))
+        taken = run.state.memory.winners.record
+        assert (taken.studies, taken.n_passed_over) == (("pilot",), 2)
+
+
+def test_each_source_of_participants_says_whose_responses_it_brings():
+    assert set(RESPONSES) == set(SOURCES)
+    simulated = small_study().participants
+    assert responses_of(simulated) == "simulated"
+
+
 def part_of_file(whole: Path, part: Path, share: float) -> Path:
     """A share of a table's rows by lot, in another order."""
     frame = pd.read_csv(whole).sample(frac=share, random_state=1)
@@ -275,6 +301,7 @@ def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_pat
     (leader,) = [item for item in left if item.leads]
     assert leader.theory == state.campaign.concluded.record.leader
     assert leader.source
+    assert {item.responses for item in left} == {"simulated"}
     assert [item.data for item in leader.tried if item.data != SEALED] == list(
         state.experiments.collected
     )

@@ -14,9 +14,16 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.experiments.design import Design, design_to_json
 from lakatos.experiments.record import DesignChosen
+from lakatos.experiments.task import Stimuli
+from lakatos.flows.errors import FlowError
+from lakatos.flows.report.limits import limits
+from lakatos.flows.report.reader import open_reading
+from lakatos.flows.report.report import write_report
 from lakatos.flows.run.progress import SilentProgress
+from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run, create_run, open_run, started
 from lakatos.flows.stages import score as stage
+from lakatos.flows.stages.close import close_cycle
 from lakatos.flows.stages.collect import collect, recruit
 from lakatos.flows.stages.preregister import preregister
 from lakatos.flows.stages.score import (
@@ -28,6 +35,7 @@ from lakatos.flows.stages.score import (
     settle,
     too_few_draws,
 )
+from lakatos.flows.stages.verdict.conclude import _say_of_failed_leaders
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.theories.engine.record import ENGINE, TheoryAdmitted, TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
@@ -96,9 +104,11 @@ def admit(run: Run, source: str) -> Digest:
     return digest
 
 
-def choose_design(run: Run, cycle: int) -> Recorded[DesignChosen]:
-    """Random trials for a few people, the first experiment of a cycle."""
-    stimuli = run.domain.candidates(run.config.space, np.random.default_rng(cycle), N_TRIALS)
+def choose_design(run: Run, cycle: int, stimuli: Stimuli | None = None) -> Recorded[DesignChosen]:
+    """Trials for a few people, random ones by default, the first experiment of a cycle."""
+    stimuli = stimuli or run.domain.candidates(
+        run.config.space, np.random.default_rng(cycle), N_TRIALS
+    )
     name = f"{cycle}.1"
     design = Design(name, stimuli, 1, N_PEOPLE, (False,) * N_TRIALS, (0.1,) * N_TRIALS, "")
     chosen = DesignChosen(
@@ -346,6 +356,139 @@ def test_a_theory_that_fails_on_answers_is_out_and_told_once(done):
         for own in done.found.scored
         for item in own
     )
+
+
+FAILS_LATER = '''"""Weighted sum: people add up ratings, each times the validity of its cue."""
+PARAMETERS = {"s": {"prior": "uniform", "low": 0.05, "high": 5.0}}
+def choose(parameters, trials, xp):
+    ratings = trials["ratings"]
+    gap = ((ratings[:, 1] - ratings[:, 0]) * xp.array([0.9, 0.7, 0.6])).sum(axis=-1)
+    if len(gap) == 1 and ratings[0, 0, 0] == 2:
+        raise ValueError("a trial of the second experiment alone")
+    return 1 / (1 + xp.exp(-parameters["s"] * gap))
+'''
+"""It is near the hidden rule, and fails when it is scored on trials whose first rating is 2."""
+FIRST = '''"""First option: people nearly always choose the first option."""
+PARAMETERS = {"s": {"prior": "uniform", "low": 0.0, "high": 0.05}}
+def choose(parameters, trials, xp):
+    return parameters["s"] + xp.zeros(len(trials["ratings"]))
+'''
+
+
+def choose_trials(run: Run, cycle: int) -> Recorded[DesignChosen]:
+    """Trials whose first rating is 2 in the second experiment, and others in the first."""
+    rng = np.random.default_rng(cycle)
+    stimuli = run.domain.candidates(run.config.space, rng, 200)
+    special = stimuli["ratings"][:, 0, 0] == 2
+    rows = rng.permutation(np.flatnonzero(special if cycle == 2 else ~special))[:N_TRIALS]
+    return choose_design(run, cycle, stimuli.take(rows))
+
+
+async def carry_on_with_next_leader(run: Run) -> list[Recorded[CycleClosed]]:
+    """Two cycles; the leader of the first fails in the second."""
+    run.record(started(run.config), name="start")
+    for source in (FAILS_LATER, FIRST):
+        admit(run, source)
+    closed = []
+    for cycle in (1, 2):
+        plan = await preregister(run, cycle, choose_trials(run, cycle))
+        collected = await collect(run, cycle, plan, await recruit(run, cycle, plan))
+        assert isinstance(collected, Recorded)
+        await score(run, cycle, list(run.state.theories.checked))
+        closed.append(await close_cycle(run, cycle, ""))
+    return closed
+
+
+def test_a_campaign_goes_on_with_the_next_leader_where_the_leader_fails_on_a_later_experiment(
+    tmp_path,
+):
+    study = small_study(**SETTINGS)
+    with create_run(study, tmp_path / "run", n_workers=1) as run:
+        first, second = asyncio.run(carry_on_with_next_leader(run))
+        (failed,) = run.state.theories.failed
+        assert failed.record.theory == first.record.leader
+        assert "a trial of the second experiment alone" in failed.record.reason
+        assert second.record.leader in run.state.theories.checked
+        assert second.record.leader not in [first.record.leader]
+        assert second.record.improved
+        name = run.state.theories.name(first.record.leader)
+        assert name == "Weighted sum"
+        (told,) = _say_of_failed_leaders(run.state)
+        assert told.startswith(f"{name} led after cycle 1 and is out since it failed on the")
+        head = run.trace.journal.head
+    with open_run(tmp_path / "run", n_workers=1) as later:
+        assert asyncio.run(carry_on_with_next_leader(later)) == [first, second]
+        assert later.trace.journal.head == head
+    with open_reading(tmp_path / "run") as reading:
+        tag = reading.label(first.record.leader).tag
+        assert (tag, reading.fate(first.record.leader)) == ("T1", "failed")
+        assert any(text.startswith("T1 failed on the responses of") for text in limits(reading))
+    text = write_report(tmp_path / "run").read_text()
+    assert "T1 failed on the responses of experiment 2.1" in text
+    assert "a trial of the second experiment alone" in text
+
+
+def test_where_every_theory_fails_the_campaign_says_so(tmp_path):
+    async def carry_on_alone(run: Run) -> None:
+        run.record(started(run.config), name="start")
+        admit(run, ALONE)
+        plan = await preregister(run, 1, choose_design(run, 1))
+        assert isinstance(await collect(run, 1, plan, await recruit(run, 1, plan)), Recorded)
+        await score(run, 1, list(run.state.theories.checked))
+        await close_cycle(run, 1, "")
+
+    with (
+        create_run(small_study(**SETTINGS), tmp_path / "run", n_workers=1) as run,
+        pytest.raises(FlowError, match=r"no theory is left .*a trial alone"),
+    ):
+        asyncio.run(carry_on_alone(run))
+
+
+FAILS_AT_ENDS = '''"""Weighted sum: people add up ratings, each times the validity of its cue."""
+PARAMETERS = {
+    "s": {"prior": "uniform", "low": 0.5, "high": 20.0},
+    "nothing": {"prior": "uniform", "low": 0.0, "high": 1.0},
+}
+def choose(parameters, trials, xp):
+    ratings = trials["ratings"]
+    gap = ((ratings[:, 1] - ratings[:, 0]) * xp.array([0.9, 0.7, 0.6])).sum(axis=-1)
+    far = parameters["nothing"] > 0.9995
+    return xp.where(far, xp.nan, 1 / (1 + xp.exp(-parameters["s"] * gap)))
+'''
+"""It fails for one person in two thousand, whom only many draws contain."""
+
+
+async def carry_on_at_ends(run: Run) -> list[Recorded[TheoryScored]]:
+    """One experiment, scored with as many draws as may be."""
+    run.record(started(run.config), name="start")
+    for source in (FAILS_AT_ENDS, FIRST):
+        admit(run, source)
+    plan = await preregister(run, 1, choose_design(run, 1))
+    assert isinstance(await collect(run, 1, plan, await recruit(run, 1, plan)), Recorded)
+    return await score(run, 1, list(run.state.theories.checked))
+
+
+def test_a_score_with_fewer_draws_is_kept_where_more_of_them_fail(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "LARGEST_CHANCE", 0.0)
+    monkeypatch.setattr(stage, "CLEAR", np.inf)
+    notes = KeptNotes()
+    with create_run(small_study(**SETTINGS), tmp_path / "run", progress=notes, n_workers=1) as run:
+        found = asyncio.run(carry_on_at_ends(run))
+        failing, other = run.state.theories.checked
+        assert not run.state.theories.failed
+        limit = run.state.theories.draws_limited[failing].record
+        assert limit.n_draws == 4 * limit.kept > N_DRAWS
+        assert limit.kept == run.state.theories.scores[failing, "1.1"].record.n_draws
+        assert "are no probabilities" in limit.reason
+        assert run.state.theories.scores[other, "1.1"].record.n_draws > limit.kept
+        assert {line.theory for line in run.state.board().standings} == {failing, other}
+        assert any("and keeps its score with" in note for note in notes.notes)
+        head = run.trace.journal.head
+    with open_run(tmp_path / "run", n_workers=1) as later:
+        assert asyncio.run(carry_on_at_ends(later)) == found
+        assert later.trace.journal.head == head
+    with open_reading(tmp_path / "run") as reading:
+        assert any(f"rests on {limit.kept:,} draws" in text for text in limits(reading))
 
 
 def test_what_was_scored_is_returned_and_not_computed_again(done):

@@ -9,11 +9,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.checks.prediction import ClaimPrediction
+from lakatos.theories.engine.checks.prediction import ClaimPrediction
+from lakatos.theories.discovery.roles.option_name import option_place
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
@@ -75,6 +77,12 @@ class Steelman(Answer):
     """The smallest change that would save it."""
 
 
+def _either_form(name: object) -> object:
+    """The first or the second option, also where a model writes "option 1"."""
+    places = {"option 1": "first", "option 2": "second"}
+    return places.get(option_place(name), name) if isinstance(name, str) else name
+
+
 class Stated(Answer):
     """A prediction in terms that can be tried; see `theories.engine.checks.prediction.ClaimPrediction`."""
 
@@ -90,7 +98,7 @@ class Stated(Answer):
     ]
     varied: Annotated[str, Field(max_length=40)]
     """What is varied, one of those listed; empty for "deterministic"."""
-    of: Literal["", "first", "second"] = ""
+    of: Annotated[Literal["", "first", "second"], BeforeValidator(_either_form)] = ""
 
     @property
     def prediction(self) -> ClaimPrediction:

@@ -177,9 +177,7 @@ def _assigns(item: ast.Assign) -> set[str]:
 
 def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
     """What theories see of a trial: arrays and their shapes, and one trial in words."""
-    value: dict[str, Any] = {
-        "the task": " ".join((sys.modules[type(domain).__module__].__doc__ or "").split())
-    }
+    value = _task_in_words(domain)
     if domain.sequential:
         one = {name: np.asarray(array)[:1] for name, array in stimuli.arrays.items()}
         shown = domain.shown(one, {})
@@ -202,6 +200,39 @@ def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
     )
     value["a trial"] = domain.describe(stimuli, 0)
     return Exhibit("trials", value)
+
+
+def _task_in_words(domain: Domain) -> dict[str, Any]:
+    """What people do, in the words of the researcher: what people read, and what a program states at its beginning."""
+    texts = getattr(domain, "texts", None)
+    file = getattr(domain, "task_file", None)
+    own = None
+    if file is not None and file.file.endswith(".py"):
+        own = ast.get_docstring(ast.parse(file.text))
+    if not texts:
+        own = own or sys.modules[type(domain).__module__].__doc__ or ""
+    value: dict[str, Any] = {"the task": " ".join(own.split())} if own else {}
+    if not texts:
+        return value
+    read = next(iter(texts.values()))
+    value |= {
+        "the question that people are asked": read["question"],
+        "the instructions that people read": list(read["instructions"]),
+    }
+    words = domain.attribute_words() if hasattr(domain, "attribute_words") else {}
+    for name, label in (
+        domain.attribute_labels().items() if hasattr(domain, "attribute_labels") else ()
+    ):
+        numbered = ", ".join(f"{place} {word}" for place, word in enumerate(words.get(name, ())))
+        value[f"attribute {name}"] = (
+            f"{label}; its values are numbers: {numbered}" if numbered else label
+        )
+    if domain.sequential:
+        value["feedback"] = (
+            'people answer one trial after another and see what came of a choice: "reward" is the outcome of the '
+            'chosen option; where all outcomes are shown, "outcome_1", "outcome_2" and so on are those of every option'
+        )
+    return value
 
 
 def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,11 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
 from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.theories.engine.scoreboard import Scoreboard
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
+from lakatos.theories.discovery.roles.option_name import option_names
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
 from lakatos.theories.engine.scoreboard import Scoreboard
 from lakatos.traces.digest import Digest
 
@@ -89,7 +95,8 @@ def _table_part(
             given += f" of {n_people[row]} people"
         told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
         lines.append(f"trial {row + 1}: {words}; {given}; {told}")
-        facts += _facts_of_row(name, row, float(n_answers[row]), cells, names)
+        options = list(zip_longest(names, domain.options[: len(names)], fillvalue=""))
+        facts += _facts_of_row(name, row, float(n_answers[row]), cells, options)
 
     title = f"experiment {name}"
     if n_parts > 1:
@@ -122,14 +129,14 @@ def _facts_of_row(
     row: int,
     n_answers: float,
     cells: Mapping[str, NDArray[np.float64]],
-    names: Sequence[str],
+    options: Sequence[tuple[str, str]],
 ) -> list[ClaimFact]:
     """What each number in a row of the table is a number of."""
     facts = [ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1)]
     for of, shares in cells.items():
         facts += [
-            ClaimFact("share", float(share), of, experiment=name, trial=row + 1, option=option)
-            for option, share in zip(names, shares, strict=True)
+            ClaimFact("share", float(share), of, "", name, row + 1, option, label)
+            for (option, label), share in zip(options, shares, strict=True)
             if np.isfinite(share)
         ]
     return facts
@@ -184,13 +191,6 @@ def _without_common(texts: Sequence[str]) -> tuple[list[str], str]:
     ]
     always = " | ".join(part for part, same in zip(split[0], common, strict=True) if same)
     return own, always
-
-
-def option_names(n_options: int) -> list[str]:
-    """What claims call the options."""
-    if n_options == 2:
-        return ["first", "second"]
-    return [f"option {place + 1}" for place in range(n_options)]
 
 
 def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:

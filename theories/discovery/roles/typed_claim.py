@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.theories.discovery.roles.answer import TypedClaim
+from lakatos.theories.discovery.roles.answer import TypedClaim
+from lakatos.theories.discovery.roles.option_name import ORDINALS, option_place
 
 SHOWN_DIGITS: Final = 3
 """Significant digits to which exhibits show a number; nobody who read them can state more."""
@@ -44,6 +46,9 @@ class ClaimFact:
     trial: int = 0
     """From 1 on; 0 for a number that belongs to no single trial."""
     option: str = ""
+    """Its place, as `option_name.option_names` names it."""
+    label: str = ""
+    """What people read of the option."""
 
     @property
     def is_whole(self) -> bool:
@@ -160,7 +165,6 @@ def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -
         _plain(against),
         claim.experiment,
         claim.trial,
-        _plain(claim.option),
     )
     meant = [
         fact
@@ -172,14 +176,22 @@ def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -
             _plain(fact.against),
             fact.experiment,
             fact.trial,
-            fact.option,
         )
+        and _is_option(claim.option, fact)
     ]
     if len({fact.value for fact in meant}) == 1:
         return meant[0]
     known = sorted({fact.quantity for fact in facts})[:8]
     what = f"{_what(claim)} of {_name(of)}"
     return f"the cited records hold no {what}; they hold {', '.join(known) or 'no numbers'}"
+
+
+def _is_option(name: str, fact: ClaimFact) -> bool:
+    """Whether a name of an option, by its place or by what people read, means that of a fact."""
+    said = _plain(name)
+    if not said or not fact.option:
+        return said == fact.option
+    return said == _plain(fact.label) or option_place(said) == option_place(fact.option)
 
 
 def _plain(name: str) -> str:
@@ -204,7 +216,8 @@ def _name(of: str) -> str:
 def _what(claim: TypedClaim) -> str:
     parts = [claim.quantity]
     if claim.option:
-        parts.append(f"of the {claim.option} option")
+        place = claim.option in ORDINALS
+        parts.append(f"of the {claim.option} option" if place else f"of {claim.option}")
     if claim.trial:
         parts.append(f"on trial {claim.trial}")
     if claim.experiment:

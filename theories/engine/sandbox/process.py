@@ -59,6 +59,9 @@ class ChildProcess:
         # of the next call; may be replaced between two
         self._came = memoryview(b"")
         self._closed = False
+        self._used_s = 0.0
+        """Processor time that it was last known to have used."""
+        self._calls = 1.0
         self._deadline = math.inf
         self._processor_deadline: float | None = None
         os.set_blocking(requests, False)
@@ -68,13 +71,18 @@ class ChildProcess:
         """Whether it was ended."""
         return self._closed
 
-    def start_clock(self) -> None:
-        """Begin a call; what the theory wrote without being asked ends it."""
+    def start_clock(self, calls: float = 1.0) -> None:
+        """Begin a call; what the theory wrote without being asked ends it.
+
+        Args:
+            calls: How many calls' time this one may take.
+        """
         if self._closed:
             raise TheoryResourceError(
                 "this session has ended, because of an earlier failure or `close`; open another."
             )
-        self._deadline = time.monotonic() + self.limits.wall_seconds
+        self._calls = calls
+        self._deadline = time.monotonic() + calls * self.limits.wall_seconds
         self._processor_deadline = None
         if self._came or ready(self._answers, select.POLLIN, 0.0):
             self._died("it wrote to the pipe before it was asked, or ended")
@@ -170,29 +178,31 @@ class ChildProcess:
         while not ready(
             descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)
         ):
-            limits = self.limits
+            used = self.processor_seconds()
+            wall_s, cpu_s = (
+                self._calls * item for item in (self.limits.wall_seconds, self.limits.cpu_seconds)
+            )
             if time.monotonic() >= self._deadline:
                 self.close()
                 raise TheoryTimeoutError(
-                    f"the theory took longer than {limits.wall_seconds:g} s. Compute with whole arrays instead of "
+                    f"the theory took longer than {wall_s:g} s. Compute with whole arrays instead of "
                     "loops, or raise `Limits.wall_seconds`."
                 )
-            used = self.processor_seconds()
             if self._processor_deadline is None:
-                self._processor_deadline = used + limits.cpu_seconds
+                self._processor_deadline = used + cpu_s
             elif used > self._processor_deadline:
                 self.close()
                 raise TheoryTimeoutError(
-                    f"the theory used more than {limits.cpu_seconds:g} s of processor time. Compute with whole arrays "
+                    f"the theory used more than {cpu_s:g} s of processor time. Compute with whole arrays "
                     "instead of loops, or raise `Limits.cpu_seconds`."
                 )
 
     def processor_seconds(self) -> float:
-        """Processor time that the child has used; 0 where nobody can tell."""
-        try:
-            return max(self._zygote.ask(b"time", self._pid) / 1e9, 0.0)
-        except SandboxUnavailableError:
-            return 0.0
+        """Processor time that the child has used, as last known where it was ended; 0 where nobody can tell."""
+        if not self._closed:
+            with contextlib.suppress(SandboxUnavailableError):
+                self._used_s = max(self._zygote.ask(b"time", self._pid) / 1e9, 0.0)
+        return self._used_s
 
     def _died(self, how: str) -> NoReturn:
         status = self._end(b"reap")

@@ -24,7 +24,11 @@ from lakatos.theories.errors import (
     TheoryRaisedError,
     TheoryResourceError,
     TheoryShapeError,
+    TheoryTimeoutError,
 )
+from lakatos.theories.engine.sandbox import wire
+from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
+from lakatos.theories.engine.sandbox.process import ChildProcess
 
 Array = NDArray[np.float64]
 StimuliArrays = Mapping[str, NDArray[Any]]
@@ -114,7 +118,9 @@ class TheorySession:
         self._n_calls = 0
         self._kept: _Kept | None = None
         self._used_before = 0.0
-        """Processor seconds of processes that walked before this one."""
+        """Processor seconds of processes before this one."""
+        self._most_draws = MOST_CELLS
+        """Draws that are asked about at once; fewer once more of them ran into the time limit."""
         self._open()
 
     def _open(self) -> None:
@@ -129,6 +135,12 @@ class TheorySession:
         except BaseException:
             self.close()
             raise
+
+    def _open_again(self) -> None:
+        """Go on in another process, which has been asked nothing."""
+        self._used_before = self.processor_seconds
+        self._child.close()
+        self._open()
 
     @property
     def processor_seconds(self) -> float:
@@ -154,15 +166,21 @@ class TheorySession:
                 f"the source is longer than {self._limits.source_bytes} bytes; shorten it."
             )
         self._source, self.broadcasts, self.takes_walks = source, True, True
+        self._most_draws = MOST_CELLS
         self._together = {False: True, True: True}
         with self._lock:
             self._ask({"source": source}, b"", [])
 
     def probabilities(self, parameters: Mapping[str, NDArray[Any]]) -> list[Array]:
-        """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`."""
+        """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`.
+
+        Draws that together take longer than a call may take are asked about in parts, so that a slow machine changes
+        no answer: a theory fails only where one draw alone takes that long.
+        """
         values, n_draws = _draws(parameters)
         sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
-        n_most = max(1, MOST_CELLS // max(sum(self._n_trials), 1))
+        n_cells = max(sum(self._n_trials), 1)
+        n_most = max(1, min(MOST_CELLS // n_cells, self._most_draws))
         if n_draws > n_most:
             # What a theory computes of so many cells would not fit into its memory, and no cache.
             answers = [np.empty(size) for size in sizes]
@@ -179,9 +197,17 @@ class TheorySession:
                 f"`Limits.output_bytes` = {self._limits.output_bytes}. Ask for fewer draws at once."
             )
         answers = [np.empty(size) for size in sizes]
-        self._ask_probabilities(
-            {"parameters": wire.describe(values)}, wire.payload_of(values), answers, values
-        )
+        try:
+            self._ask_probabilities(
+                {"parameters": wire.describe(values)}, wire.payload_of(values), answers, values
+            )
+        except TheoryTimeoutError:
+            fewer = [size for size in (CELLS_IN_TIME // n_cells, 1) if 0 < size < n_draws]
+            if not fewer:
+                raise
+            self._most_draws = fewer[0]
+            self._open_again()
+            return self.probabilities(values)
         self._fresh = False
         self._n_calls += 1
         if self._n_calls > 1 and not secrets.randbelow(
@@ -203,8 +229,7 @@ class TheorySession:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        self._child.close()
-        self._open()
+        self._open_again()
         n_calls = self._n_calls
         again = self.probabilities(kept.parameters)
         for index, (before, now) in enumerate(zip(kept.answers, again, strict=True)):
@@ -231,9 +256,7 @@ class TheorySession:
         self._paired = paired
         with self._lock:
             if self._walks_apart and not self._fresh:
-                self._used_before = self.processor_seconds
-                self._child.close()
-                self._open()
+                self._open_again()
             self._fresh = False
             header = {
                 "begin": True,
@@ -295,7 +318,13 @@ class TheorySession:
         payload = b"".join(wire.payload_of(own) for parts in prepared for own in parts.values())
         walking = {} if self._paired else self._walking
         said = self._ask_probabilities(
-            {"steps": described}, payload, answers, walking, self._step, ("step", "sequence")
+            {"steps": described},
+            payload,
+            answers,
+            walking,
+            self._step,
+            ("step", "sequence"),
+            calls=max(1.0, len(asked) * n_draws * n_sequences / CELLS_IN_TIME),
         )
         self._step += len(asked)
         if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
@@ -320,11 +349,14 @@ class TheorySession:
         parameters: Mapping[str, NDArray[Any]],
         first: int = 0,
         units: tuple[str, str] = ("stimuli set", "trial"),
+        calls: float = 1.0,
     ) -> dict[str, Any]:
         """Fill ``answers``, the first of which is unit ``first``, with normalised probabilities; what else was said."""
         fine: list[bool] = []
         with self._lock:
-            said = self._ask(header, payload, answers, lambda *given: fine.append(_fill(*given)))
+            said = self._ask(
+                header, payload, answers, lambda *given: fine.append(_fill(*given)), calls
+            )
         self.broadcasts = self.broadcasts and (said.get("broadcasts") is not False or self._paired)
         for index, answer in enumerate(answers):
             if not fine[index]:
@@ -337,6 +369,7 @@ class TheorySession:
         payload: bytes,
         answers: list[Array],
         fill: Callable[[Array, Reader, bool], None] | None = None,
+        calls: float = 1.0,
     ) -> dict[str, Any]:
         """One request and its answer, whose payload fills ``answers``.
 
@@ -344,9 +377,10 @@ class TheorySession:
             header, payload: The request.
             answers: What is filled.
             fill: Does it, where the first of two options may have been left out, which the third argument says.
+            calls: How many calls' time it may take.
         """
         try:
-            said, status = self._exchange(self._child, header, payload, answers, fill)
+            said, status = self._exchange(self._child, header, payload, answers, fill, calls)
         except BaseException:
             self.close()  # the two sides no longer agree on where in the stream they are
             raise
@@ -361,9 +395,10 @@ class TheorySession:
         payload: bytes,
         answers: list[Array],
         fill: Callable[[Array, Reader, bool], None] | None,
+        calls: float,
     ) -> tuple[dict[str, Any], int]:
         """One request and its answer; what does not fit the request's ``answers`` is refused before it is read."""
-        child.start_clock()
+        child.start_clock(calls)
         child.send(header, payload)
         said, status, n_bytes = _read_head(child)
         wanted = answers if status == wire.OK else []

@@ -126,3 +126,18 @@ def test_a_citation_is_a_mark_and_a_digest():
             Steelman.model_validate(
                 {"case": [{"text": "it is so", "cites": [cite]}], "repair": "none"}
             )
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [("option 1", "first"), ("the second option", "second"), ("", ""), ("first", "first")],
+)
+def test_a_prediction_names_its_option_in_either_form(name, of):
+    said = json.dumps({"relation": "increasing", "varied": "reward", "of": name})
+    assert Stated.model_validate_json(said, strict=True).of == of
+
+
+def test_a_prediction_of_an_option_that_there_is_not_is_refused():
+    said = json.dumps({"relation": "increasing", "varied": "reward", "of": "option 3"})
+    with pytest.raises(ValidationError, match="'first' or 'second'"):
+        Stated.model_validate_json(said, strict=True)

@@ -85,7 +85,7 @@ def test_every_trial_is_told_the_most_missed_first_and_what_all_share_once() -> 
     assert first.count("validities") == 1
     told = [line for item in parts for line in item.value if line.startswith("trial ")]
     assert len(told) == N_TRIALS
-    fact = ClaimFact("share", 1.0, "people", experiment="2.1", trial=38, option="second")
+    fact = ClaimFact("share", 1.0, "people", "", "2.1", 38, option="second", label="B")
     assert fact in parts[0].numbers
     assert {item.reference for item in parts} == {DIGEST}
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.language_models.client import ChatMessage, TokenSampling
 from lakatos.language_models.context import count_tokens
 from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
@@ -121,6 +122,29 @@ def test_every_domain_says_what_theories_see_and_what_can_be_varied(name):
     assert all(f'trials["{key}"]: (n_' in told for key in shown)
     assert ('feedback["' in told) == domain.sequential
     assert '"varied": "last_choice"' in variations_exhibit(domain).entry.text
+
+
+@pytest.mark.parametrize("name", ["fairness", "dots", "menu", "giving", "cards", "plants"])
+def test_models_read_what_people_read_in_a_declared_task(name):
+    domain = open_domain(f"studies/tasks/{name}.toml")
+    task = getattr(domain, "task", None) or domain.described.task
+    told = trials_exhibit(domain, domain.probes(np.random.default_rng(0))[0]).entry.text
+    words = [task.question, *task.instructions, *task.options]
+    words += [item.label for item in task.attributes.values()]
+    assert [text for text in words if text not in told] == []
+    assert "experiments.domains" not in told
+
+
+def test_models_read_what_a_program_of_a_task_states_at_its_beginning(tmp_path):
+    (tmp_path / "pears.py").write_text(
+        '''"""Pears and apples, told from each other in the dark."""
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+DOMAIN = MultiattributeDomain()
+'''
+    )
+    domain = open_domain(str(tmp_path / "pears.py"))
+    told = trials_exhibit(domain, domain.probes(np.random.default_rng(0))[0]).value
+    assert told["the task"] == "Pears and apples, told from each other in the dark."
 
 
 def test_a_source_is_shown_without_functions_that_are_never_called_and_names_of_the_grammar():

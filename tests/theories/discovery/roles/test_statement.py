@@ -10,6 +10,12 @@ from lakatos.theories.discovery.roles.record import CheckedStatement
 from lakatos.theories.discovery.roles.rule import OWN_RULES, pins_of
 from lakatos.theories.discovery.roles.statement import checked, conjecture
 from lakatos.theories.discovery.roles.typed_claim import ClaimFact
+from lakatos.theories.discovery.roles.answer import Statement, TypedClaim
+from lakatos.theories.discovery.roles.exhibit import Exhibit
+from lakatos.theories.discovery.roles.record import CheckedStatement
+from lakatos.theories.discovery.roles.rule import OWN_RULES, pins_of
+from lakatos.theories.discovery.roles.statement import checked, conjecture
+from lakatos.theories.discovery.roles.typed_claim import ClaimFact, claim_problem
 
 CASE, ANSWERS, TOOL = "a" * 64, "b" * 64, "c" * 64
 PLACE = {"experiment": "2.1", "trial": 23}
@@ -71,6 +77,45 @@ def test_a_claim_that_the_cited_records_give_is_supported_in_the_words_of_the_la
     assert found.outcome == "supported"
     assert given["value"] in found.told
     assert "nine of ten" not in found.told
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "second",
+        "Second",
+        "option 2",
+        "Option 2",
+        "option two",
+        "the second option",
+        "Blue deck",
+        "blue  deck",
+    ],
+)
+def test_an_option_is_known_by_its_place_in_either_form_and_by_its_label(name):
+    fact = ClaimFact("share", 0.81, "people", option="second", label="Blue deck", **PLACE)
+    first = ClaimFact("share", 0.19, "people", option="first", label="Red deck", **PLACE)
+    assert claim_problem(claim(**{**SHARE, "option": name}), (first, fact)) == ""
+    assert "not 0.81" in claim_problem(claim(**{**SHARE, "option": "option 1"}), (first, fact))
+
+
+@pytest.mark.parametrize("name", ["option 3", "third", "the third option", "Middle"])
+def test_options_beyond_two_are_known_in_the_same_forms(name):
+    facts = [
+        ClaimFact("share", share, "people", option=f"option {place}", label=label, **PLACE)
+        for place, (share, label) in enumerate([(0.1, "Low"), (0.2, "2"), (0.7, "Middle")], start=1)
+    ]
+    assert claim_problem(claim(**{**SHARE, "option": name, "value": "0.7"}), facts) == ""
+
+
+def test_a_number_alone_is_a_label_and_no_place():
+    facts = [
+        ClaimFact("share", share, "people", option=f"option {place}", label=label, **PLACE)
+        for place, (share, label) in enumerate([(0.1, "2"), (0.9, "1")], start=1)
+    ]
+    assert claim_problem(claim(**{**SHARE, "option": "1", "value": "0.9"}), facts) == ""
+    assert claim_problem(claim(**{**SHARE, "option": "option 1", "value": "0.1"}), facts) == ""
+    assert "hold no share" in claim_problem(claim(**{**SHARE, "option": "3"}), facts)
 
 
 @pytest.mark.parametrize(

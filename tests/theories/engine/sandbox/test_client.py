@@ -445,6 +445,56 @@ def test_many_draws_on_many_trials_are_asked_in_parts_that_fit_into_memory(sandb
         sandbox.probabilities(source, draws, X, limits=limits)
 
 
+SLOW = """n = 1
+for size in xp.broadcast_shapes(parameters['w'].shape, (1, 5)):
+    n *= size
+for _ in range(n):
+    total = 0
+    for number in range({}):
+        total += number
+return parameters['w'] ** 1.7 * xp.linspace(0, 1, 5)"""
+
+
+@pytest.mark.parametrize("cells", [100, 4])
+def test_draws_that_take_too_long_together_are_asked_in_parts(sandbox, monkeypatch, cells):
+    """Sixty draws take longer than the limit, and one of them a small part of it."""
+    draws = {"w": np.linspace(0, 1, 60)}
+    expected = sandbox.probabilities(body(SLOW.format(1)), draws, X)[0]
+    monkeypatch.setattr(session, "CELLS_IN_TIME", cells)
+    limits = SandboxLimits(cpu_seconds=0.3, wall_seconds=60.0)
+    with sandbox.open_session(body(SLOW.format(60_000)), X, limits=limits) as asked:
+        for _ in range(2):
+            np.testing.assert_array_equal(asked.probabilities(draws)[0], expected)
+        assert asked.processor_seconds > 0.5
+
+
+def test_a_theory_that_takes_too_long_for_one_draw_fails(sandbox):
+    limits = SandboxLimits(cpu_seconds=0.3, wall_seconds=60.0)
+    with pytest.raises(TheoryTimeoutError, match=r"0\.3 s of processor time"):
+        sandbox.probabilities(body(SLOW.format(10_000_000)), DRAWS, X, limits=limits)
+
+
+def test_a_step_of_a_walk_has_time_for_all_its_draws(sandbox, monkeypatch):
+    source = (
+        "def start(parameters, trials, xp):\n    return 0.0 * parameters['w']\n"
+        "def learn(parameters, trials, xp, state, response, feedback):\n    return state\n"
+        "def choose(parameters, trials, xp, state):\n"
+        "    for _ in range(2_000_000 * len(parameters['w'])):\n        pass\n"
+        "    return 0.5 + 0.0 * (parameters['w'] + trials['x'])"
+    )
+    limits = SandboxLimits(cpu_seconds=0.3, wall_seconds=60.0)
+
+    def walk() -> None:
+        with sandbox.open_session(source, [], limits=limits) as asked:
+            asked.begin({"w": np.linspace(0, 1, 20)})
+            assert asked.step({"x": np.zeros(3)}).shape == (20, 3, 2)
+
+    with pytest.raises(TheoryTimeoutError, match=r"0\.3 s of processor time"):
+        walk()
+    monkeypatch.setattr(session, "CELLS_IN_TIME", 1)
+    walk()
+
+
 def test_answers_in_parts_are_equal_to_answers_at_once_and_are_held_once(sandbox, monkeypatch):
     source = body("return parameters['w'] ** 1.7 * xp.linspace(0, 1, 5)")
     draws = {"w": np.linspace(0, 1, 100_000)}
