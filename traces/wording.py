@@ -1,11 +1,24 @@
-"""Words that every package needs: a count with its noun, and the names nearest to one that nothing has."""
+"""Words that every package needs: a count with its noun, names nearest to another, text that is safe to print."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 MOST_NEAR = 3
+UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that a terminal obeys or cannot show: control codes, marks that turn the direction of text, half pairs."""
+
+
+def printable(text: str) -> str:
+    r"""Text in which nothing is left that a terminal would obey: ``\x1b`` stands for the escape character.
+
+    New lines and tabulators stay.
+    """
+    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def plural(count: int, word: str, many: str = "") -> str:

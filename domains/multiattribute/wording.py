@@ -146,7 +146,7 @@ WORDS: Words = {
         {
             "says": "distrust a difference on a cue that is too large (from {credible_difference%} of the scale), and "
             "more so the larger it is",
-            "label": "distrust", "turns": True,
+            "label": "distrust", "turns": True, "reverses": True,
         },
     ),
     "comparison:divisive": (
@@ -440,7 +440,7 @@ WORDS: Words = {
     "appraisal:suspicious_lead": (
         {
             "says": "and distrust a lead that is too large (from {credible_lead}), and more so the larger it is",
-            "turns": True, "label": "distrust",
+            "turns": True, "reverses": True, "label": "distrust",
         },
     ),
     "appraisal:indifference": (

@@ -309,7 +309,7 @@ WORDS: Words = {
     "twist:too good to be true": (
         {
             "says": "distrust an advantage that is too large, and then take the other gamble", "turns": True,
-            "label": "distrust",
+            "reverses": True, "label": "distrust",
         },
     ),
     "side:side bias": (

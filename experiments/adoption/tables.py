@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.traces.wording import plural
 
 MOST_BYTES = 2**32
 MOST_ROWS = 20_000_000
@@ -38,6 +40,7 @@ MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil"
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
 WHOLE = re.compile(r"([+-]?\d+)\.0*")
 """A whole number as programs write it that keep numbers with decimals."""
+HALF_LETTER = re.compile("[\ud800-\udfff]")
 KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
@@ -64,7 +67,9 @@ def n_lines(path: Path) -> int:
     if path.is_dir() or path.suffix.lower() not in TEXT_SUFFIXES or not path.exists():
         return 0
     with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(2**22), b""))
+        blocks = iter(lambda: file.read(2**22), b"")
+        counts = np.array([(block.count(b"\n"), block.count(b"\r")) for block in blocks])
+    return int(counts.sum(axis=0).max(initial=0))
 
 
 def read_answers(path: Path) -> AnswerTable:
@@ -90,6 +95,11 @@ def read_answers(path: Path) -> AnswerTable:
         table = reader(path)
     except OSError as error:
         raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
+    except RecursionError:
+        raise TrialsError(
+            f"cannot read {path}: its values lie too deeply within one another. A row is an object with a value for "
+            "each column."
+        ) from None
     return _checked(table)
 
 
@@ -204,18 +214,28 @@ def _decoded(path: Path) -> tuple[str, list[str]]:
     """The text of a file, and what was assumed about its encoding."""
     data = path.read_bytes()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16"), ["the file is UTF-16 text"]
-    if b"\0" in data[:4096]:
+        try:
+            return _with_new_lines(data.decode("utf-16")), ["the file is UTF-16 text"]
+        except UnicodeDecodeError:
+            raise TrialsError(
+                f"{path} begins as UTF-16 text and is damaged or cut off. Save it again, as CSV in UTF-8."
+            ) from None
+    if b"\0" in data:
         raise TrialsError(f"{path} is no text; save it as CSV in UTF-8.")
     try:
-        return data.decode("utf-8-sig"), []
+        return _with_new_lines(data.decode("utf-8-sig")), []
     except UnicodeDecodeError as error:
-        row = data[: error.start].count(b"\n") + 1
+        row = _with_new_lines(data[: error.start].decode("latin-1")).count("\n") + 1
         note = (
             f"the file is not UTF-8 (row {row} holds the byte {data[error.start]:#04x}); it was read as "
             "Windows-1252, look at names with accents"
         )
-        return data.decode("cp1252", errors="replace"), [note]
+        return _with_new_lines(data.decode("cp1252", errors="replace")), [note]
+
+
+def _with_new_lines(text: str) -> str:
+    """Text whose lines end as on one kind of machine."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -266,7 +286,7 @@ def _read_json(path: Path) -> AnswerTable:
     """A list of objects, a list of such lists (one a person), or an object with a list of trials."""
     try:
         value = json.loads(_decoded(path)[0])
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise TrialsError(f"{path} is no JSON: {error}.") from None
     return _of_objects(path, value)
 
@@ -279,7 +299,7 @@ def _read_json_lines(path: Path) -> AnswerTable:
             continue
         try:
             rows.append(json.loads(line))
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise TrialsError(f"{path}: line {number} is no JSON: {error}.") from None
     return _of_objects(path, rows)
 
@@ -307,12 +327,19 @@ def _of_objects(path: Path, value: Any) -> AnswerTable:
 def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
     """An object whose parts are no objects: ``{"a": {"b": 1}}`` is ``{"a.b": 1}``."""
     found: dict[str, Any] = {}
-    for name, item in value.items():
+    for key, item in value.items():
+        name = _whole_letters(key)
         if isinstance(item, dict) and before.count(".") < 4:
             found |= _flat(item, f"{before}{name}.")
         else:
-            found[f"{before}{name}"] = json.dumps(item) if isinstance(item, (list, dict)) else item
+            cell = _whole_letters(item) if isinstance(item, str) else item
+            found[f"{before}{name}"] = json.dumps(item) if isinstance(item, (list, dict)) else cell
     return found
+
+
+def _whole_letters(text: str) -> str:
+    r"""Text in which halves of letters, which JSON can hold and no other text, are written out, as ``\ud800``."""
+    return HALF_LETTER.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
@@ -330,7 +357,7 @@ def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
 
 def _of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
     """A table of text cells of a table of values."""
-    columns = {str(column): _as_text(frame[column]) for column in frame.columns}
+    columns = {_whole_letters(str(column)): _as_text(frame[column]) for column in frame.columns}
     return AnswerTable(name, pd.DataFrame(columns, index=pd.RangeIndex(2, len(frame) + 2)))
 
 
@@ -348,7 +375,7 @@ def _written(value: Any) -> str:
         return str(int(value))
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return str(value).strip()
+    return _whole_letters(str(value)).strip()
 
 
 def _read_spss(path: Path) -> AnswerTable:
@@ -388,20 +415,27 @@ def _optional(name: str, path: Path) -> Any:
 
 def _read_folder(path: Path) -> AnswerTable:
     """All tables of a folder below one another, with what their names say in columns of their own."""
-    files = sorted(
+    there = sorted(
         file
         for file in path.rglob("*")
         if file.is_file()
         and file.suffix.lower() in FOLDER_SUFFIXES
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
     )
+    files = _own_files(path, there)
     events = [file for file in files if file.stem.endswith(("_events", "_beh", "_data"))]
     chosen = events or files
     if not chosen:
+        links = (
+            " Links out of the folder are not followed; copy the files into it." if there else ""
+        )
         raise TrialsError(
-            f"the folder {path} holds no table; there are none that end in .csv or .tsv."
+            f"the folder {path} holds no table; there are none that end in .csv or .tsv.{links}"
         )
     parts, notes = [], [f"{len(chosen)} files of the folder, one below the other"]
+    if len(files) < len(there):
+        n_links = plural(len(there) - len(files), "link")
+        notes.append(f"{n_links} not followed, out of the folder or to a file that is in it anyway")
     said_by: dict[str, list[str]] = {}
     for file in chosen:
         table = read_answers(file)
@@ -415,6 +449,16 @@ def _read_folder(path: Path) -> AnswerTable:
     for note, names in said_by.items():
         notes.append(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}")
     return _checked(AnswerTable(path.name, frame, tuple(notes)))
+
+
+def _own_files(folder: Path, files: Sequence[Path]) -> list[Path]:
+    """Files that lie in a folder, each once; links that lead out of it are left out."""
+    by_place: dict[Path, Path] = {}
+    for file in sorted(files, key=lambda file: (file.is_symlink(), file)):
+        place = file.resolve()
+        if place.is_relative_to(folder.resolve()):
+            by_place.setdefault(place, file)
+    return sorted(by_place.values())
 
 
 FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import ColumnsSaid, columns_said
+from lakatos.flows.run.console import Console, escape
 
 AnswerFile = Annotated[
     Path, typer.Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 
 ATLAS = Path("studies/atlas")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:

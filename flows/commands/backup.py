@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lakatos.flows.commands.options import RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:

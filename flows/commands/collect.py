@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.operations.ports import address_of, inherited, listen
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 

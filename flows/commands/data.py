@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Column, Table
 
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 

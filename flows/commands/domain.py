@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+
+from lakatos.flows.run.console import Console, escape, write
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,10 +48,10 @@ def check(
     from lakatos.traces.artifact import write_whole
 
     found = examine_task(domain, seed)
-    print(found.to_text(), end="")
+    write(found.to_text())
     if page is not None:
         write_whole(page, found.to_page().encode())
-        print(f"as people see them: {page}")
+        write(f"as people see them: {page}\n")
 
 
 @app.command("list")

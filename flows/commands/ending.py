@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from lakatos.flows.operations.known_errors import exit_status, known_errors
 from lakatos.traces.home import settle_caches
+from lakatos.traces.wording import printable
 
 
 def run_command(work: Callable[[], object]) -> None:
@@ -28,5 +29,5 @@ def run_command(work: Callable[[], object]) -> None:
         message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
         if isinstance(error, OSError) and error.filename is None and error.strerror:
             message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
-        sys.stderr.write(f"lakatos: {message}\n")
+        sys.stderr.write(f"lakatos: {printable(message)}\n")
         sys.exit(exit_status(error))

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import RunName, RunOption, RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from lakatos.flows.guard import check_packages
 
 check_packages()
 
-from rich.console import Console  # noqa: E402
-from rich.markup import escape  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
@@ -46,8 +44,10 @@ from lakatos.flows.commands.transfer import transfer  # noqa: E402
 from lakatos.flows.commands.view import view_command  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
 from lakatos.flows.operations.first_design import design_command  # noqa: E402
+from lakatos.flows.run.console import Console, escape  # noqa: E402
 from lakatos.flows.run.parts import EngineName  # noqa: E402
 from lakatos.flows.run.places import find_run  # noqa: E402
+from lakatos.traces.wording import printable  # noqa: E402
 
 app = typer.Typer(
     name="lakatos",
@@ -441,7 +441,7 @@ def say_warnings_plainly() -> None:
         line: str | None = None,
     ) -> None:
         if Path(filename).resolve().parent == here:
-            print(f"lakatos: {message}", file=file or sys.stderr)
+            print(f"lakatos: {printable(str(message))}", file=file or sys.stderr)
         else:
             as_usual(message, category, filename, lineno, file, line)
 

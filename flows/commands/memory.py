@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import RunOption, RunsFolder
+from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 
@@ -247,7 +246,7 @@ def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
             f"# {name}\n{verb.description}\n\n{json.dumps(verb.arguments.model_json_schema(), indent=1)}"
         )
         return
-    print(tool_page(shared_library(runs), name), end="")
+    write(tool_page(shared_library(runs), name))
 
 
 @tools_app.command("validate")

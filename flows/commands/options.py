@@ -55,7 +55,7 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
             raise TrialsError(f"--column {item}: write KEY=COLUMN, such as participant=subject.")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             value = text
         first, _, rest = key.partition(".")
         if rest:

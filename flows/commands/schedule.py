@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos import IMPORT_ROOT
@@ -25,6 +23,7 @@ from lakatos.flows.operations.schedule import (
     load_schedules,
     make_schedule,
 )
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.operations.known_errors import known_errors
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.summary import (
     COLUMNS,

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 
 if TYPE_CHECKING:

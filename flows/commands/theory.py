@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import ColumnsSaid, RunsFolder, columns_said
+from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def check(
 
         print(dumps(report.to_json(), indent=1))
     else:
-        print(report.to_text(), end="")
+        write(report.to_text())
     if not report.passed:
         raise typer.Exit(1)
 
@@ -91,7 +90,7 @@ def bring_in(
             program = import_gecco(text, sandbox, name=name, function=function)
         else:
             program = import_autocog(text, sandbox, name=name, n_cues=cues)
-    print(program.source, end="")
+    write(program.source)
 
 
 AnswerFile = Annotated[
@@ -446,7 +445,7 @@ def export(
             chosen = find_theory(theory, task, laboratory)
     text = write_function(chosen, shapes_of(task))
     if out is None:
-        print(text, end="")
+        write(text)
         return
     out.write_text(text, encoding="utf-8")
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")
@@ -458,7 +457,7 @@ def _show(table: Any, out: Path | None) -> None:
 
     text = csv_of(table)
     if out is None:
-        print(text, end="")
+        write(text)
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
 
 if TYPE_CHECKING:

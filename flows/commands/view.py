@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.ports import address_of, inherited, listen
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 
 

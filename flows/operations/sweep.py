@@ -65,7 +65,7 @@ def load_sweep(path: Path) -> tuple[str, list[SweepCell]]:
         value = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise StudyError(f"cannot read the sweep {path}: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyError(f"the sweep {path} is not valid TOML: {error}.") from None
     grid = value.pop("grid", None)
     if not isinstance(grid, dict) or not grid:

@@ -224,7 +224,7 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
             if not {"attributes", "feedback"} & set(tomllib.loads(text)):
                 continue
             yield path, read_task(text, str(path)).name
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
             continue  # whatever it is, it is no declaration
         except TaskFileError as error:
             yield path, f"not valid: {error}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from lakatos.traces.wording import printable
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -16,13 +18,14 @@ NUMBERS: Final = "biufc"
 def safe_cell(value: Any) -> Any:
     """A value as a spreadsheet shows it: a list as words, and a text that would be a formula behind an apostrophe.
 
-    A carriage return, which writers of CSV leave bare, becomes a new line, which they put between quotes.
+    A carriage return, which writers of CSV leave bare, becomes a new line, which they put between quotes. Other
+    control codes are shown as escapes, since tables are printed in terminals, too.
     """
     if isinstance(value, list):
         value = " ".join(map(str, value))
     if not isinstance(value, str):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    text = printable(value.replace("\r\n", "\n").replace("\r", "\n"))
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

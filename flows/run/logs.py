@@ -13,9 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from rich.console import Console
-from rich.markup import escape
-
+from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, choose_progress
 
 VARIABLE = "LAKATOS_LOG"

@@ -106,7 +106,11 @@ class ClauseWording:
     opposite_label: str = ""
     sentence: int = 1
     turns: bool = False
-    """Whether it may turn round what other clauses say, so that only the size of their effects can be tried."""
+    """Whether it may turn round what other clauses state, so that only the size of its own effect is tried; the
+    direction of the others is tried without it."""
+    reverses: bool = False
+    """Whether it states that people take the other option, so that it is told only where they do so on enough of the
+    presented trials; see `clause_check.LEAST_REVERSED`."""
     rest: str = ""
     """What the others do where most people do what ``says`` says; ``opposite`` in full where this is empty."""
     opposite_rest: str = ""

@@ -256,7 +256,7 @@ def load_settings(path: Path) -> RecruitmentSettings:
         raise PlanError(
             f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PlanError(f"{path} is not valid TOML in UTF-8: {error}.") from None
 
 

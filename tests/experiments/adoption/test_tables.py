@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from lakatos.experiments.adoption.tables import read_answers
+from lakatos.experiments.adoption.tables import n_lines, read_answers, table_of_frame
 from lakatos.experiments.errors import TrialsError
 
 
@@ -95,7 +96,7 @@ def test_a_folder_is_one_table_with_what_its_names_say(tmp_path: Path) -> None:
         ("a.parquet", "x", "no Parquet"),
         ("a.json", "{", "is no JSON"),
         ("a.json", "[1, 2]", "not an object"),
-        ("a.json", "[" * 100_000, "is no JSON"),
+        ("a.json", "[" * 100_000, "too deeply"),
         ("a.jsonl", '{"a": 1}\nx\n', "line 2 is no JSON"),
     ],
 )
@@ -130,3 +131,64 @@ def test_data_frames_of_r_and_files_of_spss_are_tables(tmp_path: Path) -> None:
         (tmp_path / f"bad.{kind}").write_bytes(b"no such file")
         with pytest.raises(TrialsError, match="is no"):
             read_answers(tmp_path / f"bad.{kind}")
+
+
+def test_utf16_that_breaks_off_within_a_letter_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    whole = "who,x\nanna,2\n".encode("utf-16")
+    assert read_answers(write(tmp_path, "a.csv", whole)).frame["x"].tolist() == ["2"]
+    with pytest.raises(
+        TrialsError, match=r"begins as UTF-16 text and is damaged or cut off\. Save"
+    ):
+        read_answers(write(tmp_path, "b.csv", whole[:-1]))
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+def test_lines_may_end_as_on_any_machine(end: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", end.join(["who,x", "anna,2", 'bea,"3', '4"', ""]))
+    assert n_lines(path) == 4
+    assert read_answers(path).frame["x"].tolist() == ["2", "3\n4"]
+    with pytest.raises(TrialsError, match="row 3 has 1 cells"):
+        read_answers(write(tmp_path, "b.csv", end.join(["who,x", "anna,2", "bea", ""])))
+
+
+def test_halves_of_letters_are_written_out_and_keep_people_apart(tmp_path: Path) -> None:
+    rows = [{"who": "\ud800", "x\udc00": 1}, {"who": "\ud801", "x\udc00": 2}]
+    table = read_answers(write(tmp_path, "a.json", json.dumps(rows)))
+    assert table.frame["who"].tolist() == ["\\ud800", "\\ud801"]
+    assert table.columns == ("who", "x\\udc00")
+    frame = pd.DataFrame({"who": pd.Series(["\ud800", "b"], dtype=object)})
+    assert table_of_frame("f", frame).frame["who"].tolist() == ["\\ud800", "b"]
+
+
+@pytest.mark.parametrize("depth", [50, 900, 3_000, 100_000])
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_values_that_lie_deeply_in_one_another_are_read_or_refused(
+    depth: int, suffix: str, tmp_path: Path
+) -> None:
+    for inner in ("[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth):
+        path = write(tmp_path, f"a.{suffix}", '[{"who": "a", "deep": ' + inner + "}]")
+        if depth <= 50:
+            assert read_answers(path).frame["who"].tolist() == ["a"]
+        elif depth >= 100_000:
+            with pytest.raises(TrialsError, match="values lie too deeply within one another"):
+                read_answers(path)
+        else:  # as deep as this Python reads, and no traceback
+            with contextlib.suppress(TrialsError):
+                read_answers(path)
+
+
+def test_links_out_of_a_folder_are_not_followed_and_no_file_is_read_twice(tmp_path: Path) -> None:
+    outside = write(tmp_path, "elsewhere.csv", "who,x\neve,9\n")
+    folder = tmp_path / "folder"
+    kept = write(folder, ".store/1", "who,x\nbea,3\n")
+    write(folder, "a.csv", "who,x\nanna,2\n")
+    (folder / "out.csv").symlink_to(outside)
+    (folder / "again.csv").symlink_to("a.csv")
+    (folder / "kept.csv").symlink_to(kept)  # as programs that keep versions of data do
+    table = read_answers(folder)
+    assert table.frame["who"].tolist() == ["anna", "bea"]
+    assert any(note.startswith("2 links not followed") for note in table.notes)
+    for name in ("a.csv", "again.csv", "kept.csv"):
+        (folder / name).unlink()
+    with pytest.raises(TrialsError, match="Links out of the folder are not followed; copy"):
+        read_answers(folder)

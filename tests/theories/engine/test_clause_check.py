@@ -11,6 +11,15 @@ from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.rewrite import with_literal
 from lakatos.theories.language.theory import TheoryProgram, read_program
+from lakatos.domains import DOMAINS
+from lakatos.theories.language.account import ClauseWording, tell_clause
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.claim_exam import check_clauses
+from lakatos.domains import FAMILIES
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.rewrite import with_literal
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 CASES = {
     "multiattribute": ("weighted_additive", "accent", "majority", "majority_bonus", 0.8),
@@ -59,6 +68,53 @@ def test_the_words_of_the_opposite_sign_are_refused(domain, sandbox):
     assert not tried.held
     assert "contradicts" in tried.sentence
     assert reversed_.claim != theory.claim
+
+
+@pytest.mark.parametrize("domain", ["multiattribute", "offers"])
+def test_a_clause_that_turns_choices_round_exempts_no_other_clause_from_its_direction(
+    domain, sandbox
+):
+    """Nor does one that only a source's own words state, which nobody can take out of its code."""
+    theory, by = theory_of(domain)
+    reversed_, _ = theory_of(domain, -CASES[domain][-1])
+    words = [item for item in theory.account().clauses if item.wording.by == by]
+    turning = tell_clause(ClauseWording("rebel now and then", turns=True), {})
+    (tried,) = check_clauses(reversed_, DOMAINS[domain], sandbox, clauses=[*words, turning])
+    assert not tried.held
+    assert "contradicts" in tried.sentence
+
+
+@pytest.mark.parametrize(
+    ("domain", "slot", "name"),
+    [
+        ("multiattribute", "appraisal", "contrarian"),
+        ("risky", "twist", "contrarian"),
+        ("risky", "mixture", "at times the opposite"),
+    ],
+)
+def test_directions_are_tried_without_the_part_that_turns_choices_round(
+    domain, slot, name, sandbox
+):
+    """Contrarians are drawn to what the clause names, and then choose against it: both are told, and both are true."""
+    seed, own_slot, own, by, usual = CASES[domain]
+    grammar = FAMILIES[domain].grammar
+    slots = {**FAMILIES[domain].seeds[seed][1].slots, own_slot: (own,), slot: (name,)}
+    composition = Composition(slots)
+    literals = {
+        parameter: parse_prior(parameter, literal)
+        for parameter, literal in grammar.parameters(composition).items()
+    }
+    low, high = (float(literals[by].latent(x)) for x in (literals[by].low, literals[by].high))
+    literals[by] = literals[by].narrowed(float(literals[by].latent(usual)), 0.03 * (high - low))
+    priors = {parameter: prior.to_literal() for parameter, prior in literals.items()}
+    theory = read_program(
+        TheoryProgram(grammar.write(Composition(composition.slots, priors)), "test")
+    )
+    tried = {
+        item.clause.wording.by: item for item in check_clauses(theory, DOMAINS[domain], sandbox)
+    }
+    assert tried[by].held
+    assert "are chosen more" in tried[by].sentence
 
 
 def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):

@@ -11,9 +11,17 @@ from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.checks.exchange_check import exchanges, try_exchanges
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.language.theory import read_program
+from lakatos.theories.engine.checks.clause_check import LEAST, share_reversed
+from lakatos.theories.engine.checks.exchange_check import exchanges, try_exchanges
+from lakatos.domains import FAMILIES
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN, FAMILY = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
 SPACE = {"levels": [0, 1, 2, 3], "validities": [0.9, 0.8, 0.7, 0.6]}
+SPACES = {"multiattribute": SPACE, "risky": {}}
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +94,51 @@ def test_people_who_learn_are_asked_along_the_same_answers() -> None:
     ]
     assert not item.idle
     assert item.size > 0.05
+
+
+@pytest.mark.parametrize(
+    ("domain", "seed", "slot", "name", "parameter", "ends"),
+    [
+        ("risky", "expected_value", "twist", "too good to be true", "credulity", (0.5, 50.0)),
+        (
+            "multiattribute", "weighted_additive", "appraisal", "suspicious_lead", "credible_lead",
+            (0.1, 6.0),
+        ),
+        (
+            "multiattribute", "weighted_additive", "comparison", "suspicious_difference",
+            "credible_difference", (0.1, 5.0),
+        ),
+    ],
+)  # fmt: skip
+def test_distrust_is_told_only_where_presented_trials_lie_beyond_the_turning_point(
+    domain, seed, slot, name, parameter, ends
+) -> None:
+    """Before it choices change as well, but nobody takes the other option."""
+    family, task = FAMILIES[domain], DOMAINS[domain]
+    trials = task.candidates(SPACES[domain], np.random.default_rng(0), 40)
+    found, usual = {}, {"sensitivity": 1.0}
+    with Laboratory(task, n_workers=1) as opened:
+        for value in ends:
+            slots = {**family.seeds[seed][1].slots, slot: (name,)}
+            priors = {}
+            for name_of, literal in family.grammar.parameters(Composition(slots)).items():
+                prior = parse_prior(name_of, literal)
+                center = value if name_of == parameter else usual.get(name_of, prior.quantile(0.5))
+                priors[name_of] = prior.narrowed(float(prior.latent(center)), 0.01).to_literal()
+            source = family.grammar.write(Composition(slots, priors))
+            theory = read_program(TheoryProgram(source, "grammar"))
+            tried = opened.with_sandbox(
+                partial(try_exchanges, theory, family.grammar, trials=[trials])
+            )
+            (found[value],) = [item for item in tried if item.clause.wording.reverses]
+    early, late = (found[value] for value in ends)
+    assert not early.idle
+    assert late.idle
+    assert "no trial here can test this" in late.sentence
+    assert late.size >= LEAST  # it changes choices all the same
+
+
+def test_a_trial_counts_as_reversed_only_where_another_option_is_preferred() -> None:
+    own = np.array([[[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.3, 0.7]]])
+    other = np.array([[[0.2, 0.8], [0.1, 0.9], [0.1, 0.9], [0.5 + 1e-9, 0.5 - 1e-9]]])
+    assert share_reversed([own], [other]) == 1 / 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import zip_longest
 
@@ -18,6 +19,7 @@ from lakatos.theories.engine.checks.clause_check import (
     AskedTrials,
     TriedClause,
     on_its_side,
+    share_reversed,
     telling_numbers,
     triable,
     try_clause,
@@ -35,6 +37,15 @@ from lakatos.theories.errors import GrammarError
 from lakatos.theories.language.account import ClauseWording, ToldClause
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.grammar import composition_of
+from lakatos.theories.language.theory import Theory
+from lakatos.theories.engine.checks.exchange_check import without_turns
+from lakatos.theories.engine.checks.tested_theory import Array, TestedTheory, TheoryAsker, TrialSheet
+from lakatos.theories.errors import GrammarError
+from lakatos.theories.language.family import find_family
+from lakatos.theories.language.grammar import composition_of
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.engine.running.sequence import simulate
+from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.language.theory import Theory
 
 NO_CLAUSE = ClauseWording("nothing further")
@@ -163,20 +174,66 @@ def _tried_clauses(
         return []
     priors = trial.theory.priors
     people = trial.theory.population(N_PEOPLE)
-    groups = [people, *(without(people, clause, priors) for clause in tried)]
-    points = {name: np.concatenate([group[name] for group in groups]) for name in people}
-    with trial.asking(trial.sheets) as ask:
-        answers = [
-            answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)
-        ]
+    answers = _with_and_without(trial, trial.theory, people, tried, priors)
+    straight = answers
+    if turning := [clause for clause in clauses if clause.wording.turns]:
+        held = people
+        for clause in turning:
+            held = without(held, clause, priors) if clause.wording.by else held
+        straight = _with_and_without(trial, _straight(trial), held, tried, priors)
     asked = [_asked(trial, sheet) for sheet in trial.sheets]
-    directed = not any(clause.wording.turns for clause in clauses)
     found = []
     for number, clause in enumerate(tried, start=1):
         side = on_its_side(people, clause)
-        changes = [(answer[0] - answer[number])[side].mean(axis=0) for answer in answers]
-        found.append(try_clause(clause, changes, asked, directed=directed))
+        with_it = [answer[0, side] for answer in answers]
+        instead = [answer[number, side] for answer in answers]
+        found.append(
+            try_clause(
+                clause,
+                [(a - b).mean(axis=0) for a, b in zip(with_it, instead, strict=True)],
+                asked,
+                straight=[(own[0] - own[number])[side].mean(axis=0) for own in straight],
+                reversed_share=share_reversed(with_it, instead),
+            )
+        )
     return found
+
+
+def _with_and_without(
+    trial: TestedTheory,
+    theory: Theory,
+    people: Mapping[str, Array],
+    tried: Sequence[ToldClause],
+    priors: Mapping[str, Prior],
+) -> list[Array]:
+    """Answers of people, and of the same people without each clause.
+
+    Args:
+        trial: What is asked.
+        theory: Of which it is asked: the one on trial, or the same without parts that turn choices round.
+        people: With all parameters of the theory on trial.
+        tried: Clauses.
+        priors: Of the theory on trial.
+
+    Returns:
+        For each sheet ``(1 + n_clauses, n_people, n_rows, n_options)`` probabilities.
+    """
+    groups = [people, *(without(people, clause, priors) for clause in tried)]
+    points = {name: np.concatenate([group[name] for group in groups]) for name in theory.priors}
+    asked = trial if theory is trial.theory else copy(trial)
+    asked.theory = theory
+    with asked.asking(asked.sheets) as ask:
+        return [answer.reshape(len(groups), N_PEOPLE, *answer.shape[1:]) for answer in ask(points)]
+
+
+def _straight(trial: TestedTheory) -> Theory:
+    """The theory without parts of its composition that turn choices round; itself where it has none."""
+    if trial.theory.composition is None:
+        return trial.theory
+    try:
+        return without_turns(trial.theory, find_family(trial.domain).grammar)
+    except GrammarError:
+        return trial.theory
 
 
 def _asked(trial: TestedTheory, sheet: TrialSheet) -> AskedTrials:

@@ -22,8 +22,12 @@ LEAST = 1e-3
 """A clause that says something changes the mean probability of some choice by at least this."""
 MOST_HARDLY = 0.02
 """One that says "hardly" changes probabilities by no more than this on average."""
+LEAST_MARGIN = 1e-6
+"""Difference of two probabilities by which one option is preferred."""
 MAJORITY = 0.4
 """Share of the people asked who are on a clause's side at least, where the clause is said of them."""
+LEAST_REVERSED = 0.05
+"""Share of trials on which people take the other option, at least, where a clause states that they do."""
 N_PEOPLE = 32
 """People of the learned population who are asked."""
 
@@ -91,12 +95,40 @@ def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.b
     return side if side.mean() >= MAJORITY else np.ones_like(side)
 
 
+def share_reversed(answers: Sequence[Array], instead: Sequence[Array]) -> float:
+    """Share of people's trials on which the most probable option is another one than it would be instead.
+
+    Args:
+        answers: ``(n_people, n_rows, n_options)`` probabilities for each set of trials.
+        instead: The same without what is tried.
+    """
+    reversed_trials = []
+    for own, other in zip(answers, instead, strict=True):
+        first, second = (item.argmax(axis=-1)[..., None] for item in (own, other))
+        margins = [
+            np.take_along_axis(item, best, axis=-1) - np.take_along_axis(item, rest, axis=-1)
+            for item, best, rest in ((own, first, second), (other, second, first))
+        ]
+        reversed_trials.append((np.minimum(*margins) > LEAST_MARGIN).ravel())
+    return float(np.concatenate(reversed_trials).mean())
+
+
+def not_reversed(clause: ToldClause, words: str, size: float, share: float) -> TriedClause:
+    """A clause which states that people take the other option, where they hardly ever do on these trials."""
+    sentence = (
+        f"{words}; no trial here can test this: with it people take the other option on {share:.1%} of the trials "
+        f"(fewer than {LEAST_REVERSED:.0%})."
+    )
+    return TriedClause(clause, False, size, sentence, idle=True)
+
+
 def try_clause(
     clause: ToldClause,
     changes: Sequence[Array],
     asked: Sequence[AskedTrials],
     *,
-    directed: bool = True,
+    straight: Sequence[Array] | None = None,
+    reversed_share: float = 1.0,
 ) -> TriedClause:
     """Judge one clause by what its parameter does to choices.
 
@@ -105,7 +137,8 @@ def try_clause(
         changes: ``(n_rows, n_options)`` for each set of trials: what the parameter adds to the mean probabilities of
             the people on the clause's side.
         asked: The same sets of trials.
-        directed: Whether directions mean something: not where another clause turns choices round.
+        straight: The same where no other clause turns choices round, by which directions are tried.
+        reversed_share: Of trials on which people take the other option by it; see `share_reversed`.
     """
     size = max(float(np.abs(change).max(initial=0.0)) for change in changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
@@ -119,7 +152,10 @@ def try_clause(
         sentence = f"the claim says: {words}; no trial here can test this: without it ({by}) no probability changes."
         return TriedClause(clause, False, size, sentence, idle=True)
     found = f"without it ({by}) probabilities change by up to {size:.2g}"
-    lean = _lean(clause, changes, asked) if directed else None
+    if clause.wording.reverses and reversed_share < LEAST_REVERSED:
+        return not_reversed(clause, f"the claim says: {words}", size, reversed_share)
+    changes = changes if straight is None else straight
+    lean = None if clause.wording.turns else _lean(clause, changes, asked)
     if lean is None:
         return TriedClause(clause, True, size, _sentence(words, found, True))
     held = lean * clause.direction > 0

@@ -21,6 +21,19 @@ from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.language.account import PLACE, ToldClause, is_learned
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.account import PLACE, ToldClause, is_learned
+from lakatos.theories.engine.checks.clause_check import (
+    LEAST,
+    LEAST_REVERSED,
+    N_PEOPLE,
+    TriedClause,
+    not_reversed,
+    share_reversed,
+)
+from lakatos.theories.engine.checks.tested_theory import TestedTheory
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
 
@@ -56,10 +69,12 @@ def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:
 
 
 def _is_untried(clause: ToldClause, theory: Theory) -> bool:
-    """Whether a clause that is told hangs on no number that was learned."""
+    """Whether a clause that is told hangs on no number that was learned, or states what no number of it shows."""
+    if clause.is_detail or clause.wording.by:
+        return False
     names = [item["name"] for item in PLACE.finditer(clause.wording.says)]
     learned = any(name in theory.priors and is_learned(theory.priors[name]) for name in names)
-    return not (clause.is_detail or clause.wording.by or learned)
+    return clause.wording.reverses or not learned
 
 
 def _others(
@@ -79,6 +94,38 @@ def _others(
     for other in others[:MOST_OTHERS]:
         slots = dict(whole.slots) | {part.slot: (*rest, other.name)}
         yield other.claim, Composition(slots, whole.priors)
+
+
+def without_turns(theory: Theory, grammar: Grammar) -> Theory:
+    """A composed theory without the parts that turn choices round whatever was learned.
+
+    Where a part's slot must be filled, another part that turns nothing takes its place.
+
+    Raises:
+        GrammarError: The rest is no composition.
+    """
+    literal = {name: prior.to_literal() for name, prior in theory.priors.items()}
+    whole = straight = composition_of(theory.composition or {}, literal)
+    for part in grammar.used(whole):
+        if _turns(part):
+            found = (rest for _, rest in _others(grammar, straight, part))
+            straight = next(
+                (rest for rest in found if not _adds_turn(grammar, rest, whole)), straight
+            )
+    if straight == whole:
+        return theory
+    return read_program(TheoryProgram(grammar.write(straight), "grammar"))
+
+
+def _turns(part: Mechanism) -> bool:
+    """Whether a part turns choices round by no number that could be at a null value."""
+    return any(words.get("turns") and not words.get("by") for words in part.words or ())
+
+
+def _adds_turn(grammar: Grammar, composition: Composition, before: Composition) -> bool:
+    """Whether a composition has a part that turns choices round, which it had not before."""
+    had = grammar.used(before)
+    return any(_turns(part) for part in grammar.used(composition) if part not in had)
 
 
 def try_exchanges(
@@ -104,8 +151,8 @@ def try_exchanges(
     people = theory.population(N_PEOPLE)
     whole = _answers(trial, people)
     for exchange in wanted:
-        instead, changes = _first_change(exchange, grammar, trial, people, whole)
-        found += [_tried(clause, instead, changes) for clause in exchange.clauses]
+        words, instead = _first_change(exchange, grammar, trial, people, whole)
+        found += [_tried(clause, words, whole, instead) for clause in exchange.clauses]
     return found
 
 
@@ -116,17 +163,16 @@ def _first_change(
     people: Mapping[str, Array],
     whole: Sequence[Array],
 ) -> tuple[str, list[Array]]:
-    """What people do instead, and by how much each probability is higher with the part, ``(n_rows, n_options)``.
+    """What people do instead, in words and as ``(n_people, n_rows, n_options)`` probabilities.
 
     Of the first part in its place that changes anything, or of the last that was tried.
     """
-    instead, changes = "", [np.zeros_like(answer) for answer in whole]
+    found = "", list(whole)
     for words, composition in exchange.others:
-        answers = _answers_of(composition, grammar, trial, people)
-        instead, changes = words, [a - b for a, b in zip(whole, answers, strict=True)]
-        if _largest(changes) >= LEAST:
+        found = words, _answers_of(composition, grammar, trial, people)
+        if _largest(_changes(whole, found[1])) >= LEAST:
             break
-    return instead, changes
+    return found
 
 
 def _answers_of(
@@ -140,24 +186,35 @@ def _answers_of(
 
 
 def _answers(trial: TestedTheory, people: Mapping[str, Array]) -> list[Array]:
-    """``(n_rows, n_options)`` mean probabilities on each set of trials."""
+    """``(n_people, n_rows, n_options)`` probabilities on each set of trials."""
     with trial.asking(trial.sheets) as ask:
-        return [answer.mean(axis=0) for answer in ask(people)]
+        return list(ask(people))
+
+
+def _changes(whole: Sequence[Array], instead: Sequence[Array]) -> list[Array]:
+    """``(n_rows, n_options)`` by how much each mean probability is higher with a part."""
+    return [(own - other).mean(axis=0) for own, other in zip(whole, instead, strict=True)]
 
 
 def _largest(changes: Sequence[Array]) -> float:
     return max(float(np.abs(change).max(initial=0.0)) for change in changes)
 
 
-def _tried(clause: ToldClause, instead: str, changes: Sequence[Array]) -> TriedClause:
-    """What the exchange of a part says about one of its clauses."""
+def _tried(
+    clause: ToldClause, other: str, whole: Sequence[Array], instead: Sequence[Array]
+) -> TriedClause:
+    """What the exchange of a part for another one, told in words, shows about one of its clauses."""
+    changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
     said = clause.text if clause.of_some else f"people {clause.text}"
-    where = f"if instead they {instead}," if instead else "without it"
+    where = f"if instead they {other}," if other else "without it"
     words = f"the claim says: {said}; {where}"
     if size < LEAST:
         sentence = f"{words} no probability changes here."
         return TriedClause(clause, False, size, sentence, idle=True)
+    share = share_reversed(whole, instead)
+    if clause.wording.reverses and share < LEAST_REVERSED:
+        return not_reversed(clause, f"the claim says: {said}", size, share)
     sentence = f"{words} probabilities change by {typical:.2g} on average, by up to {size:.2g}."
     return TriedClause(clause, True, size, sentence)
