@@ -9,7 +9,6 @@ import pytest
 
 from lakatos.domains import FAMILIES
 from lakatos.domains.published_data import load_archive
-from lakatos.domains.published_data import load_archive
 from lakatos.experiments.participants import SOURCES
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
@@ -23,8 +22,8 @@ from lakatos.flows.roles.remember import (
     look_at_library,
     rebuild_library,
     recall_in,
-    take_library,
     responses_of,
+    take_library,
     winners_in,
 )
 from lakatos.flows.run.records import RECORD_TYPES

@@ -7,15 +7,7 @@ import pytest
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.claim_exam import check_clauses
-from lakatos.theories.language.grammar import Composition
-from lakatos.theories.language.prior import parse_prior
-from lakatos.theories.language.rewrite import with_literal
-from lakatos.theories.language.theory import TheoryProgram, read_program
-from lakatos.domains import DOMAINS
 from lakatos.theories.language.account import ClauseWording, tell_clause
-from lakatos.theories.engine.checks.check import check_theory
-from lakatos.theories.engine.checks.claim_exam import check_clauses
-from lakatos.domains import FAMILIES
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.rewrite import with_literal

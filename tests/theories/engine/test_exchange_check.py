@@ -8,14 +8,10 @@ import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.engine.checks.exchange_check import exchanges, try_exchanges
-from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.language.theory import read_program
 from lakatos.theories.engine.checks.clause_check import LEAST, share_reversed
 from lakatos.theories.engine.checks.exchange_check import exchanges, try_exchanges
-from lakatos.domains import FAMILIES
-from lakatos.theories.language.grammar import Composition
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
 

@@ -13,9 +13,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
-from lakatos.theories.engine.checks.prediction import ClaimPrediction
-from lakatos.theories.engine.checks.prediction import ClaimPrediction
 from lakatos.theories.discovery.roles.option_name import option_place
+from lakatos.theories.engine.checks.prediction import ClaimPrediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]

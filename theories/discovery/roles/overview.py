@@ -12,13 +12,9 @@ from scipy.special import entr
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
-from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
-from lakatos.theories.engine.record import TheoryChecked, TheoryScored
-from lakatos.theories.engine.scoreboard import Scoreboard
-from lakatos.theories.engine.record import TheoryChecked, TheoryScored
-from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
 from lakatos.theories.discovery.roles.option_name import option_names
 from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard
 from lakatos.traces.digest import Digest
 

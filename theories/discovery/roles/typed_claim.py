@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lakatos.theories.discovery.roles.answer import TypedClaim
-from lakatos.theories.discovery.roles.answer import TypedClaim
 from lakatos.theories.discovery.roles.option_name import ORDINALS, option_place
 
 SHOWN_DIGITS: Final = 3

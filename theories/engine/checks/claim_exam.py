@@ -25,6 +25,7 @@ from lakatos.theories.engine.checks.clause_check import (
     try_clause,
     without,
 )
+from lakatos.theories.engine.checks.exchange_check import without_turns
 from lakatos.theories.engine.checks.tested_theory import (
     Array,
     TestedTheory,
@@ -37,15 +38,7 @@ from lakatos.theories.errors import GrammarError
 from lakatos.theories.language.account import ClauseWording, ToldClause
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.grammar import composition_of
-from lakatos.theories.language.theory import Theory
-from lakatos.theories.engine.checks.exchange_check import without_turns
-from lakatos.theories.engine.checks.tested_theory import Array, TestedTheory, TheoryAsker, TrialSheet
-from lakatos.theories.errors import GrammarError
-from lakatos.theories.language.family import find_family
-from lakatos.theories.language.grammar import composition_of
 from lakatos.theories.language.prior import Prior
-from lakatos.theories.engine.running.sequence import simulate
-from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.language.theory import Theory
 
 NO_CLAUSE = ClauseWording("nothing further")

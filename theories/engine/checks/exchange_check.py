@@ -15,13 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli
-from lakatos.theories.engine.checks.clause_check import LEAST, N_PEOPLE, TriedClause
-from lakatos.theories.engine.checks.tested_theory import TestedTheory
-from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.language.account import PLACE, ToldClause, is_learned
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
-from lakatos.theories.language.account import PLACE, ToldClause, is_learned
 from lakatos.theories.engine.checks.clause_check import (
     LEAST,
     LEAST_REVERSED,
@@ -31,8 +24,9 @@ from lakatos.theories.engine.checks.clause_check import (
     share_reversed,
 )
 from lakatos.theories.engine.checks.tested_theory import TestedTheory
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
 from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.account import PLACE, ToldClause, is_learned
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, composition_of
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]

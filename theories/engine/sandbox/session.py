@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
 from lakatos.theories.engine.sandbox.process import ChildProcess
 from lakatos.theories.errors import (
     TheoryError,
@@ -26,9 +26,6 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheoryTimeoutError,
 )
-from lakatos.theories.engine.sandbox import wire
-from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
-from lakatos.theories.engine.sandbox.process import ChildProcess
 
 Array = NDArray[np.float64]
 StimuliArrays = Mapping[str, NDArray[Any]]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from lakatos.domains import DOMAINS, FAMILIES
-from lakatos.domains import DOMAINS, open_domain
+from lakatos.domains import DOMAINS, FAMILIES, open_domain
 from lakatos.language_models.client import ChatMessage, TokenSampling
 from lakatos.language_models.context import count_tokens
 from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError

@@ -9,12 +9,6 @@ from lakatos.theories.discovery.roles.exhibit import Exhibit
 from lakatos.theories.discovery.roles.record import CheckedStatement
 from lakatos.theories.discovery.roles.rule import OWN_RULES, pins_of
 from lakatos.theories.discovery.roles.statement import checked, conjecture
-from lakatos.theories.discovery.roles.typed_claim import ClaimFact
-from lakatos.theories.discovery.roles.answer import Statement, TypedClaim
-from lakatos.theories.discovery.roles.exhibit import Exhibit
-from lakatos.theories.discovery.roles.record import CheckedStatement
-from lakatos.theories.discovery.roles.rule import OWN_RULES, pins_of
-from lakatos.theories.discovery.roles.statement import checked, conjecture
 from lakatos.theories.discovery.roles.typed_claim import ClaimFact, claim_problem
 
 CASE, ANSWERS, TOOL = "a" * 64, "b" * 64, "c" * 64
