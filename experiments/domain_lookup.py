@@ -1,13 +1,14 @@
 """Domains and published data sets by their names.
 
-The tables stand in `lakatos.domains`, above this package, because a domain also holds theories. The page's server needs
-them here: a collection on disk holds the name of its domain, and the server has to show its trials. This module is the
-only import that goes upwards; the import contract lists it by name.
+The tables stand in `lakatos.domains`, above this package, because a domain also holds theories. Two parts of this
+package need them by name: the page's server, since a collection on disk holds the name of its domain, and the reading
+of files, which tries every kind of task. This module is the only import that goes upwards; the import contract lists
+it by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -25,3 +26,10 @@ def data_set_names() -> Container[str]:
     from lakatos.domains import ARCHIVES
 
     return ARCHIVES
+
+
+def all_domains() -> Mapping[str, Domain]:
+    """The domains of the package, by name; each is loaded when it is looked up."""
+    from lakatos.domains import DOMAINS
+
+    return DOMAINS

@@ -28,6 +28,7 @@ from lakatos.domains.attention.figure import (
     letters,
 )
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.answer_scale import timed
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
@@ -144,6 +145,12 @@ class AttentionDomain(OneShot):
     name = "attention"
     scale = SCALE
     options: tuple[str, ...] = SCALE.labels
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.attention.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

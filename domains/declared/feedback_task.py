@@ -23,6 +23,7 @@ from lakatos.domains.declared.declaration import read_task, with_unit
 from lakatos.domains.declared.feedback_declaration import TaskFeedback
 from lakatos.domains.declared.task import DeclaredDomain, DeclaredSpace
 from lakatos.domains.learning.task import HIDDEN, SHOWN, LearningDomain, steps
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli
 from lakatos.experiments.task_file import TaskFile
@@ -64,6 +65,12 @@ class FeedbackDomain:
 
     def __hash__(self) -> int:
         return hash(self.text)
+
+    def layout(self) -> StimulusLayout:
+        """How steps are written as columns of a file."""
+        from lakatos.domains.learning.reader import steps_with_attributes
+
+        return steps_with_attributes(self)
 
     def family(self) -> Family:
         """The theories about this task, composed for its attributes."""

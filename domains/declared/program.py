@@ -10,7 +10,7 @@ import inspect
 import subprocess
 import sys
 import traceback
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.abc import ExecutionLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import Final
 
 from lakatos.domains.declared import watch as task_watch
 from lakatos.domains.declared.task_file import TaskFileKind, kept_text
+from lakatos.domains.learning.reader import steps_with_attributes
+from lakatos.experiments.adoption.layouts import HasAttributes, HasLayout
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -82,6 +84,9 @@ class ProgramFile(TaskFileKind):
             found = getattr(module, "FAMILY", None)
             family = found if isinstance(found, Family) else None
             object.__setattr__(domain, "family", lambda: family)
+        lacks_layout = not isinstance(domain, HasLayout)
+        if domain.sequential and lacks_layout and isinstance(domain, HasAttributes):
+            object.__setattr__(domain, "layout", partial(steps_with_attributes, domain))
         READ_HERE[file.digest] = domain
         return domain
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.answer_scale import number
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
@@ -136,6 +137,12 @@ class EstimationDomain(OneShot):
     name = "estimation"
     scale = SCALE
     options: tuple[str, ...] = SCALE.labels
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.estimation.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.intertemporal.variation import payment_variations
 from lakatos.domains.kit.settings import refuse_unknown
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined
@@ -205,6 +206,12 @@ class IntertemporalDomain(OneShot):
     name = "intertemporal"
     measured: tuple[str, ...] = ("amounts", "delays_days")
     options: tuple[str, ...] = ("sooner", "later")
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.intertemporal.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import check_limits
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.language.family import Family
@@ -230,6 +231,12 @@ class LearningDomain:
     name: str = "learning"
     options: tuple[str, ...] = ("A", "B")
     sequential: bool = True
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.learning.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

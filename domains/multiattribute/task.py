@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.multiattribute.variation import numeric, product_variations
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation
@@ -149,6 +150,12 @@ class MultiattributeDomain(OneShot):
     name: str = "multiattribute"
     measured: tuple[str, ...] = ("ratings", "rating_max", "validities")
     options: tuple[str, ...] = ("A", "B")
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.multiattribute.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

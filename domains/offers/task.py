@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import refuse_unknown
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import joined
@@ -223,6 +224,12 @@ class OffersDomain(OneShot):
     name = "offers"
     measured: tuple[str, ...] = ("price",)
     options: tuple[str, ...] = ("A", "B", "C", "D")
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.offers.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

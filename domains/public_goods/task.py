@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.answer_scale import levels
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
@@ -215,6 +216,12 @@ class PublicGoodsDomain(OneShot):
     name = "public_goods"
     scale = SCALE
     options: tuple[str, ...] = SCALE.labels
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.public_goods.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

@@ -34,6 +34,7 @@ from lakatos.domains.risky.space import (
     read_settings,
 )
 from lakatos.domains.risky.variation import gamble_variations
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, joined
@@ -80,6 +81,12 @@ class RiskyDomain(OneShot):
     name = "risky"
     measured: tuple[str, ...] = ("outcomes",)
     options: tuple[str, ...] = ("A", "B")
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns of a file."""
+        from lakatos.domains.risky.reader import LAYOUT
+
+        return LAYOUT
 
     def family(self) -> Family:
         """The theories about this task."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +19,8 @@ from lakatos.experiments.adoption.chosen_rows import (
     with_items,
     without_copies,
 )
-from lakatos.experiments.adoption.conflict import conflict_answers, with_answer_code
-from lakatos.experiments.adoption.group_game import gift_answers
 from lakatos.experiments.adoption.layouts import (
     DAYS,
-    LAYOUTS,
     StimulusLayout,
     known_layout,
     layout_of,
@@ -41,22 +38,14 @@ from lakatos.experiments.adoption.row_cells import (
     whole_numbers,
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
-from lakatos.experiments.adoption.step_answers import (
-    number_of_options,
-    sequence_of_steps,
-    size_of_rewards,
-)
+from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.timed_answers import with_answer_code
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-FROM_ORDER: Mapping[str, Callable[..., tuple[Stimuli, Array, Array, Array]]] = {
-    "attention": conflict_answers,
-    "public_goods": gift_answers,
-}
-"""Of domains whose trials tell what was answered before, what makes trials and answers from all rows."""
 SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
@@ -192,17 +181,11 @@ def stimuli_of_table(
     """
     _check_parts(columns, domain)
     _check_nothing_open({"stimulus": columns.stimulus})
-    if domain.sequential or _makes_from_order(domain):
+    if known_layout(domain).build is None or domain.sequential:
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
         )
     return _stimuli(RowCells(table.frame, table.name), columns, domain)
-
-
-def _makes_from_order(domain: Domain) -> Callable[..., tuple[Stimuli, Array, Array, Array]] | None:
-    """What makes a domain's trials from all rows of a file; None where each row tells its own trial."""
-    is_own = layout_of(domain) is LAYOUTS.get(domain.name)
-    return FROM_ORDER.get(domain.name) if is_own else None
 
 
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
@@ -288,12 +271,14 @@ def _experiment(
     order = order_of_rows(cells, columns, participant, told, is_needed=domain.sequential)
     cells = cells.of(cells.frame.iloc[order])
     participant = participant[order]
-    if domain.sequential:
+    layout = known_layout(domain)
+    if layout.from_steps:
         notes += [f"{name}: {line}" if columns.experiment else line for line in told]
-        return sequence_of_steps(name, cells, columns, participant, domain, size)
+        return layout.from_steps(name, cells, columns, participant, domain, size)
     scale = scale_of(domain)
-    if make := _makes_from_order(domain):
-        stimuli, trial, response, kept = make(cells, columns, participant, told)
+    response: Array
+    if layout.from_rows:
+        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told)
         participant = participant[kept]
         try:
             domain.check(stimuli)
@@ -459,6 +444,7 @@ def _checked_trials(
     Raises:
         RowsWrongError: It does not have some; their rows are told.
     """
+    assert layout.build is not None  # see `stimuli_of_table` and `_experiment`
     numbers = cells.row_numbers(first)
     kept = np.arange(len(first))
     bad: list[int] = []

@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from lakatos.domains import DOMAINS
-from lakatos.experiments.adoption.conflict import (
+from lakatos.experiments.adoption.layouts import DAYS, SIDES, layout_of, layouts_to_guess
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.timed_answers import (
     folded,
     guessed_correctness,
     guessed_keys,
     guessed_response,
 )
-from lakatos.experiments.adoption.layouts import DAYS, LAYOUTS, SIDES, layout_of
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
-from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
+from lakatos.experiments.domain_lookup import all_domains
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
@@ -51,10 +51,6 @@ MOST_SHOWN = 4
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
-GUESSED_DOMAINS = (
-    "games", "risky", "intertemporal", "offers", "multiattribute", "attention", "estimation", "public_goods",
-)  # fmt: skip
-"""Whose trials may be told from columns, the most telling first."""
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 FEWEST_NUMBERS = 6
@@ -150,7 +146,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = _with_outcomes(mapping, meanings, table.columns, domain)
-    task = domain or (DOMAINS[chosen] if chosen else None)
+    task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
         mapping = _with_numbers(mapping, table, columns, task)
         columns = tuple(_with_meaning(item, mapping) for item in columns)
@@ -237,8 +233,8 @@ def _guessed_stimulus(frame: pd.DataFrame, domain: Domain | None) -> tuple[str, 
         if layout is None:
             return domain.name, {}
         return domain.name, layout.guessed(frame) or dict.fromkeys(layout.needed, "?")
-    for name in GUESSED_DOMAINS:
-        if found := LAYOUTS[name].guessed(frame):
+    for name, layout in layouts_to_guess().items():
+        if found := layout.guessed(frame):
             return name, found
     return "", {}
 
@@ -268,7 +264,7 @@ def _mapping(
         "response_time": time,
         "response_time_unit": _unit(table, time),
     }
-    if domain in DOMAINS and DOMAINS[domain].sequential:
+    if domain in all_domains() and all_domains()[domain].sequential:
         stimulus = {"options": _guessed_options(table, response)}
         common["feedback"] = {"reward": free.get("reward", "?")}
     return AnswerColumns(**common, stimulus=stimulus)

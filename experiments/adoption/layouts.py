@@ -1,4 +1,6 @@
-"""How trials of each domain are written as columns of a table, and which columns seem to mean what.
+"""How the trials of a kind of task are written as columns of a table, and how the names of columns are understood.
+
+Each kind of task says so itself, by a method ``layout`` of its domain.
 
 A *part* of a trial is an array of the domain, or what it is made of. In a study file each part is given as a column,
 a number that holds for all rows, or a list of these, nested where there are options with several values each::
@@ -18,14 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.estimation.task import MOST_POINTS, asked
-from lakatos.domains.games.task import PLAYERS
-from lakatos.domains.offers.task import ATTRIBUTES, N_OFFERS, OffersDomain
-from lakatos.domains.risky.space import pairs
-from lakatos.experiments.adoption import conflict, group_game
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.errors import StimuliError, TrialsError
-from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.domain_lookup import all_domains
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
 DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 30.4375, "years": 365.25}
@@ -39,9 +37,9 @@ class StimulusLayout:
     """What each part is, for people to read."""
     needed: tuple[str, ...]
     """Parts without which there is no trial."""
-    build: Callable[[Mapping[str, Array]], Stimuli]
-    """Trials from the parts, each with first axis ``n_rows``; empty cells are NaN."""
-    guess: Callable[[Sequence[str]], dict[str, Any]]
+    build: Callable[[Mapping[str, Array]], Stimuli] | None
+    """Trials from the parts, each with first axis ``n_rows``; empty cells are NaN. None: not made row by row."""
+    guess: Callable[[Sequence[str]], dict[str, Any]] = lambda names: {}
     """Parts that names of columns suggest; nothing where they suggest none."""
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Parts whose cells are words, which stand for their places among these."""
@@ -49,6 +47,12 @@ class StimulusLayout:
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
     """Used in place of ``guess`` where cells tell more than names."""
+    guess_rank: int | None = None
+    """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
+    from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None
+    """Makes trials and responses from all rows at once, where a trial depends on the responses before it."""
+    from_steps: Callable[..., Trials] | None = None
+    """Makes the responses of an experiment whose trials are the steps of one schedule."""
 
     def guessed(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Parts that a table's columns suggest; nothing where they suggest none."""
@@ -70,30 +74,35 @@ class HasAttributes(Protocol):
         """The words of attributes that are categories."""
 
 
+@runtime_checkable
+class HasLayout(Protocol):
+    """A domain that says how its trials are written as columns."""
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns."""
+
+
 def layout_of(domain: Domain) -> StimulusLayout | None:
     """How a domain's trials are written as columns; None where there is no way."""
-    if not isinstance(domain, HasAttributes):
-        return LAYOUTS.get(domain.name)
+    if isinstance(domain, HasLayout):
+        return domain.layout()
+    return layout_of_attributes(domain) if isinstance(domain, HasAttributes) else None
+
+
+def layout_of_attributes(domain: HasAttributes) -> StimulusLayout:
+    """The layout of trials whose options are described by attributes: a column for each option and attribute."""
     labels, options = domain.attribute_labels(), domain.options
 
     def build(parts: Mapping[str, Array]) -> Stimuli:
         return Stimuli({name: parts[name] for name in labels})
 
     def guess(names: Sequence[str]) -> dict[str, Any]:
-        return _guess_attributes(tuple(labels), options, names)
+        return guess_attributes(tuple(labels), options, names)
 
     parts = {
         name: f"{words}: a column, or a number, for each option" for name, words in labels.items()
     }
-    if domain.sequential:
-        parts["block_start"] = "column: 1 where a new game begins"
-    return StimulusLayout(
-        parts,
-        tuple(labels),
-        build,
-        guess,
-        domain.attribute_words(),
-    )
+    return StimulusLayout(parts, tuple(labels), build, guess, domain.attribute_words())
 
 
 def known_layout(domain: Domain) -> StimulusLayout:
@@ -106,9 +115,25 @@ def known_layout(domain: Domain) -> StimulusLayout:
     if layout is None:
         raise TrialsError(
             f"answers of the domain {domain.name!r} cannot be brought in as a file; there are: "
-            f"{', '.join(LAYOUTS)}. A reader in domains/NAME/archives can."
+            f"{', '.join(names_with_layouts())}. A reader in domains/NAME/archives can."
         )
     return layout
+
+
+def layouts_to_guess() -> dict[str, StimulusLayout]:
+    """Layouts of the package's domains that columns may suggest, by the domain's name, the most telling first."""
+    found = {name: layout_of(domain) for name, domain in all_domains().items()}
+    ranked = [
+        (layout.guess_rank, name, layout)
+        for name, layout in found.items()
+        if layout is not None and layout.guess_rank is not None
+    ]
+    return {name: layout for _, name, layout in sorted(ranked, key=lambda item: item[:2])}
+
+
+def names_with_layouts() -> list[str]:
+    """Names of the package's domains whose responses a file can hold."""
+    return [name for name, domain in all_domains().items() if layout_of(domain) is not None]
 
 
 # Names of columns -----------------------------------------------------------------------------
@@ -162,11 +187,11 @@ def by_side(
     Returns:
         None where no pair of words names both options, or where a column's name holds both words.
     """
-    found = _words_and_sides(names, kind, pairs)
+    found = words_and_sides(names, kind, pairs)
     return found and found[1]
 
 
-def _words_and_sides(
+def words_and_sides(
     names: Sequence[str], kind: Sequence[str], pairs: Sequence[tuple[str, str]] = SIDES
 ) -> tuple[tuple[str, str], tuple[list[str], list[str]]] | None:
     """The words that tell the two options apart, and the columns as `by_side` returns them."""
@@ -181,7 +206,7 @@ def _words_and_sides(
         if set(first) & set(second):
             return None
         left, right = (
-            sorted(own, key=lambda name: (_number(named[name], side), name))
+            sorted(own, key=lambda name: (number_in(named[name], side), name))
             for own, side in ((first, pair[0]), (second, pair[1]))
         )
         return pair, (left, right)
@@ -194,103 +219,14 @@ def _is_of(words: Sequence[str], side: str, kind: Sequence[str]) -> bool:
     return any(word in kind for word in rest)
 
 
-def _number(words: Sequence[str], side: str) -> int:
+def number_in(words: Sequence[str], side: str) -> int:
+    """The first number among the words of a name beside the word of a side; 0 where there is none."""
     rest = list(words)
     rest.remove(side)
     return next((int(word) for word in rest if word.isdigit()), 0)
 
 
-def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
-    """Amounts and chances of two gambles, named by the same two words; each amount but the last needs its chance."""
-    told = _words_and_sides(names, AMOUNTS)
-    if told is None:
-        return {}
-    pair, amounts = told
-    chances = by_side(names, CHANCES, [pair])
-    if chances is None:
-        return {}
-    for side, own_amounts, own_chances in zip(pair, amounts, chances, strict=True):
-        places, of = (
-            [_number(words_of(name), side) for name in own] for own in (own_amounts, own_chances)
-        )
-        if of not in (places, places[:-1], [0] * (len(places) - 1)):
-            return {}
-    return {
-        "a_amounts": amounts[0], "a_probabilities": chances[0],
-        "b_amounts": amounts[1], "b_probabilities": chances[1],
-    }  # fmt: skip
-
-
-def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
-    amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
-    if not amounts or not len(amounts[0]) == len(amounts[1]) == 1:
-        return {}
-    soon, late = amounts[0][0], amounts[1][0]
-    if delays and len(delays[0]) == len(delays[1]) == 1:
-        return {"amounts": [soon, late], "delays_days": [delays[0][0], delays[1][0]]}
-    # Money now needs no column for its delay.
-    waits = [name for name in names if set(words_of(name)) & set(DELAYS)]
-    if delays or len(waits) != 1 or not set(words_of(soon)) & set(NOW):
-        return {}
-    return {"amounts": [soon, late], "delays_days": [0, waits[0]]}
-
-
-def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
-    ratings = by_side(names, RATINGS)
-    if not ratings or len(ratings[0]) != len(ratings[1]):
-        return {}
-    n_cues = len(ratings[0])
-    told = sorted(name for name in names if "validity" in words_of(name))
-    validities = told if len(told) == n_cues else ["?"] * n_cues
-    return {"ratings": [ratings[0], ratings[1]], "validities": validities}
-
-
-def _guess_steps(names: Sequence[str]) -> dict[str, Any]:
-    """A schedule shows nothing; `adopt` looks for the reward."""
-    return {}
-
-
-def _guess_games(names: Sequence[str]) -> dict[str, Any]:
-    """Columns whose names hold the player and the cell, as ``own_12`` does; all eight or none."""
-    found = {}
-    for player in PLAYERS:
-        rows = [[_of_cell(names, player, f"{row}{column}") for column in (1, 2)] for row in (1, 2)]
-        if not all(name for row in rows for name in row):
-            return {}
-        found[player] = rows
-    return found
-
-
-def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
-    """The column of a player's payoff in a cell; empty where there is none."""
-    return next((name for name in names if {player, cell} <= set(words_of(name))), "")
-
-
-def _guess_points(names: Sequence[str]) -> dict[str, Any]:
-    """Columns such as ``x1, x2, ..., y1, y2, ...`` and the place asked for."""
-    found = {axis: _numbered(names, axis) for axis in ("x", "y")}
-    query = next((name for name in names if set(words_of(name)) & QUERIES), "")
-    if not query or len(found["x"]) < 2 or len(found["x"]) != len(found["y"]):
-        return {}
-    return {"points_x": found["x"], "points_y": found["y"], "query": query}
-
-
-def _numbered(names: Sequence[str], axis: str) -> list[str]:
-    """Columns whose names hold a word and a number, in the order of the numbers."""
-    numbers = {}
-    for name in names:
-        words = words_of(name)
-        own = [int(word) for word in words if word.isdigit()]
-        if axis in words and len(own) == 1:
-            numbers[name] = own[0]
-    return sorted(numbers, key=lambda name: numbers[name])
-
-
-def _guess_offers(names: Sequence[str]) -> dict[str, Any]:
-    return _guess_attributes(ATTRIBUTES, OffersDomain.options, names)
-
-
-def _guess_attributes(
+def guess_attributes(
     attributes: Sequence[str], options: Sequence[str], names: Sequence[str]
 ) -> dict[str, Any]:
     """As many columns as there are options, whose names hold that of the attribute; all of them or none."""
@@ -322,181 +258,6 @@ def _by_option(words: Mapping[str, set[str]], options: Sequence[str]) -> list[st
     return sorted(words)
 
 
-# Trials ---------------------------------------------------------------------------------------
-
-
-def _gambles(parts: Mapping[str, Array]) -> Stimuli:
-    """Pairs of gambles; a probability that is left out is what the others leave."""
-    n_rows = len(parts["a_amounts"])
-    sides = [_gamble(parts, side) for side in "ab"]
-    hidden = parts.get("ambiguous")
-    signs = parts.get("correlation")
-    return pairs(
-        [(sides[0][row], sides[1][row]) for row in range(n_rows)],
-        ambiguous=None if hidden is None else [(bool(a), bool(b)) for a, b in hidden],
-        correlation=None if signs is None else signs.tolist(),
-    )
-
-
-def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, float]]]:
-    """Amounts with their probabilities, row by row."""
-    amounts = _table(parts[f"{side}_amounts"])
-    chances = _table(parts[f"{side}_probabilities"])
-    if chances.shape[1] == amounts.shape[1] - 1:
-        rest = 1 - np.nansum(chances, axis=1, keepdims=True)
-        chances = np.concatenate([chances, np.round(rest, 12)], axis=1)
-    if chances.shape != amounts.shape:
-        raise TrialsError(
-            f"{side}_probabilities has {chances.shape[1]} columns and {side}_amounts {amounts.shape[1]}; "
-            "give one for each amount, or for all but the last."
-        )
-    used = ~np.isnan(amounts) & ~np.isnan(chances)
-    return [
-        list(zip(amounts[row, used[row]], chances[row, used[row]], strict=True))
-        for row in range(len(amounts))
-    ]
-
-
-def _table(values: Array) -> Array:
+def as_table(values: Array) -> Array:
+    """``(n_rows, n_columns)`` of a part, however its columns are nested."""
     return values.reshape(len(values), -1)
-
-
-def _dated(parts: Mapping[str, Array]) -> Stimuli:
-    return Stimuli({"amounts": parts["amounts"], "delays_days": parts["delays_days"]})
-
-
-def _rated(parts: Mapping[str, Array]) -> Stimuli:
-    ratings = parts["ratings"]
-    top = parts.get("rating_max", np.full(len(ratings), np.nanmax(ratings, initial=1.0)))
-    return Stimuli(
-        {"ratings": ratings, "validities": _table(parts["validities"]), "rating_max": top}
-    )
-
-
-def _games(parts: Mapping[str, Array]) -> Stimuli:
-    return Stimuli({name: parts[name] for name in PLAYERS})
-
-
-def _offers(parts: Mapping[str, Array]) -> Stimuli:
-    return Stimuli({name: parts[name] for name in ATTRIBUTES})
-
-
-def _points(parts: Mapping[str, Array]) -> Stimuli:
-    """Points of a function; those whose cells are empty are not shown."""
-    x, y = _table(parts["points_x"]), _table(parts["points_y"])
-    if x.shape != y.shape or x.shape[1] > MOST_POINTS:
-        raise TrialsError(
-            f"points_x has {x.shape[1]} columns and points_y {y.shape[1]}; give as many of each, up to {MOST_POINTS}."
-        )
-    shown = ~np.isnan(x)
-    for row in np.flatnonzero((shown != ~np.isnan(y)).any(axis=1)):
-        raise StimuliError(f"trial {row} of the estimation domain: a point has one number of two.")
-    points = [
-        list(zip(own_x[there], own_y[there], strict=True))
-        for own_x, own_y, there in zip(x, y, shown, strict=True)
-    ]
-    for row in np.flatnonzero(~shown.any(axis=1)):
-        raise StimuliError(f"trial {row} of the estimation domain: no point is shown.")
-    return asked(points, parts["query"].tolist())
-
-
-def _conflict(parts: Mapping[str, Array]) -> Stimuli:
-    """Not made row by row; see `experiments.adoption.conflict`."""
-    raise TrialsError("trials of attention are made from the order of the answers.")
-
-
-def _gifts(parts: Mapping[str, Array]) -> Stimuli:
-    """Not made row by row; see `experiments.adoption.group_game`."""
-    raise TrialsError("trials of public goods games are made from the gifts of whole groups.")
-
-
-def _steps(parts: Mapping[str, Array]) -> Stimuli:
-    """Not made row by row; see `experiments.adoption.adopt`."""
-    raise TrialsError("steps of a schedule are made from the order of the answers.")
-
-
-LAYOUTS: dict[str, StimulusLayout] = {
-    "risky": StimulusLayout(
-        {
-            "a_amounts": "amounts that the first gamble can pay, a list of columns",
-            "a_probabilities": "their probabilities; the last may be left out",
-            "b_amounts": "likewise of the second gamble",
-            "b_probabilities": "likewise of the second gamble",
-            "ambiguous": "two columns of 0 and 1: whose probabilities are not shown",
-            "correlation": "-1, 0 or 1: of the two payoffs",
-        },
-        ("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
-        _gambles,
-        _guess_gambles,
-        ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
-    ),
-    "intertemporal": StimulusLayout(
-        {
-            "amounts": "amount of the first and of the second option",
-            "delays_days": "their delays, in days unless delay_unit says otherwise",
-            "delay_unit": f"one of {', '.join(DAYS)}",
-        },
-        ("amounts", "delays_days"),
-        _dated,
-        _guess_dated,
-    ),
-    "multiattribute": StimulusLayout(
-        {
-            "ratings": "two lists of columns: each expert's rating of the first and of the second product",
-            "validities": "how often each expert is right, 0.5 to 1: columns or numbers",
-            "rating_max": "top of the scale; the highest rating in the file where it is left out",
-        },
-        ("ratings", "validities"),
-        _rated,
-        _guess_rated,
-    ),
-    "offers": StimulusLayout(
-        dict.fromkeys(ATTRIBUTES, f"{N_OFFERS} columns, one for each offer"),
-        ATTRIBUTES,
-        _offers,
-        _guess_offers,
-    ),
-    "games": StimulusLayout(
-        {
-            "own": "two lists of two columns: what the person gets, by the own row and the other's column",
-            "other": "likewise what the other player gets",
-        },
-        PLAYERS,
-        _games,
-        _guess_games,
-    ),
-    "attention": StimulusLayout(
-        conflict.PARTS,
-        ("congruence",),
-        _conflict,
-        _guess_steps,
-        guess_cells=conflict.guessed_parts,
-    ),
-    "estimation": StimulusLayout(
-        {
-            "points_x": f"places of the points that are seen, a list of 2 to {MOST_POINTS} columns; cells may be empty",
-            "points_y": "their heights, likewise",
-            "query": "column: the place asked for",
-            "x_range": "two numbers: what stands for -1 and 1 of places in the file",
-            "y_range": "likewise of heights and answers",
-        },
-        ("points_x", "points_y", "query"),
-        _points,
-        _guess_points,
-        ragged=("points_x", "points_y"),
-    ),
-    "public_goods": StimulusLayout(
-        group_game.PARTS, group_game.NEEDED, _gifts, group_game.guessed_parts
-    ),
-    "learning": StimulusLayout(
-        {
-            "options": "number of options",
-            "stage": "column: 0 for a first or only stage, 1 for the second",
-            "block_start": "column: 1 where a new game begins",
-        },
-        (),
-        _steps,
-        _guess_steps,
-    ),
-}
-"""By the name of the domain."""

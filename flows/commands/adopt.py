@@ -57,7 +57,7 @@ def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
 def _what_next(file: Path, said: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
     from lakatos.domains import DOMAINS
-    from lakatos.experiments.adoption.layouts import LAYOUTS, layout_of
+    from lakatos.experiments.adoption.layouts import layout_of, names_with_layouts
 
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
     if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
@@ -70,8 +70,8 @@ def _what_next(file: Path, said: str, domain: str) -> str:
         return f"These look like trials of the domain {domain!r}. `{command}{option}` writes a study for them."
     return (
         f"Whose trials these are cannot be told from the columns' names. `{command} --domain NAME` writes a study in "
-        f"which you fill in what each column is; NAME is {', '.join(LAYOUTS)}, or the file of a task of your own "
-        "(`lakatos domain new FILE.toml` writes an example)."
+        f"which you fill in what each column is; NAME is {', '.join(names_with_layouts())}, or the file of "
+        "a task of your own (`lakatos domain new FILE.toml` writes an example)."
     )
 
 

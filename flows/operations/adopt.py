@@ -13,7 +13,7 @@ from typing import Any
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
-from lakatos.experiments.adoption.layouts import LAYOUTS, known_layout
+from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
@@ -85,8 +85,8 @@ def new_study(
     if not found.domain:
         raise StudyError(
             f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
-            f"Say --domain: {', '.join(LAYOUTS)}, or the file of a task of your own (`lakatos domain new FILE.toml` "
-            f"writes an example). `lakatos data describe {data}` says what it holds."
+            f"Say --domain: {', '.join(names_with_layouts())}, or the file of a task of your own "
+            f"(`lakatos domain new FILE.toml` writes an example). `lakatos data describe {data}` says what it holds."
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))

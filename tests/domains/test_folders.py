@@ -8,7 +8,7 @@ import pytest
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.domains.kit.readme import FOLDER, readme_of
 
-PARTS = ("__init__.py", "README.md", "task.py", "theories.py", "wording.py")
+PARTS = ("__init__.py", "README.md", "task.py", "theories.py", "wording.py", "reader.py")
 """What the folder of every kind of task holds."""
 
 
@@ -25,7 +25,7 @@ def test_the_folder_of_a_kind_of_task_has_every_part(name):
 def test_a_folder_without_a_part_is_found_by_the_name_of_the_part(tmp_path):
     for name in PARTS[:-1]:
         (tmp_path / name).touch()
-    assert missing_parts(tmp_path) == ["wording.py"]
+    assert missing_parts(tmp_path) == ["reader.py"]
 
 
 @pytest.mark.parametrize("name", DOMAINS)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import steps
+from lakatos.experiments.adoption.layouts import HasAttributes, StimulusLayout, layout_of_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
+from lakatos.experiments.adoption.step_cells import number_of_options
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -74,39 +77,6 @@ def sequence_of_steps(
     )
 
 
-def size_of_rewards(
-    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> float:
-    """The largest reward or loss of a file, which stands for 1, so that theories do not depend on the unit of rewards.
-
-    Declared tasks say the range of their outcomes; there it is 1.
-    """
-    column = columns.feedback.get("reward", "")
-    if not domain.sequential or isinstance(domain, HasOutcomes) or not column:
-        return 1.0
-    size = float(np.abs(cells.numbers(column)).max(initial=0.0))
-    if size in (0.0, 1.0):
-        return 1.0
-    notes.append(
-        f"{column}: rewards are divided by {size:g}, the largest one, so that theories do not depend on their unit"
-    )
-    return size
-
-
-def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
-    """How many options each trial or step has: as its domain says, or as the mapping says.
-
-    Raises:
-        TrialsError: The mapping has to say it, and does not.
-    """
-    if not domain.sequential or isinstance(domain, HasOutcomes):
-        return len(domain.options)
-    told = columns.stimulus.get("options")
-    if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
-    return told
-
-
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
     """What follows a choice, by the names of the domain."""
     return domain.outcome_names if isinstance(domain, HasOutcomes) else ("reward",)
@@ -144,3 +114,23 @@ def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Ar
         "differs between people at one step; bring them in as experiments apart",
     )
     return found
+
+
+LAYOUT = StimulusLayout(
+    {
+        "options": "number of options",
+        "stage": "column: 0 for a first or only stage, 1 for the second",
+        "block_start": "column: 1 where a new game begins",
+    },
+    (),
+    None,
+    from_steps=sequence_of_steps,
+)
+"""The steps of this kind of task as columns; they are made from the order of the responses."""
+
+
+def steps_with_attributes(domain: HasAttributes) -> StimulusLayout:
+    """The layout of steps whose options are described by attributes."""
+    plain = layout_of_attributes(domain)
+    parts = {**plain.parts, "block_start": "column: 1 where a new game begins"}
+    return replace(plain, parts=parts, from_steps=sequence_of_steps)

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -302,3 +303,7 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     size = next((name for name, said in words.items() if "size" in said and said & GROUPS), "?")
     multiplier = next((name for name, said in words.items() if "multiplier" in said), "?")
     return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
+
+
+LAYOUT = StimulusLayout(PARTS, NEEDED, None, guessed_parts, guess_rank=7, from_rows=gift_answers)
+"""The trials of this kind of task as columns; they are made from the gifts of whole groups."""

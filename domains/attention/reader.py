@@ -7,7 +7,7 @@ even where it is no answer itself, because it came too early, too late or not at
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -43,20 +45,9 @@ CONGRUENCE = {
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
 }  # fmt: skip
-RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
-WRONG = ("0", "0.0", "-1", "-1.0", "false", "incorrect", "wrong", "error", "no", "miss")
-"""Cells that say whether an answer was right."""
-KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
-"""Of a keyboard, from the left; keys of a row below lie a little further to the right."""
-KEY_PLACES = {
-    key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
-} | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
 CONDITIONS = {"congruence", "congruency", "congruent", "compatibility", "compatible", "conflict"}
 TARGETS = {"target"}
 DISTRACTORS = {"distractor", "distractors", "flanker", "flankers", "distracter"}
-CORRECT = {"correct", "right", "expected", "solution"}
-KEYS = {"key", "response", "resp", "answer", "button"}
-ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
 TIMES = {"rt", "latency", "reaction", "time"}
 """Words of names of columns."""
 UNLIKELY_SHARE = 0.5
@@ -204,11 +195,6 @@ def _rows(
     )
 
 
-def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.str_]:
-    """Cells without the differences that mean nothing: those of case and of spaces around."""
-    return np.array([str(cell).strip().casefold() for cell in cells], dtype=str)
-
-
 def _whole_number(value: Any, name: str) -> int:
     if not isinstance(value, int):
         raise TrialsError(f"columns.stimulus.{name}: {value!r} is no whole number.")
@@ -340,69 +326,12 @@ def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> A
     return [target, other] if target and other else ""
 
 
-def guessed_keys(said: set[str]) -> dict[str, int]:
-    """Keys from the left, as they lie on a keyboard; empty where some are not known."""
-    if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
-        return {}
-    return {
-        str(key): place for place, key in enumerate(sorted(said, key=lambda key: KEY_PLACES[key]))
-    }
-
-
-def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
-    """Cells that mean right (0) and wrong (1); empty where some mean neither.
-
-    Args:
-        said: The cells.
-        name: Of their column; where it speaks of errors, yes means wrong.
-    """
-    if not said or not said <= {*RIGHT, *WRONG}:
-        return {}
-    tells_errors = bool(ERRORS & set(words_of(name)))
-    plain = {*RIGHT, *WRONG} - {"correct", "right", "incorrect", "wrong", "error"}
-    return {cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(said)}
-
-
-def with_answer_code(cells: RowCells, columns: AnswerColumns) -> AnswerColumns:
-    """The mapping with what each cell of the response means: a key from the left, or right (0) and wrong (1).
-
-    Raises:
-        TrialsError: It cannot be told, or is said wrongly.
-    """
-    said = set(folded(cells.text(columns.response))) - {""}
-    has_keys = "right_key" in columns.stimulus
-    if columns.responses:
-        code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
-    elif has_keys:
-        keys = said | set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
-        code = guessed_keys(keys)
-    else:
-        code = guessed_correctness(said, columns.response)
-    places = sorted(set(code.values()))
-    if not code or places != list(range(len(places))) or (not has_keys and places[-1] > 1):
-        wanted = (
-            "keys from the left, from 0"
-            if has_keys
-            else "0 for a right answer and 1 for a wrong one"
-        )
-        raise TrialsError(
-            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say in columns.responses what each "
-            f"means: {wanted}."
-        )
-    return columns.model_copy(update={"responses": code})
-
-
-def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:
-    """The column that holds the answers: keys where a column says which key is right, else right and wrong."""
-    of_correctness = {*CORRECT, *ERRORS, "accuracy", "acc"}
-    told = KEYS if has_keys else {*of_correctness, "response"}
-    fits = []
-    for name in map(str, frame.columns):
-        said = set(folded(frame[name].unique())) - {""}
-        code = guessed_keys(said) if has_keys else guessed_correctness(said, name)
-        words = set(words_of(name))
-        # Everybody may be right in all trials that have an answer.
-        may_be_one = not has_keys and bool(words & of_correctness)
-        if code and (len(said) > 1 or may_be_one) and name not in used and words & told:
-            fits.append(name)
-    return named if named in fits else next(iter(fits), "?")
+LAYOUT = StimulusLayout(
+    PARTS,
+    ("congruence",),
+    None,
+    guess_cells=guessed_parts,
+    guess_rank=5,
+    from_rows=conflict_answers,
+)
+"""The trials of this kind of task as columns; they are made from the order of the responses."""

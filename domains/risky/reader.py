@@ -1,0 +1,96 @@
+"""How files of this kind of task look, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.domains.risky.space import pairs
+from lakatos.experiments.adoption.layouts import (
+    AMOUNTS,
+    CHANCES,
+    StimulusLayout,
+    as_table,
+    by_side,
+    number_in,
+    words_and_sides,
+)
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli
+
+Array = NDArray[np.float64]
+
+
+def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
+    """Amounts and chances of two gambles, named by the same two words; each amount but the last needs its chance."""
+    told = words_and_sides(names, AMOUNTS)
+    if told is None:
+        return {}
+    pair, amounts = told
+    chances = by_side(names, CHANCES, [pair])
+    if chances is None:
+        return {}
+    for side, own_amounts, own_chances in zip(pair, amounts, chances, strict=True):
+        places, of = (
+            [number_in(words_of(name), side) for name in own] for own in (own_amounts, own_chances)
+        )
+        if of not in (places, places[:-1], [0] * (len(places) - 1)):
+            return {}
+    return {
+        "a_amounts": amounts[0], "a_probabilities": chances[0],
+        "b_amounts": amounts[1], "b_probabilities": chances[1],
+    }  # fmt: skip
+
+
+def _gambles(parts: Mapping[str, Array]) -> Stimuli:
+    """Pairs of gambles; a probability that is left out is what the others leave."""
+    n_rows = len(parts["a_amounts"])
+    sides = [_gamble(parts, side) for side in "ab"]
+    hidden = parts.get("ambiguous")
+    signs = parts.get("correlation")
+    return pairs(
+        [(sides[0][row], sides[1][row]) for row in range(n_rows)],
+        ambiguous=None if hidden is None else [(bool(a), bool(b)) for a, b in hidden],
+        correlation=None if signs is None else signs.tolist(),
+    )
+
+
+def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, float]]]:
+    """Amounts with their probabilities, row by row."""
+    amounts = as_table(parts[f"{side}_amounts"])
+    chances = as_table(parts[f"{side}_probabilities"])
+    if chances.shape[1] == amounts.shape[1] - 1:
+        rest = 1 - np.nansum(chances, axis=1, keepdims=True)
+        chances = np.concatenate([chances, np.round(rest, 12)], axis=1)
+    if chances.shape != amounts.shape:
+        raise TrialsError(
+            f"{side}_probabilities has {chances.shape[1]} columns and {side}_amounts {amounts.shape[1]}; "
+            "give one for each amount, or for all but the last."
+        )
+    used = ~np.isnan(amounts) & ~np.isnan(chances)
+    return [
+        list(zip(amounts[row, used[row]], chances[row, used[row]], strict=True))
+        for row in range(len(amounts))
+    ]
+
+
+LAYOUT = StimulusLayout(
+    {
+        "a_amounts": "amounts that the first gamble can pay, a list of columns",
+        "a_probabilities": "their probabilities; the last may be left out",
+        "b_amounts": "likewise of the second gamble",
+        "b_probabilities": "likewise of the second gamble",
+        "ambiguous": "two columns of 0 and 1: whose probabilities are not shown",
+        "correlation": "-1, 0 or 1: of the two payoffs",
+    },
+    ("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
+    _gambles,
+    _guess_gambles,
+    ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
+    guess_rank=1,
+)
+"""The trials of this kind of task as columns."""
