@@ -66,8 +66,19 @@ class AnchorItem:
 
     @cached_property
     def digest(self) -> Digest:
-        """Identity: what is compared on what, and how it came out."""
+        """Version: changes with every word of the item."""
         return digest_of(self.to_json())
+
+    @cached_property
+    def identity(self) -> Digest:
+        """What was asked and what came out: two theories, how they did on which responses, and which one won.
+
+        Words do not count: neither the texts that a judge reads nor strata, names of problems and people, or where the
+        label comes from.
+        """
+        asked = self.submission
+        compared = [asked.candidate, asked.incumbent, asked.advantage, asked.standard_error]
+        return digest_of([*compared, asked.n_choices, self.label])
 
     def to_json(self) -> dict[str, Any]:
         """Write the item as plain values, for artifacts."""
@@ -286,10 +297,12 @@ def without(
 
 
 def check_each_once(items: Iterable[AnchorItem]) -> None:
-    """Raise `AnchorError` where an item is there more than once."""
-    for name, n in Counter(item.digest for item in items).items():
+    """Raise `AnchorError` where a comparison is there more than once, in whatever words."""
+    items = list(items)
+    for name, n in Counter(item.identity for item in items).items():
         if n > 1:
-            raise AnchorError(f"the anchor item {name[:8]} is there {n} times; keep each once.")
+            shown = next(item.digest for item in items if item.identity == name)
+            raise AnchorError(f"the anchor item {shown[:8]} is there {n} times; keep each once.")
 
 
 def check_disjoint(anchor: AnchorSet) -> None:

@@ -10,7 +10,7 @@ from lakatos.memory.errors import LessonError
 from lakatos.memory.library import Library, Pitfall, Valid, always
 from lakatos.memory.plan import Called, Plan, make_plan
 from lakatos.memory.signature import canonical_form
-from lakatos.memory.tool import LEAST_STUDIES
+from lakatos.memory.tool import LEAST_CALLS, LEAST_STUDIES
 from lakatos.memory.verb import LaboratoryVerb
 from lakatos.theories.discovery.bench import ArtifactShelf
 from lakatos.traces.digest import Digest, digest_of
@@ -73,8 +73,9 @@ def plan_of_calls(
 def recurring(library: Library, valid: Valid = always) -> list[Digest]:
     """Signatures of plans that may become tools, those of most studies first.
 
-    A plan must have been followed in `LEAST_STUDIES` studies with as many different values. A plan that has a tool,
-    was refused before, or rests on a fact that another contradicts stays text.
+    A plan must have at least `LEAST_CALLS` calls and have been followed in `LEAST_STUDIES` studies with as many
+    different values. A plan that has a tool, was refused before, or rests on a fact that another contradicts stays
+    text.
 
     Args:
         library: All that was learned.
@@ -88,7 +89,8 @@ def recurring(library: Library, valid: Valid = always) -> list[Digest]:
         return []
     disputed = {digest for pair in library.contradictions() for digest in pair}
     counts: dict[Digest, int] = {}
-    for signature, plans in library.plans_by_signature(valid).items():
+    for signature, all_plans in library.plans_by_signature(valid).items():
+        plans = [plan for plan in all_plans if len(plan.steps) >= LEAST_CALLS]
         values = {digest_of(list(canonical_form(plan.steps).values)) for plan in plans}
         counts[signature] = min(len({plan.study for plan in plans}), len(values))
         contradicted = any(disputed & set(plan.evidence) for plan in plans)

@@ -108,13 +108,20 @@ class ToolValidated(Record):
 
 
 class ToolRefused(Record):
-    """A draft failed; the plan stays text, and must recur twice as often before the next try."""
+    """A draft failed, and the plan stays text."""
 
     kind: Literal["tool_refused"] = "tool_refused"
     version: Literal[1] = 1
     signature: Fingerprint
     rung: str
     reason: str
+
+    @property
+    def for_want_of_studies(self) -> bool:
+        """Whether only too few studies were there to try it on, as earlier versions recorded it."""
+        return (
+            self.rung == "studies" and "studies with different values to be tried on" in self.reason
+        )
 
 
 class ToolWithdrawn(Record):

@@ -190,18 +190,39 @@ class Library:
 
         See `memory.recall` for all kinds of lessons.
         """
+        return [item for _, item in self._recalled(domain, situation, most, valid)]
+
+    def changes_to_avoid(
+        self, domain: str, situation: str, most: int = 5, valid: Valid = always
+    ) -> tuple[str, ...]:
+        """Changes that failed in situations like this one, by the pitfalls that `recall` finds.
+
+        A pitfall whose evidence no longer holds counts half, so that two of them are needed.
+        """
+        weights: dict[str, float] = {}
+        for weight, item in self._recalled(domain, situation, most, valid):
+            change = item.mistake.split("; ")[-1]
+            weights[change] = weights.get(change, 0.0) + weight
+        return tuple(change for change, weight in weights.items() if weight >= 1.0)
+
+    def _recalled(
+        self, domain: str, situation: str, most: int, valid: Valid
+    ) -> list[tuple[float, Pitfall]]:
+        """The pitfalls of `recall`, each with how much it counts."""
         wanted, counts = words(situation), self.counting(valid)
         scored = [
             (
                 len(wanted & words(item.trigger)) * weight_of(digest, item, counts),
                 place,
+                digest,
                 item,
             )
             for place, (digest, item) in enumerate(self.pitfalls)
             if item.domain == domain and digest not in self.hidden
         ]
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
-        return [item for overlap, _, item in scored if overlap > 0][:most]
+        found = [(digest, item) for overlap, _, digest, item in scored if overlap > 0]
+        return [(weight_of(digest, item, counts), item) for digest, item in found[:most]]
 
     def plans_by_signature(self, valid: Valid = always) -> dict[Digest, list[Plan]]:
         """Plans that count, whose evidence still holds, by what they do."""
@@ -217,8 +238,11 @@ class Library:
         return self.plans_by_signature(valid).get(signature, [])
 
     def n_refused(self, signature: Digest) -> int:
-        """Drafts of a plan that validation refused since its last tool."""
-        return sum(item.signature == signature for _, item in self.all(ToolRefused))
+        """Drafts of a plan that validation refused; waiting for further studies is no refusal."""
+        return sum(
+            item.signature == signature and not item.for_want_of_studies
+            for _, item in self.all(ToolRefused)
+        )
 
     def drafts(self) -> dict[str, tuple[Digest, ToolDraft]]:
         """The newest validated draft of each name."""

@@ -26,6 +26,10 @@ from lakatos.traces.record import Record
 
 LEAST_STUDIES: Final = 3
 """Distinct studies, and distinct values, in which a plan must have been followed."""
+LEAST_CALLS: Final = 2
+"""Calls of a plan that may become a tool; one call is a tool already."""
+WAITING: Final = "number of studies"
+"""Check that a draft fails while too few studies are there to try it on, which says nothing against it."""
 DIFFERENCE: Final = "difference"
 """Failure of a tool that was to call something else than its plan says."""
 MOST_CALLS: Final = 256
@@ -118,9 +122,12 @@ def draft_tool(
     """The tool of a plan: what varied becomes its arguments.
 
     Raises:
-        ToolRejectedError: The plan calls what there is not, or changes the world, so that it stays text.
+        ToolRejectedError: The plan calls what there is not, calls once only, or changes the world, so that it stays
+            text.
     """
     form = canonical_form(plan.steps)
+    if len(plan.steps) < LEAST_CALLS:
+        _reject("contract", "the plan is one call, which is a tool already")
     called = sorted({item.tool for item in form.operations})
     if missing := [name for name in called if name not in verbs]:
         _reject("closure", f"the plan calls {', '.join(missing)}, and no verb gives that")
@@ -200,7 +207,7 @@ def validate_tool(
         _reject("contract", "a plan that it was to be tried on has another signature")
     values = {canonical_json(list(form.values)) for form in forms}
     if min(len({plan.study for plan in plans}), len(values)) < LEAST_STUDIES:
-        _reject("studies", f"it needs {LEAST_STUDIES} studies with different values to be tried on")
+        _reject(WAITING, f"it needs {LEAST_STUDIES} studies with different values to be tried on")
     for plan, form in zip(plans, forms, strict=True):
         try:
             text = in_form(form.operations, follow_plan(plan, call))

@@ -16,7 +16,13 @@ from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.task import domain_of, family_of
-from lakatos.flows.stages.consolidate import caller_of, one_of_each_study, outcome_of, tried
+from lakatos.flows.stages.consolidate import (
+    caller_of,
+    one_of_each_study,
+    outcome_of,
+    tried,
+    values_of,
+)
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.errors import ToolFailedError, ToolRejectedError, ToolUnavailableError
@@ -101,10 +107,11 @@ def validate_again(runs: Path, name: str) -> ToolValidated | ToolRefused:
     plans = [
         plan for plan in plans if any(known.get(item, ("",))[0] in TOOLS for item in plan.evidence)
     ]
-    if len(plans) < LEAST_STUDIES:
+    n_found = min(len(plans), len(set(map(values_of, plans))))
+    if n_found < LEAST_STUDIES:
         raise ToolRejectedError(
-            f"{draft.name} cannot be validated again: {len(plans)} studies beside this library hold recorded calls of "
-            f"its plan, and {LEAST_STUDIES} are needed. Its plan stays text.",
+            f"{draft.name} cannot be validated again: {n_found} studies beside this library hold recorded calls of "
+            f"its plan with values of their own, and {LEAST_STUDIES} are needed. Its plan stays text.",
             "studies",
         )
     fresh = draft_tool(plans[-1], TOOLS, sorted(library.drafts()))

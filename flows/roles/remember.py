@@ -395,13 +395,13 @@ def advice_on(evidence: RunEvidence, diagnosis: Diagnosis) -> RevisionAdvice:
     if evidence.config.memory.arm == "none":
         return RevisionAdvice()
     library, valid = library_in(evidence), validity_in(evidence.state)
-    pitfalls = library.recall(evidence.config.domain, diagnosis.location, valid=valid)
+    avoid = library.changes_to_avoid(evidence.config.domain, diagnosis.location, valid=valid)
     leader = evidence.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
     winners = winners_in(evidence) if library_fits(evidence.state) else []
     starts = starts_of_winners(winners, evidence.family.grammar, known)
     return RevisionAdvice(
-        warnings=tuple(item.mistake.split("; ")[-1] for item in pitfalls),
+        warnings=avoid,
         starts=starts[: max(evidence.config.theories.candidates // START_SHARE, 1)],
         remedies=shared_mechanisms(starts, leader),
         inputs=tuple(cited(evidence.state)),

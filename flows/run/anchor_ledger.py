@@ -19,7 +19,7 @@ from lakatos.judges.errors import LedgerError, VaultError
 from lakatos.judges.ledger import LevelDrawn, VaultReported, draw_level
 from lakatos.judges.record import LabelsExposed
 from lakatos.traces.artifact import write_whole
-from lakatos.traces.digest import Digest
+from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import JournalError, LockedError
 from lakatos.traces.head import (
     identity,
@@ -50,15 +50,25 @@ class AnchorLedger:
 
     folder: Path
     confirm: Digest
-    """Version of the file's confirm part."""
+    """Which comparisons the file's confirm part has, whatever words it has for them."""
     items: frozenset[Digest]
-    """Of confirm and vault: no other ledger may count looks at their labels."""
+    """Of confirm and vault, by identity: no other ledger may count looks at their labels."""
+    version: Digest
+    """Of the confirm part with all its words, by which ledgers of earlier versions are known."""
+    versions: frozenset[Digest]
+    """Of confirm and vault, each item with all its words; likewise."""
 
     @classmethod
     def of(cls, folder: Path, anchor: AnchorSet) -> AnchorLedger:
         """The ledger of an anchor set, in a folder of its own."""
         items = [*anchor.parts["confirm"], *anchor.parts["vault"]]
-        return cls(folder, anchor.digest_of("confirm"), frozenset(item.digest for item in items))
+        return cls(
+            folder,
+            confirm=digest_of(sorted(item.identity for item in anchor.parts["confirm"])),
+            items=frozenset(item.identity for item in items),
+            version=anchor.digest_of("confirm"),
+            versions=frozenset(item.digest for item in items),
+        )
 
     @classmethod
     def beside(cls, file: Path, anchor: AnchorSet) -> AnchorLedger:
@@ -188,7 +198,7 @@ class AnchorLedger:
         return second_place() / f"{self.confirm}{SUFFIX}"
 
     def _check(self, trace: Trace) -> None:
-        if trace.journal.meta.get("confirm") != self.confirm:
+        if trace.journal.meta.get("confirm") not in (self.confirm, self.version):
             raise LedgerError(
                 f"{self.folder} is the ledger of other items: the anchor file beside it was changed. Restore the file; "
                 "a new anchor set goes into a file of its own."
@@ -202,7 +212,7 @@ class AnchorLedger:
 
     def _check_known(self, found: Digest | None) -> None:
         """Refuse a second ledger of the same items, or of some of them, and one that was removed."""
-        known = _lines(self._note)[:1]
+        known = _lines(self._note)[:1] or _lines(second_place() / f"{self.version}{SUFFIX}")[:1]
         if known and known != [found]:
             raise LedgerError(
                 f"{self.folder} is not the ledger that these items have: that lay in {_place_of(known[0])}. Its tests "
@@ -212,9 +222,10 @@ class AnchorLedger:
             return
         for note in sorted(second_place().glob(f"*{SUFFIX}")):
             lines = _lines(note)
-            if shared := self.items.intersection(lines[1:]):
+            names = set(lines[1:])
+            if shared := max(len(self.items & names), len(self.versions & names)):
                 raise LedgerError(
-                    f"labels of {len(shared)} comparisons of {self.folder.name.removesuffix(SUFFIX)} were read before: "
+                    f"labels of {shared} comparisons of {self.folder.name.removesuffix(SUFFIX)} were read before: "
                     f"the ledger in {_place_of(lines[0])} counts them. Use that anchor set, or other comparisons."
                 )
 

@@ -31,14 +31,15 @@ from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdr
 from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
 from lakatos.memory.plan import Call, Plan, PlanStep
 from lakatos.memory.record import InquiryMade, ToolTried
-from lakatos.memory.tool import LEAST_STUDIES, ToolDraft, draft_tool, validate_tool
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import LEAST_STUDIES, WAITING, ToolDraft, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.discovery.roles.record import MatterInvestigated
 from lakatos.theories.engine.scoreboard import advantage_on
 from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.theories.language.grammar import Grammar
 from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest, canonical_json
+from lakatos.traces.digest import Digest, canonical_json, digest_of
 from lakatos.traces.step import Recorded, StepContext, Trace
 
 FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
@@ -335,8 +336,22 @@ async def make_tools(run: Run) -> None:
 
 
 def one_of_each_study(plans: Sequence[Plan]) -> list[Plan]:
-    """The newest plan of each study."""
-    return list({plan.study: plan for plan in plans}.values())
+    """One plan of each study: the newest whose values no other study's plan has, else the newest."""
+    by_study: dict[str, list[Plan]] = {}
+    for plan in reversed(plans):
+        by_study.setdefault(plan.study, []).append(plan)
+    chosen: dict[str, Plan] = {}
+    taken: set[Digest] = set()
+    # Studies with the fewest values choose first, so that the others still find one of their own.
+    for study, own in sorted(by_study.items(), key=lambda item: len({*map(values_of, item[1])})):
+        chosen[study] = next((plan for plan in own if values_of(plan) not in taken), own[0])
+        taken.add(values_of(chosen[study]))
+    return [chosen[study] for study in dict.fromkeys(plan.study for plan in plans)]
+
+
+def values_of(plan: Plan) -> Digest:
+    """What a plan was followed with."""
+    return digest_of(list(canonical_form(plan.steps).values))
 
 
 def outdated(library: Library, valid: Valid) -> list[Digest]:
@@ -399,6 +414,9 @@ def tried(drafted: Recorded[ToolDraft], plans: Sequence[Plan], call: Call) -> To
 def settle_tool(run: Run, done: Recorded[ToolTried], signature: Digest) -> None:
     """Offer what passed; remember what did not."""
     record = done.record
+    if record.rung == WAITING:
+        run.progress.note(f"a draft waits for further studies: {record.reason}")
+        return
     settled = (
         f"is a tool from now on: {record.name}"
         if record.passed

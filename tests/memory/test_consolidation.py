@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.flows.stages.consolidate import one_of_each_study, values_of
 from lakatos.language_models.client import ToolCall
 from lakatos.language_models.tool import Toolbox, ToolResult, as_json
 from lakatos.language_models.tool_record import RECORDS as CALL_RECORDS
 from lakatos.language_models.tool_record import ToolCalled, TracedTools
 from lakatos.memory.consolidation import pitfall, plan_of_calls, recurring
-from lakatos.memory.errors import LessonError
+from lakatos.memory.errors import LessonError, ToolRejectedError
 from lakatos.memory.item import ToolRefused, ToolValidated
 from lakatos.memory.library import RECORDS, Library
 from lakatos.memory.recall import RecallNothing
 from lakatos.memory.signature import canonical_form
-from lakatos.memory.tool import draft_tool, validate_tool
+from lakatos.memory.tool import WAITING, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.theories.discovery.bench import TheoryBench
@@ -54,6 +55,72 @@ def test_a_plan_that_has_a_tool_or_was_refused_is_not_drafted_again(study_of, sh
     assert recurring(library.with_record(digest_of("passed"), validated)) == []
     refused = ToolRefused(signature=draft.signature, rung="studies", reason="another result")
     assert recurring(library_of(*plans, refused)) == []
+
+
+def test_a_plan_that_only_waited_for_studies_may_become_a_tool_later(study_of, shop):
+    plans = [study_of(f"study {number}", f"a{number}", "b") for number in range(3)]
+    draft = draft_tool(plans[0], shop.VERBS)
+    with pytest.raises(ToolRejectedError) as caught:
+        validate_tool(draft, plans[:2], shop.VERBS, lambda name, arguments: None)
+    assert caught.value.rung == WAITING
+    before = ToolRefused(
+        signature=draft.signature,
+        rung="studies",
+        reason="the draft fails at 'studies': it needs 3 studies with different values to be tried on. The plan "
+        "stays text.",
+    )
+    library = library_of(*plans, before)
+    assert library.n_refused(draft.signature) == 0
+    assert recurring(library) == [draft.signature]
+
+
+def test_each_study_is_stood_for_by_a_plan_with_values_of_its_own(study_of):
+    plans = [
+        study_of("study 0", "a", "b"),
+        study_of("study 1", "c", "b"),
+        study_of("study 0", "c", "b"),  # newer, and the same as in study 1
+        study_of("study 2", "d", "b"),
+    ]
+    chosen = one_of_each_study(plans)
+    assert [plan.study for plan in chosen] == ["study 0", "study 1", "study 2"]
+    assert len(set(map(values_of, chosen))) == 3
+
+
+def test_one_call_becomes_no_tool(shop):
+    plans = [
+        shop.plan_of(
+            ("rank", {"theories": [f"a{n}", "b"], "experiment": "first"}), study=f"study {n}"
+        )
+        for n in range(3)
+    ]
+    assert recurring(library_of(*plans)) == []
+    with pytest.raises(ToolRejectedError, match="one call"):
+        draft_tool(plans[0], shop.VERBS)
+
+
+def test_a_doubted_lesson_counts_half():
+    failed = [
+        pitfall(
+            "risky",
+            "choice at the end",
+            f"tried {n}; add veto to accent",
+            "refused",
+            (digest_of(n),),
+        )
+        for n in range(2)
+    ]
+    library = library_of(*failed)
+    first, second = (digest for digest, _ in library.pitfalls)
+
+    def avoided(library):
+        return library.changes_to_avoid("risky", "choice at the end")
+
+    assert avoided(library) == ("add veto to accent",)
+    assert avoided(library.without([second], [first])) == ()
+    assert avoided(library.without([second], [])) == ("add veto to accent",)
+    assert avoided(library.without([], [first])) == ("add veto to accent",)
+    assert avoided(library.without([], [first, second])) == ("add veto to accent",)
+    assert library.changes_to_avoid("risky", "something else") == ()
 
 
 def test_a_pitfall_without_evidence_is_refused():

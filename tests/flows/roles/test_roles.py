@@ -468,6 +468,8 @@ def test_the_requests_that_a_server_is_checked_with_are_those_of_the_roles() -> 
 def test_the_study_that_shows_all_roles_can_be_read() -> None:
     found = load_study(ROOT / "studies" / "language-models.toml")
     assert {role for role, _ in found.roles.named} == set(ROLES)
+    assert found.memory.arm == "tools"
+    assert found.roles.tools
 
 
 def test_a_study_without_models_is_written_as_if_there_were_none() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from lakatos.flows.run.anchor_ledger import SUFFIX, AnchorLedger
-from lakatos.judges.anchor import AnchorSet, split
-from lakatos.judges.errors import LedgerError, VaultError
+from lakatos.judges.anchor import AnchorSet, check_each_once, split
+from lakatos.judges.errors import AnchorError, LedgerError, VaultError
 from lakatos.judges.ledger import LevelDrawn, VaultReported, level_of
 from lakatos.traces.digest import digest_of
 from lakatos.traces.errors import TraceError
@@ -122,6 +123,84 @@ def test_another_set_with_some_of_the_items_does_not_begin_to_count_anew(ledger,
     other = split([item(f"elsewhere {n}", n % 2 == 0) for n in range(40)], seed=1)
     own_dev = AnchorSet({**other.parts, "dev": anchor.parts["dev"]})
     assert draw(AnchorLedger.beside(tmp_path / "other.json", own_dev), "second").number == 1
+
+
+def reworded(anchor: AnchorSet, **changes) -> AnchorSet:
+    """The set with other words in each of its items."""
+    parts = {
+        part: tuple(replace(item, **changes) for item in items)
+        for part, items in anchor.parts.items()
+    }
+    return AnchorSet(parts)
+
+
+WORDS = {
+    "provenance": {"provenance": "simulated, as was said before"},
+    "strata": {"strata": {"origin": "human", "quality": "good"}},
+    "problems": {"problems": ("another name",)},
+    "people": {"people": ("another group",)},
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_other_words_for_the_same_comparisons_do_not_begin_to_count_anew(
+    name, ledger, anchor, tmp_path
+):
+    assert draw(ledger, "first").number == 1
+    other = reworded(anchor, **WORDS[name])
+    same_file = AnchorLedger.beside(tmp_path / "anchor.json", other)
+    assert draw(same_file, "second").number == 2
+    with pytest.raises(LedgerError, match=f"that lay in {ledger.folder}"):
+        draw(AnchorLedger.beside(tmp_path / "copy.json", other), "third")
+
+
+def test_other_texts_and_features_of_the_same_comparisons_do_not_begin_to_count_anew(
+    ledger, anchor, tmp_path
+):
+    draw(ledger, "first")
+    parts = {
+        part: tuple(
+            replace(
+                item,
+                submission=replace(
+                    item.submission, texts={"claim": "people add"}, features={"more": 1.0}
+                ),
+            )
+            for item in items
+        )
+        for part, items in anchor.parts.items()
+    }
+    with pytest.raises(LedgerError, match="that lay in"):
+        draw(AnchorLedger.beside(tmp_path / "copy.json", AnchorSet(parts)), "second")
+
+
+def test_one_comparison_in_other_words_among_new_ones_is_known_again(ledger, anchor, tmp_path):
+    draw(ledger, "first")
+    other = split([item(f"new {n}", n % 2 == 0) for n in range(40)], seed=1)
+    known = replace(anchor.parts["confirm"][0], provenance="found in a drawer")
+    mixed = AnchorSet({**other.parts, "confirm": (known, *other.parts["confirm"])})
+    with pytest.raises(
+        LedgerError, match=r"labels of 1 comparisons of mixed\.json were read before"
+    ):
+        draw(AnchorLedger.beside(tmp_path / "mixed.json", mixed), "second")
+
+
+def test_a_ledger_of_an_earlier_version_goes_on(anchor, tmp_path):
+    now = AnchorLedger.beside(tmp_path / "anchor.json", anchor)
+    before = replace(now, confirm=now.version, items=now.versions)
+    assert draw(before, "first").number == 1
+    assert draw(now, "second").number == 2
+    assert draw(now, "third").number == 3
+    copy = AnchorLedger.beside(tmp_path / "copy.json", anchor)
+    with pytest.raises(LedgerError, match="that lay in"):
+        draw(copy, "fourth")
+
+
+def test_a_comparison_in_two_wordings_is_there_twice(anchor):
+    first = anchor.parts["dev"][0]
+    with pytest.raises(AnchorError, match="is there 2 times"):
+        check_each_once([first, replace(first, provenance="another word")])
+    check_each_once([first, replace(first, label=not first.label)])
 
 
 def test_the_vault_opens_once_and_what_was_found_is_told_again(ledger, anchor):
