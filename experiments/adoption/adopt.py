@@ -34,6 +34,7 @@ from lakatos.experiments.adoption.row_cells import (
     RowCells,
     RowsWrongError,
     gone_people,
+    left_out_by_condition,
     read_part,
     whole_numbers,
 )
@@ -135,18 +136,19 @@ def adopt(
         try:
             told: list[str] = []
             cells = RowCells(frame, table.name, numbers)
-            found, people = _experiments(cells, columns, domain, told)
+            found, people, used = _experiments(cells, columns, domain, told)
             break
         except RowsWrongError as error:
             frame = left_out.without(frame, error)
     notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
+    notes += left_out_by_condition(whole, used, columns)
     return AdoptedAnswers(found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows)
 
 
 def _experiments(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...]]:
-    """Experiments, and what is known of their people; all rows must be right.
+) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], Array]:
+    """Experiments, what is known of their people, and the places of rows that are answers; all rows must be right.
 
     Raises:
         RowsWrongError: Some rows are not.
@@ -160,15 +162,16 @@ def _experiments(
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
-    found, people = [], []
+    found, people, used = [], [], []
     for name in dict.fromkeys(groups.tolist()):
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
-        trials = _experiment(name or ALL, own, columns, domain, notes, size)
+        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size)
+        used.append(rows)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
-    return tuple(found), tuple(people)
+    return tuple(found), tuple(people), np.concatenate(used)
 
 
 def stimuli_of_table(
@@ -263,23 +266,27 @@ def _experiment(
     domain: Domain,
     notes: list[str],
     size: float,
-) -> Trials:
-    """The rows of one experiment as trials and answers; rewards are shares of their ``size`` in all experiments."""
+) -> tuple[Trials, Array]:
+    """The rows of one experiment as trials and answers, and the places of those that are answers.
+
+    Rewards are shares of their ``size`` in all experiments.
+    """
     if columns.is_pooled:
-        return _counted(name, cells, columns, domain)
+        return _counted(name, cells, columns, domain), cells.frame.index.to_numpy()
     participant, told = _people(cells, columns), list[str]()
     order = order_of_rows(cells, columns, participant, told, is_needed=domain.sequential)
     cells = cells.of(cells.frame.iloc[order])
+    rows = cells.frame.index.to_numpy()
     participant = participant[order]
     layout = known_layout(domain)
     if layout.from_steps:
         notes += [f"{name}: {line}" if columns.experiment else line for line in told]
-        return layout.from_steps(name, cells, columns, participant, domain, size)
+        return layout.from_steps(name, cells, columns, participant, domain, size), rows
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
         stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told)
-        participant = participant[kept]
+        participant, rows = participant[kept], rows[kept]
         try:
             domain.check(stimuli)
         except StimuliError as error:
@@ -293,7 +300,7 @@ def _experiment(
             else number_outcomes(cells, columns, scale, told)
         )
     notes += [f"{name}: {line}" if columns.experiment else line for line in told]
-    return Trials(
+    trials = Trials(
         experiment=name,
         stimuli=stimuli,
         participant=participant,
@@ -303,6 +310,7 @@ def _experiment(
         n_options=domain.n_options(stimuli),
         n_people=int(participant.max()) + 1,
     )
+    return trials, rows
 
 
 def _people(cells: RowCells, columns: AnswerColumns) -> Array:

@@ -11,12 +11,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.errors import TrialsError
 
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
 MOST_ROWS_NAMED = 5
+MOST_CONDITIONS = 12
+CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
+"""Words in names of columns of conditions, of which it is said how many of their rows are left out."""
 
 
 class RowsWrongError(TrialsError):
@@ -154,6 +158,39 @@ def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns)
     n_gone = sum(1 for name in before if name not in after and name != "")
     who = "person has" if n_gone == 1 else "people have"
     return [f"{n_gone:,} {who} no row left"] if n_gone else []
+
+
+def left_out_by_condition(
+    whole: pd.DataFrame, used: NDArray[Any], columns: AnswerColumns
+) -> list[str]:
+    """How many rows of each condition are no answers, where some are none; a line for each column of conditions.
+
+    Args:
+        whole: The rows that may be answers.
+        used: Index of those that are.
+        columns: Which columns tell experiments, what is known of people, and congruence.
+    """
+    is_used = whole.index.isin(used)
+    if is_used.all():
+        return []
+    told = {
+        columns.experiment,
+        *columns.attributes,
+        *leaves_of(columns.stimulus.get("congruence", "")),
+    }
+    found = []
+    for name in map(str, whole.columns):
+        cells = whole[name]
+        if name not in told and not set(words_of(name)) & CONDITIONS:
+            continue
+        if not 2 <= cells.nunique() <= MOST_CONDITIONS:
+            continue
+        parts = [
+            f"{cell or '(empty)'} {int((~is_used & (cells == cell)).sum()):,} of {int((cells == cell).sum()):,}"
+            for cell in sorted(cells.unique())
+        ]
+        found.append(f"rows left out by {name}: {', '.join(parts)}")
+    return found
 
 
 def rows_in_words(reason: str, rows: Sequence[Any]) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import PeoplesAnswers
     from lakatos.flows.notebook.effects import AttributeEffects
     from lakatos.flows.notebook.groups import GroupComparison
+    from lakatos.flows.notebook.theory import FittedTheory
     from lakatos.theories.engine.fitting.posterior_check import PredictiveCheck, RankedTheory
     from lakatos.theories.engine.fitting.posterior_result import Posterior
 
@@ -124,11 +125,10 @@ def score(
 
     In Python: `lakatos.score(answers, theories)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import score as score_theories
 
-    data, rivals = what_is_asked(answers, theories or (), runs)
-    _show(score_theories(data, rivals, domain=domain, columns=columns_said(column)), out)
+    data, rivals = _read(answers, theories or (), runs, domain, column)
+    _show(score_theories(data, rivals), out)
 
 
 @app.command()
@@ -146,12 +146,11 @@ def fit(
 
     In Python: `lakatos.fit(answers, theory)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import fit as fit_theory
 
-    data, wanted = what_is_asked(answers, [theory], runs)
+    data, wanted = _read(answers, [theory], runs, domain, column)
     assert wanted is not None
-    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns_said(column))
+    fitted = fit_theory(data, wanted[0])
     Console(stderr=True, soft_wrap=True).print(f"{escape(fitted.name)}: {escape(fitted.claim)}")
     _show(fitted.people, out)
 
@@ -185,19 +184,10 @@ def groups(
 
     In Python: `lakatos.by_group(answers, theories, by=by)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.groups import by_group
 
-    data, rivals = what_is_asked(answers, theories or (), runs)
-    _say_notes(data)
-    found = by_group(
-        data,
-        rivals,
-        by=by,
-        cuts=cuts or (),
-        domain=domain,
-        columns=columns_said(column),
-    )
+    data, rivals = _read(answers, theories or (), runs, domain, column, known=(by,))
+    found = by_group(data, rivals, by=by, cuts=cuts or ())
     if csv or out is not None:
         Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
         _show(found.differences, out)
@@ -247,20 +237,10 @@ def effects(
 
     In Python: `lakatos.effects_of(answers, theories, by=by)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.effects import effects_of
 
-    data, rivals = what_is_asked(answers, theories or (), runs)
-    _say_notes(data)
-    found = effects_of(
-        data,
-        rivals,
-        by=by,
-        parameters=parameters or (),
-        prior_sd=prior_sd,
-        domain=domain,
-        columns=columns_said(column),
-    )
+    data, rivals = _read(answers, theories or (), runs, domain, column, known=(by,))
+    found = effects_of(data, rivals, by=by, parameters=parameters or (), prior_sd=prior_sd)
     if csv or out is not None:
         Console(stderr=True, soft_wrap=True).print(escape(found.verdict))
         _show(found.effects, out)
@@ -301,10 +281,41 @@ def _table_of_effects(found: AttributeEffects) -> Table:
     return shown
 
 
-def _say_notes(answers: PeoplesAnswers | str) -> None:
-    """Say what has to be known of a run's answers before people are compared by them."""
-    for note in [] if isinstance(answers, str) else answers.notes:
-        Console(stderr=True, soft_wrap=True).print(f"[yellow]{escape(note)}[/yellow]")
+def _read(
+    answers: Path,
+    theories: Sequence[str],
+    runs: Path,
+    domain: str,
+    column: Sequence[str] | None,
+    known: Sequence[str] = (),
+    *,
+    of_trials: bool = False,
+) -> tuple[PeoplesAnswers, list[FittedTheory | str] | None]:
+    """The answers and theories that a command names; prints what was left out of the answers, or assumed.
+
+    Args:
+        answers: A file, a published data set or a run.
+        theories: Names.
+        runs: Folder that holds the runs.
+        domain: Whose trials these are; guessed where it is empty.
+        column: Meanings of columns.
+        known: Further columns that say something of people.
+        of_trials: Whether meanings of columns are those of other trials where the answers are a run's.
+    """
+    from lakatos.flows.notebook.answers import adopt
+    from lakatos.flows.notebook.asked import what_is_asked
+    from lakatos.flows.notebook.theory import adopted
+
+    data, wanted = what_is_asked(answers, theories, runs)
+    columns = columns_said(column)
+    if isinstance(data, str):
+        read = adopt(data, domain, columns, known=known)
+    else:
+        read = adopted(data, domain=domain, columns={} if of_trials else columns)
+    console = Console(stderr=True, soft_wrap=True)
+    for note in read.notes:
+        console.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
+    return read, wanted
 
 
 def _p_in_cell(p: float | None) -> str:
@@ -363,20 +374,10 @@ def each(
 
     In Python: `lakatos.fit_each(answers, theories)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.each import fit_each
 
-    data, rivals = what_is_asked(answers, theories or (), runs)
-    _show(
-        fit_each(
-            data,
-            rivals,
-            halves=halves,
-            domain=domain,
-            columns=columns_said(column),
-        ),
-        out,
-    )
+    data, rivals = _read(answers, theories or (), runs, domain, column)
+    _show(fit_each(data, rivals, halves=halves), out)
 
 
 @app.command()
@@ -396,17 +397,13 @@ def predict(
 
     In Python: `lakatos.predict(lakatos.fit(answers, theory), trials)`.
     """
-    from lakatos.flows.notebook.asked import what_is_asked
     from lakatos.flows.notebook.theory import fit as fit_theory
     from lakatos.flows.notebook.theory import predict as predict_shares
 
-    data, wanted = what_is_asked(answers, [theory], runs)
+    data, wanted = _read(answers, [theory], runs, domain, column, of_trials=True)
     assert wanted is not None
-    columns = columns_said(column)
-    shown = {key: value for key, value in columns.items() if key == "stimulus"}
-    if not isinstance(data, str):
-        columns = {}  # a run's answers have been read; what is said is said of the trials
-    fitted = fit_theory(data, wanted[0], domain=domain, columns=columns)
+    shown = {key: value for key, value in columns_said(column).items() if key == "stimulus"}
+    fitted = fit_theory(data, wanted[0])
     _show(predict_shares(fitted, trials, columns=shown), out)
 
 

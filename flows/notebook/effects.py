@@ -12,7 +12,7 @@ import pandas as pd
 
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.frames import interval_columns
-from lakatos.flows.notebook.groups import check_known
+from lakatos.flows.notebook.groups import also_known, check_known
 from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out, people_table
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import paired_difference
@@ -130,7 +130,7 @@ def effects_of(
     Example:
         >>> print(lakatos.effects_of("answers.csv", ["hyperbolic"], by="age"))  # doctest: +SKIP
     """
-    known = adopted(answers, **adopting)
+    known = adopted(answers, **adopting, **also_known(answers, by))
     check_known(known, by)
     attribute = columns_of([np.array(item[by]) for item in known.people], by)
     found = {}

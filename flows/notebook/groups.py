@@ -162,9 +162,7 @@ def by_group(
     Example:
         >>> print(lakatos.by_group("answers.csv", ["hyperbolic"], by="age"))  # doctest: +SKIP
     """
-    known = adopted(
-        answers, **adopting, **({} if isinstance(answers, PeoplesAnswers) else {"known": (by,)})
-    )
+    known = adopted(answers, **adopting, **also_known(answers, by))
     members = members_of(known, by, cuts)
     compared = {}
     with Laboratory(known.domain, n_workers) as laboratory:
@@ -188,6 +186,11 @@ def by_group(
             )
     n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
     return GroupComparison(by, n_people, compared, found)
+
+
+def also_known(answers: PeoplesAnswers | Any, by: str) -> dict[str, Any]:
+    """The argument of `adopt` that has it read a column about people; nothing where answers have been read already."""
+    return {} if isinstance(answers, PeoplesAnswers) else {"known": (by,)}
 
 
 def check_known(answers: PeoplesAnswers, by: str) -> None:

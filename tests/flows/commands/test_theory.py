@@ -107,3 +107,48 @@ def test_a_theory_is_fitted_to_the_answers_of_a_run_to_predict_others(
     other = ask("predict", "hyperbolic", renamed, "--fit", outcome.folder, *meant)
     assert other.exit_code == 0, (other.output, other.exception)
     assert other.output.splitlines()[1:] == usual.output.splitlines()[1:]
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers of twelve people at two doses, of whom those at the higher one left out five answers."""
+    rows = [
+        {
+            "person": f"p{person}",
+            "dose": 10 * (1 + person % 2),
+            "ss_amount": 5,
+            "ll_amount": 6 + trial,
+            "ss_delay": 0,
+            "ll_delay": 10 + 7 * (trial % 4),
+            "choice": "" if person == 1 and trial < 5 else int((trial + person) % 3 > 0),
+        }
+        for person in range(12)
+        for trial in range(12)
+    ]
+    file = tmp_path_factory.mktemp("gaps") / "answers.csv"
+    pd.DataFrame(rows).to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["score ANSWERS random", "fit random ANSWERS", "each ANSWERS random",
+     "groups ANSWERS hyperbolic --by dose", "effects ANSWERS hyperbolic --by dose"],
+)  # fmt: skip
+def test_commands_on_a_file_print_what_was_left_out_of_it(command: str, gaps: Path) -> None:
+    known = () if "--by" in command else ("--column", 'attributes=["dose"]')
+    found = ask(*command.replace("ANSWERS", str(gaps)).split(), *known)
+    assert found.exit_code == 0, (found.output, found.exception)
+    assert "5 rows are left out: choice is empty (rows 14, 15, 16, 17, 18)" in found.stderr
+    assert "rows left out by dose: 10 0 of 72, 20 5 of 72" in found.stderr
+    assert "left out" not in found.stdout
+
+
+@pytest.mark.parametrize("command", ["groups", "effects"])
+def test_a_column_that_is_not_known_by_its_name_divides_people_or_changes_numbers(
+    command: str, gaps: Path
+) -> None:
+    found = ask(command, gaps, "hyperbolic", "--by", "dose")
+    assert found.exit_code == 0, (found.output, found.exception)
+    wrong = ask(command, gaps, "hyperbolic", "--by", "dos")
+    assert "nothing called 'dos' is known of these people" in str(wrong.exception)

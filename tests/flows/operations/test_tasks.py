@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def test_a_program_whose_parts_contradict_each_other_is_refused(tmp_path: Path) 
         "    def describe(self, stimuli, row):\n        return 'a trial'\n"
         f"DOMAIN = Gifts({GIFTS!r})\n"
     )
-    with pytest.raises(TaskFileError, match="describe must tell trials apart"):
+    with pytest.raises(TaskFileError, match="two trials are described in the same words"):
         examine_task(str(file))
 
 
@@ -113,3 +114,55 @@ def test_the_examples_are_listed_and_named_by_the_studies_beside_them() -> None:
 def test_the_page_about_the_domains_is_made_from_the_code() -> None:
     page = (STUDIES.parent / "docs" / "domains.md").read_text()
     assert page == domains_page(), "python -m lakatos.flows.operations.tasks > docs/domains.md"
+
+
+SWITCHES = {
+    "show": ("show =",),
+    "noun": ("noun =",),
+    "trials": ("trials =",),
+    "listed trials": ("[[space.listed]]", "points =", "chance ="),
+    "feedback": ("[feedback", "shows =", "unit =", "steps =", "amounts =", "chances ="),
+}
+"""Beginnings of the lines of the template that are comments and belong together."""
+SWITCH_SETS = [[name] for name in SWITCHES] + [
+    ["show", "noun", "trials", "feedback"],
+    list(SWITCHES),
+]
+
+
+def switched_on(names: list[str]) -> str:
+    """The template with some of its comments as lines."""
+    starts = tuple(f"# {start}" for name in names for start in SWITCHES[name])
+    lines = NEW_TASK.replace("NAME", "my_task").splitlines()
+    return "\n".join(line[2:] if line.startswith(starts) else line for line in lines)
+
+
+@pytest.mark.parametrize("names", SWITCH_SETS, ids=" and ".join)
+def test_a_template_with_its_comments_switched_on_passes(names: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "my_task.toml"
+    file.write_text(switched_on(names))
+    found = examine_task(str(file))
+    assert found.n_trials == (60 if "feedback" in names else 1 if "listed trials" in names else 225)
+
+
+def test_every_key_among_the_comments_of_the_template_can_be_switched_on() -> None:
+    keys = re.compile(r"# (\[+[a-z._A-Z]+\]+|[a-z_]+ =)")
+    told = {found[1] for line in NEW_TASK.splitlines() if (found := keys.match(line))}
+    starts = tuple(start for group in SWITCHES.values() for start in group)
+    assert told
+    assert all(word.startswith(starts) for word in told)
+
+
+@pytest.mark.parametrize("n_steps", [2, 50, 51, 500])
+@pytest.mark.parametrize("attributes", [True, False])
+def test_a_task_with_feedback_may_have_any_number_of_steps(
+    n_steps: int, attributes: bool, tmp_path: Path
+) -> None:
+    text = switched_on(["feedback"]).replace("steps = 60", f"steps = {n_steps}")
+    if not attributes:
+        text = re.sub(r"\[attributes.*?(?=\[space\])", "", text, flags=re.DOTALL)
+    file = tmp_path / "my_task.toml"
+    file.write_text(text)
+    done = CliRunner().invoke(app, ["check", str(file)])
+    assert done.exit_code == 0, done.exception
+    assert f"my_task: {n_steps} steps with 2 options" in done.output
