@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.interval import wilson_interval
 from lakatos.judges.errors import VerdictError
 from lakatos.judges.feature import swapped
 from lakatos.judges.judge import Judge, JudgeSubmission
 from lakatos.traces.digest import Digest
+
+if TYPE_CHECKING:
+    from lakatos.judges.anchor import AnchorItem
 
 Array = NDArray[np.float64]
 
@@ -107,3 +111,15 @@ def _other(name: str) -> str:
         if name.startswith(one):
             return two + name[len(one) :]
     return name
+
+
+def anchor_accuracy(judge: Judge, items: Sequence[AnchorItem]) -> dict[str, Any] | None:
+    """Right answers of a judge among the settled items that it answers, with their 95% interval; None without any."""
+    answers = ask(judge, [item.submission for item in items])
+    kept = ~np.isnan(answers.probability)
+    labels = np.where([item.label for item in items], 1, -1)
+    right, n = (answers.side == labels)[kept], int(kept.sum())
+    if not n:
+        return None
+    low, high = wilson_interval(int(right.sum()), n)
+    return {"right": float(right.mean()), "low": low, "high": high, "n": n}

@@ -63,7 +63,7 @@ class PairDescribed(Record):
 
 
 class StrategyChosen(Record):
-    """How the advocate that composes searches in a cycle."""
+    """Only in journals of earlier versions: how the search of a cycle was varied."""
 
     kind: Literal["strategy_chosen"] = "strategy_chosen"
     version: Literal[1] = 1
@@ -102,7 +102,7 @@ class PairRead(Record):
 
 
 class PairPreferred(Record):
-    """A person said which of two theories is more plausible, without being told which leads or who wrote it."""
+    """Only in journals of earlier versions: a person said which of two theories is more plausible."""
 
     kind: Literal["pair_preferred"] = "pair_preferred"
     version: Literal[1] = 1

@@ -9,7 +9,7 @@ from typing import Final
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.record import PairDescribed, PairRead, StrategyChosen
+from lakatos.judges.record import PairDescribed, PairRead
 from lakatos.judges.transition import EpochCommitted
 from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_by_digest
@@ -31,7 +31,6 @@ class JudgingState:
     """By the digest of the verdict's record."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
     """By candidate, the last decision about it."""
-    strategies: tuple[Recorded[StrategyChosen], ...] = ()
     """How advocates search, in the order of cycles."""
 
 
@@ -49,7 +48,6 @@ RULES: Final[StateRules] = {
     Verdict: keep_by_digest("verdicts"),
     VerdictResolved: keep_by("resolved", "verdict"),
     CandidateDecided: keep_by("decided", "candidate"),
-    StrategyChosen: keep_all("strategies"),
     EpochCommitted: _forget_displaced,
 }
 """What each record changes."""

@@ -32,7 +32,6 @@ from lakatos.domains.published_data import load_archive  # noqa: E402
 from lakatos.experiments.interval import wilson_interval  # noqa: E402
 from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split  # noqa: E402
 from lakatos.judges.answer import ask  # noqa: E402
-from lakatos.judges.bias import bias_report  # noqa: E402
 from lakatos.judges.feature import FEATURES  # noqa: E402
 from lakatos.judges.gate_record import GATES  # noqa: E402
 from lakatos.judges.items.ground_truth import archived_items, simulated_items  # noqa: E402
@@ -115,18 +114,6 @@ def accuracy(judge: Judge, items: tuple[AnchorItem, ...]) -> dict[str, Any]:
                 bool(r) for r, item in zip(right, items, strict=True) if item.strata[name] == value
             ]
             found[f"{name}={value}"] = share(inside)
-    machine, good = (
-        [item.strata[name] == value for item in items]
-        for name, value in (("origin", "machine"), ("quality", "good"))
-    )
-    report = bias_report(
-        answers.side > 0, np.array(machine), np.array(good), score=answers.probability
-    )
-    found["bias"] = {
-        "marginal": [report.marginal.value, *report.marginal.interval],
-        "given_quality": [report.given_quality.value, *report.given_quality.interval],
-        "sentence": report.sentence,
-    }
     return found
 
 

@@ -15,7 +15,6 @@ from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 
 if TYPE_CHECKING:
-    from lakatos.flows.operations.preferences import ShownPair
     from lakatos.judges.anchor import AnchorSet
 
 app = typer.Typer(
@@ -63,7 +62,7 @@ def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
     from lakatos.flows.run.run import read_state
     from lakatos.flows.stages.judging.epoch import dev_items
     from lakatos.flows.stages.judging.seats import present_judges
-    from lakatos.judges.bias import anchor_accuracy
+    from lakatos.judges.answer import anchor_accuracy
     from lakatos.judges.program import ProgramJudge
     from lakatos.judges.rubrics.rule import RuleJudge
 
@@ -179,125 +178,6 @@ def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> Non
         console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
 
 
-@app.command("prefer")
-def judges_prefer(
-    run_name: RunName = "",
-    runs: RunsFolder = Path("runs"),
-    pairs: Annotated[int, typer.Option(help="Pairs to compare; 0 for none.", min=0)] = 5,
-    answer: Annotated[
-        str,
-        typer.Option(help="Of one pair, without being asked: 1 or 2, as shown first or second."),
-    ] = "",
-) -> None:
-    """Say which of two theories is more plausible: claims and predictions are shown, not who wrote them or which leads.
-
-    What you find plausible is learned from your choices. Once they are foretold better than chance would be, it orders
-    the theories that data do not tell apart. In Python: `lakatos.flows.operations.preferences`.
-    """
-    from lakatos.flows.errors import StudyError
-    from lakatos.flows.operations.preferences import prefer, shown_pairs
-
-    if answer not in ("", "1", "2"):
-        raise StudyError(f"the answer is 1 or 2, not {answer!r}.")
-    console, folder = Console(soft_wrap=True), find_run(run_name, runs)
-    shown = shown_pairs(folder, 1 if answer else pairs)
-    if pairs and not shown:
-        console.print("all pairs of this run were compared")
-    for pair in shown:
-        _print_pair(console, pair)
-        chosen = answer or typer.prompt("which is more plausible, 1 or 2 (s to skip, q to end)")
-        if chosen == "q":
-            break
-        if chosen in ("1", "2"):
-            prefer(folder, pair, "first" if chosen == "1" else "second")
-    _print_taste(console, folder)
-
-
-def _print_pair(console: Console, pair: ShownPair) -> None:
-    """Two claims, and how many each says would take the last option."""
-    for number, claim in enumerate(pair.claims, start=1):
-        console.print(f"[bold]{number}[/bold]  {escape(claim)}")
-    console.print(f"Share of people who take {escape(pair.option)}, where the two differ most:")
-    for trial in pair.trials:
-        console.print(f"  {escape(trial.words)}")
-        for number, share in enumerate((trial.first, trial.second), start=1):
-            console.print(f"    {number} {'█' * round(20 * share):20} {share:.0%}", highlight=False)
-
-
-def _print_taste(console: Console, folder: Path) -> None:
-    """What the choices taught, and what it says of ties."""
-    from lakatos.flows.operations.preferences import taste_of, tied_by_taste
-    from lakatos.judges.preference import TRUSTED
-
-    taste = taste_of(folder.parent)
-    told = f"{taste.n} choices; a bet of one on them has become {taste.wealth:.3g}"
-    if not taste.is_trusted:
-        console.print(
-            f"{told}. It decides nothing below {TRUSTED:g}, as choices by lot would look the same."
-        )
-        return
-    console.print(f"{told}, so that they count where data do not tell theories apart:")
-    tied = tied_by_taste(folder, taste)
-    for item in tied:
-        leads = ", leads as the simplest" if item.leads else ""
-        console.print(
-            f"  plausible to you with {item.plausibility:.2f}: {escape(item.name)}{leads}"
-        )
-    if not tied:
-        console.print("  nothing is tied with the leader")
-
-
-@app.command("bias")
-def judges_bias(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
-    """Acceptance of machine-written against published theories on the dev part, by every judge of the panel."""
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import dev_items
-    from lakatos.flows.stages.judging.seats import present_judges
-    from lakatos.judges.bias import PARITY, bias_of
-    from lakatos.judges.errors import GateError
-
-    console = Console(soft_wrap=True)
-    state, trace = read_state(find_run(run_name, runs))
-    with trace:
-        items = dev_items(state, trace.artifacts)
-        if not items:
-            console.print("this run has no anchor set")
-        for name, judge in present_judges(state, trace.artifacts).items() if items else ():
-            try:
-                report = bias_of(judge, items)
-            except GateError as error:
-                console.print(f"[bold]{escape(name)}[/bold]  {escape(str(error))}")
-                continue
-            console.print(f"[bold]{escape(name)}[/bold]  {escape(report.sentence)}")
-            for kind, ratio in (
-                ("all", report.marginal),
-                ("good", report.good),
-                ("bad", report.bad),
-            ):
-                low, high = ratio.interval
-                console.print(
-                    f"  accepted, machine-written over human-written, {kind} theories: {ratio.value:.2f} "
-                    f"({low:.2f} to {high:.2f})"
-                )
-            console.print(
-                f"  equivalence test within {PARITY[0]} to {PARITY[1]}: p = {report.given_quality.equivalence_p:.2g}"
-            )
-            for kind, found in report.detection.items():
-                console.print(
-                    f"  {kind}-written: sensitivity {found.d_prime:.2f}, criterion {found.criterion:+.2f}"
-                )
-            if report.gap is not None:
-                console.print(f"  {_surer_in_words(*report.gap)}")
-
-
-def _surer_in_words(value: float, low: float, high: float) -> str:
-    """How much surer judges are of machine-written theories than is right, with its interval."""
-    side = "surer"
-    if value < 0:
-        side, value, low, high = "less sure", -value, -high, -low
-    return f"{side} of machine-written theories than is right, by {value:.3f} ({low:.3f} to {high:.3f})"
-
-
 @app.command("explain")
 def judges_explain(
     score: Annotated[
@@ -359,14 +239,6 @@ def anchor_build(
         list[str] | None, typer.Option(help="A domain; all by default. Can be repeated.")
     ] = None,
     items: Annotated[int, typer.Option(help="Simulated comparisons in each domain.", min=0)] = 128,
-    fits: Annotated[
-        int,
-        typer.Option(
-            help="Elaborations fitted for each simulated comparison, of which the best is compared with the theory "
-            "that it would replace, as campaigns do; 0 for random edits, which is faster.",
-            min=0,
-        ),
-    ] = 0,
     data: Annotated[
         Path | None,
         typer.Option("--data", help="Published data sets, for comparisons that people settled."),
@@ -384,9 +256,7 @@ def anchor_build(
 
     if unknown := sorted({*(domain or [])} - {*DOMAINS}):
         raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
-    anchor = build_anchor(
-        domain or list(DOMAINS), items, seed, data=data, n_workers=workers, n_fits=fits
-    )
+    anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
     _write_anchor(out, anchor)
 
 

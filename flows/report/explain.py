@@ -18,7 +18,6 @@ from lakatos.judges.anchor import AnchorItem, AnchorSet, split
 from lakatos.judges.gate import refusal_of, replay
 from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
-from lakatos.judges.items.searched import searched_items
 from lakatos.judges.record import AnchorTaken
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.digest import Digest, digest_of
@@ -137,7 +136,6 @@ def build_anchor(
     *,
     data: Path | None = None,
     n_workers: int = 1,
-    n_fits: int = 0,
     n_blocks: int = 4,
     n_pairs: int = 3,
     most_experiments: int = 10,
@@ -150,9 +148,6 @@ def build_anchor(
         seed: Of everything.
         data: Folder of the published data sets; None for none.
         n_workers: Theories that run at the same time.
-        n_fits: Of simulated comparisons, elaborations that are fitted and of which the best is compared with the theory
-            that it would replace; 0 compares random edits that nobody fitted.
-        n_blocks, n_pairs: As in `judges.items.ground_truth.archived_items`.
         most_experiments: Of each archive.
 
     Raises:
@@ -164,7 +159,7 @@ def build_anchor(
         with Laboratory(DOMAINS[domain], n_workers) as laboratory:
             made = (DOMAINS[domain], FAMILIES[domain], laboratory, rng, n_items)
             if n_items:
-                items += searched_items(*made, n_fits) if n_fits else simulated_items(*made)
+                items += simulated_items(*made)
             for reader in ARCHIVES.values() if data is not None else ():
                 if reader.domain == domain:
                     experiments = load_archive(reader.name, data or Path())[:most_experiments]

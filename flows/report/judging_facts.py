@@ -16,13 +16,10 @@ from lakatos.flows.report.reader import RunReading, scattered_option
 from lakatos.flows.report.svg import NARROW, small
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
-from lakatos.flows.stages.judging.epoch import accuracy_by_epoch, dev_items
-from lakatos.flows.stages.judging.seats import present_judges
-from lakatos.judges.bias import bias_of
+from lakatos.flows.stages.judging.epoch import accuracy_by_epoch
 from lakatos.judges.calibration import JudgeCalibration, calibration
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.erasure import JudgeMeasured
-from lakatos.judges.errors import GateError
 from lakatos.judges.gate_record import GateDecided
 from lakatos.judges.judge import Verdict, VerdictResolved
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, why_ended
@@ -169,23 +166,7 @@ def judging_facts(reading: RunReading) -> dict[str, Any]:
         "quality": quality,
         "reliability": reliability_chart(list(quality.values())),
         "accuracy": accuracy_chart(accuracy_by_epoch(state, artifacts)),
-        "bias": bias_facts(reading),
-        "strategies": state.judging.strategies,
     }
-
-
-def bias_facts(reading: RunReading) -> list[tuple[str, str]]:
-    """What can be said of each judge's preference for machine-written theories, in a sentence."""
-    items = dev_items(reading.state, reading.trace.artifacts)
-    if not items:
-        return []
-    found = []
-    for name, judge in present_judges(reading.state, reading.trace.artifacts).items():
-        try:
-            found.append((name, bias_of(judge, items).sentence))
-        except GateError as error:
-            found.append((name, str(error)))
-    return found
 
 
 def _error_rows(reading: RunReading) -> list[dict[str, Any]]:

@@ -12,8 +12,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.judging.anchor import anchor_of, ledger_of
 from lakatos.flows.stages.judging.seats import present_judges
 from lakatos.judges.anchor import AnchorItem
-from lakatos.judges.answer import ask
-from lakatos.judges.bias import anchor_accuracy
+from lakatos.judges.answer import anchor_accuracy, ask
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.judge import Judge
 from lakatos.judges.ledger import VaultReported

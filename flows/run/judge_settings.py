@@ -27,6 +27,10 @@ GONE = {
         False,
         "rubrics are not rewritten any more, as no gain was shown; roles.judge reads by the laboratory's rubric",
     ),
+    "strategies": (
+        False,
+        "the advocate's search is not varied any more, as no gain was measured",
+    ),
     "refining": (
         10.0,
         "candidates are not refined any more, and people are asked where the judges' odds are worth judges.asking",
@@ -61,8 +65,6 @@ class JudgesConfig(FrozenPart):
     asking: float = Field(COST, gt=0)
     """What it costs to ask people about a successor, where finding a better theory is worth 100: at 50, even odds are
     just worth asking. Set it by what your people cost; no data can say what a theory is worth to you."""
-    strategies: bool = False
-    """Whether the advocate that composes varies its strategy: chosen by what theories of each strategy achieved."""
 
     @model_validator(mode="before")
     @classmethod

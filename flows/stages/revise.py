@@ -14,8 +14,6 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.judging.strategy import choose_strategy, preferring
-from lakatos.judges.record import StrategyChosen
 from lakatos.memory.record import InquiryMade
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import (
@@ -72,7 +70,6 @@ async def revise(
         *(examined.record.remedies if examined else ()),
         *advice.remedies,
     )
-    strategy = await choose_strategy(run, cycle)
     brief = AdvocateBrief(
         starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
@@ -87,7 +84,6 @@ async def revise(
     inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.theories.searches[-1:]]
     inputs += [proposed.digest] if proposed else []
-    inputs += [strategy.digest] if strategy else []
     written = proposed.record.submissions if proposed else ()
 
     def work(context: StepContext) -> SearchFinished:
@@ -104,10 +100,9 @@ async def revise(
             run.progress.note("answers do not depend on what came before: no memory is searched")
         proposal = SearchProposal(())
         if "grammar" in settings.advocates:
-            chosen = strategy.record if strategy else None
             looking = replace(brief, looks_back=remembers)
             telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
-            proposal = search(run.family, run.laboratory, looking, trials, context, chosen, telling)
+            proposal = search(run.family, run.laboratory, looking, trials, context, telling)
         if proposal.unspent:
             tried = f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} tried"
             run.progress.note(f"{tried}: {proposal.unspent}")
@@ -132,17 +127,10 @@ def search(
     brief: AdvocateBrief,
     trials: Sequence[Trials],
     context: StepContext,
-    strategy: StrategyChosen | None = None,
     told: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
-    """The grammar advocate's search on the answers so far, under a strategy where one was chosen."""
-    grammar, afresh = family.grammar, None
-    if strategy is not None:
-        afresh = strategy.exploration
-        brief = preferring(brief, grammar, strategy.preferences, context.rng)
-    return search_compositions(
-        laboratory, grammar, brief, trials, context.rng, afresh=afresh, told=told
-    )
+    """The grammar advocate's search on the responses so far."""
+    return search_compositions(laboratory, family.grammar, brief, trials, context.rng, told=told)
 
 
 @dataclass

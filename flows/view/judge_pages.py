@@ -27,7 +27,7 @@ from lakatos.memory.tool import ToolStanding
 from lakatos.traces.digest import Digest
 
 ENOUGH: Final = 20
-"""Settled verdicts below which nobody is called biased."""
+"""Settled verdicts below which nobody is called miscalibrated."""
 
 
 def judges(look: RunMoment) -> dict[str, Any]:
@@ -49,7 +49,6 @@ def judges(look: RunMoment) -> dict[str, Any]:
         "gates": list(reversed(state.seats.gates)),
         "seats": state.seats.held,
         "anchor": state.seats.anchors[-1].record if state.seats.anchors else None,
-        "strategies": state.judging.strategies,
         "evolves": look.config.judges.panel,
         "n_judged": state.seats.n_measured,
     }

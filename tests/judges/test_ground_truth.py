@@ -13,7 +13,6 @@ from lakatos.judges.description import ScoredExperiment, describe, favoured
 from lakatos.judges.errors import AnchorError
 from lakatos.judges.feature import FEATURES, features_of
 from lakatos.judges.items.ground_truth import archived_items, machine_theory, simulated_items
-from lakatos.judges.items.searched import searched_items
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import UnitScores
 from lakatos.theories.language.theory import read_program
@@ -75,16 +74,6 @@ def test_a_theory_that_is_true_is_the_one_that_is_favoured(items):
 def test_where_nothing_can_be_settled_it_says_so(laboratory):
     with pytest.raises(AnchorError, match="only 0 of 1 comparisons of intertemporal were settled"):
         simulated_items(DOMAIN, FAMILY, laboratory, np.random.default_rng(1), 1, settled=1e6)
-
-
-def test_what_a_search_submits_is_compared_with_the_theory_that_it_would_replace(laboratory):
-    small = {"n_trials": (8,), "n_people": (8,), "n_settling": 32}
-    rng = np.random.default_rng(5)
-    items = searched_items(DOMAIN, FAMILY, laboratory, rng, 4, 3, **small)
-    cells = {(item.strata["origin"], item.label) for item in items}
-    assert cells == {(origin, label) for origin in ("human", "machine") for label in (True, False)}
-    assert {item.submission.features["machine_written"] for item in items} == {-1.0, 1.0}
-    assert len(set(components(items))) == len(items)
 
 
 def test_machine_theories_are_readable_and_differ_from_published_ones():

@@ -27,8 +27,7 @@ from lakatos.flows.stages.judging.seats import (
     take_seat,
 )
 from lakatos.judges.anchor import AnchorItem, components
-from lakatos.judges.answer import ask
-from lakatos.judges.bias import anchor_accuracy
+from lakatos.judges.answer import anchor_accuracy, ask
 from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
 from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.hard_case import trap

@@ -285,16 +285,13 @@ ONE_OF_EACH = {
     "seats.exposed": LabelsExposed(anchor=ANY, part="dev", purpose="breed", judges=(), n_items=3),
     "seats.bred": JudgeBred(slot="program", epoch=0, judge=ANY, made=ANY, parent=None, n_dev=3),
     "judging.pairs": PairDescribed(candidate=A, incumbent=B, cycle=1, submission=ANY),
-    "judging.strategies": StrategyChosen(
-        cycle=1, strategy=ANY, preferences={}, prompt="", exploration=0.25, parents=(), credits={}, n_outcomes=0,
-    ),
 }  # fmt: skip
 
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred, StrategyChosen,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

@@ -44,7 +44,6 @@ def search_compositions(
     trials: Sequence[Trials],
     rng: np.random.Generator,
     *,
-    afresh: float | None = None,
     told: Callable[[int, float], None] | None = None,
 ) -> SearchProposal:
     """The grammar advocate's search on some answers, elimination included.
@@ -55,12 +54,9 @@ def search_compositions(
         brief: What is known beforehand.
         trials: All answers so far.
         rng: Source of the order in which candidates are considered.
-        afresh: Share of the candidates that are composed at random; the advocate's own when None.
         told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
     """
     advocate = GrammarAdvocate(grammar)
-    if afresh is not None:
-        advocate = replace(advocate, afresh=afresh)
     whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
