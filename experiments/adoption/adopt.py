@@ -28,7 +28,11 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
-from lakatos.experiments.adoption.option_code import chosen_options, code_of_cells
+from lakatos.experiments.adoption.option_code import (
+    check_share,
+    chosen_options,
+    code_of_cells,
+)
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
@@ -376,6 +380,7 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
         return table
     if n_options != 2:
         raise TrialsError("columns.share tells shares of two options; give counts for more.")
+    check_share(cells, columns, domain.options)
     share = cells.numbers(columns.share)
     if share.max() > 1:
         share = share / 100

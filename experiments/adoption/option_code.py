@@ -30,7 +30,7 @@ NEED_A_VERB = {"first", "second", "1", "2", "then"}
 """Words that are no option in a name such as ``first_choice``; nor is any single letter."""
 VERBS = {
     "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
-    "select", "selected", "take", "taken", "takes", "took",
+    "select", "selected", "take", "taken", "takes", "took", "share", "shares", "proportion", "prop", "percent", "pct",
 }  # fmt: skip
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 TRUTH = {"false": "0", "true": "1"}
@@ -128,10 +128,10 @@ def _turned(
     notes: list[str],
 ) -> dict[str, int]:
     """The code with 1 for the option that the column's name names, if it names one."""
-    named = option_named(cells, columns, labels)
+    column = columns.response or "response"
+    named = option_named(column, cells, columns, labels)
     if named is None:
         return code
-    column = columns.response or "response"
     high = max(code, key=lambda cell: code[cell])
     notes.append(
         f"{column}: {high} is taken for the {('first', 'second')[named]} option, which the column's name names"
@@ -139,9 +139,29 @@ def _turned(
     return {cell: place if named else 1 - place for cell, place in code.items()}
 
 
-def option_named(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) -> int | None:
-    """Which of two options the name of the column of responses names, as ``chose_now`` and ``took_left`` do."""
-    words = set(words_of(columns.response))
+def check_share(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) -> None:
+    """Refuse shares that are called those of the first option, which are read as those of the second one.
+
+    Raises:
+        TrialsError: The column's name names the first option; the message says both readings.
+    """
+    if option_named(columns.share, cells, columns, labels) == 0:
+        raise TrialsError(f"{cells.name}: {two_readings(columns.share)}")
+
+
+def two_readings(column: str) -> str:
+    """What to do where a column of shares, or of 0 and 1, is called by the first option."""
+    return (
+        f"the name of {column} names the first option, and numbers there are taken for choices of the second. If they "
+        "are of the first, give 1 minus each under a name of the second; if they are of the second, rename the column."
+    )
+
+
+def option_named(
+    name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
+) -> int | None:
+    """Which of two options a column's name names, as ``chose_now`` and ``took_left`` do; None where it names none."""
+    words = set(words_of(name))
     by_label = [place for place, label in enumerate(labels) if _names(words, {label.casefold()})]
     for sides in OPPOSITES:
         named = [place for place, side in enumerate(sides) if _names(words, side)]

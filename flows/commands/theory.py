@@ -69,8 +69,19 @@ def bring_in(
         str, typer.Option(help="Of the theory; what the file calls it by default.")
     ] = "",
     cues: Annotated[
-        int, typer.Option(help="AutoCog: cues for which there are weights.", min=1, max=8)
-    ] = 8,
+        int | None,
+        typer.Option(
+            help="AutoCog: cues of the trials, where a parameter has a value for each.",
+            min=1,
+            max=8,
+        ),
+    ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers", help="AutoCog: the answers that it is for, whose cues are counted."
+        ),
+    ] = None,
     function: Annotated[
         str, typer.Option(help="GeCCo: which of several functions; the first by default.")
     ] = "",
@@ -81,7 +92,7 @@ def bring_in(
     `theories.findings.exchange.gecco.import_gecco(text, sandbox)`.
     """
     from lakatos.theories.engine.sandbox.client import Sandbox
-    from lakatos.theories.findings.exchange.autocog import import_autocog
+    from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
     from lakatos.theories.findings.exchange.gecco import import_gecco
     from lakatos.theories.language.theory_file import read_theory_file
 
@@ -90,8 +101,19 @@ def bring_in(
         if file.suffix == ".py":
             program = import_gecco(text, sandbox, name=name, function=function)
         else:
-            program = import_autocog(text, sandbox, name=name, n_cues=cues)
+            n_cues = cues or (_number_of_cues(answers) if answers is not None else 0)
+            program = import_autocog(text, sandbox, name=name, n_cues=n_cues)
     write(program.source)
+    if GREEDY in program.source:
+        Console(stderr=True, soft_wrap=True).print(escape(GREEDY.removeprefix("# ")))
+
+
+def _number_of_cues(answers: Path) -> int:
+    """How many cues trials of products have in answers."""
+    from lakatos.flows.notebook.answers import adopt
+
+    trials = adopt(str(answers), "multiattribute").trials
+    return max(int(item.stimuli["validities"].shape[1]) for item in trials)
 
 
 AnswerFile = Annotated[

@@ -19,9 +19,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from lakatos.domains import open_domain
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.option_code import option_named, two_readings
+from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
+from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
@@ -127,20 +131,42 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             raise TrialsError(
                 f"observations have {observations.shape[1]} columns; give one with the option chosen."
             )
-        response = observations.columns[0]
+        response = str(observations.columns[0])
         told = conditions.reset_index(drop=True).assign(
-            **{str(response): observations[response].to_numpy()}
+            **{response: observations.iloc[:, 0].to_numpy()}
         )
         columns = dict(self.columns or {})
         if not columns.get("participant"):
             as_shares = self.answers_per_row > 0
             columns |= {"participant": "", "order": "", "attributes": (), "count": COUNT}
-            columns |= {("share" if as_shares else "response"): str(response)}
+            columns |= {("share" if as_shares else "response"): response}
             columns |= {"response": ""} if as_shares else {"share": ""}
             told[COUNT] = self.answers_per_row or 1
         else:
-            columns |= {"response": str(response)}
+            columns |= {"response": response}
+        if not columns.get("responses"):
+            _check_orientation(response, told, self.domain, columns)
         return adopt(told, self.domain, columns)
+
+
+def _check_orientation(
+    response: str, told: pd.DataFrame, domain: str, columns: Mapping[str, Any]
+) -> None:
+    """Refuse 0 and 1, or shares, under the name of the first option: predictions are shares of the second one.
+
+    Raises:
+        TrialsError: They are so; the message says both readings.
+    """
+    if pd.to_numeric(told[response], errors="coerce").isna().any():
+        return  # labels say which option they are
+    table = table_of(told)
+    found = describe_table(table, open_domain(domain) if domain else None).with_columns(columns)
+    labels = (open_domain(domain or found.domain)).options if domain or found.domain else ()
+    if option_named(response, RowCells(table.frame, table.name), found.mapping, labels) == 0:
+        raise TrialsError(
+            f"observations: {two_readings(response)} Or say it: columns={{'responses': {{'0': 1, '1': 0}}}}; "
+            "predictions still are those of the second option."
+        )
 
 
 def sample(

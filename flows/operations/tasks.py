@@ -200,22 +200,21 @@ def _check_duties(domain: Domain, space: Stimuli) -> None:
     back = domain.swap_sides(domain.swap_sides(some))
     # steps mean nothing without one another: a part of a schedule is no schedule of the study's length
     asked = space if domain.sequential else some
+    described = {domain.describe(some, row) for row in range(len(some))}
     faults = {
-        "options exchanged twice (swap_sides) give other trials than before; they must give the same": back.keys
+        "options exchanged twice give other trials; swap_sides must undo itself": back.keys
         == some.keys,
         "the space holds a trial twice; list each trial once": len(set(space.keys)) == len(space),
-        "a study would refuse trials of its own space; admits must take what space makes": bool(
+        "a study would refuse trials of its own space; admits must take them": bool(
             np.all(domain.admits({}, asked))
         ),
         "a feature is no finite number for each trial; features must give one": all(
             np.shape(values) == (len(some),) and np.isfinite(values).all()
             for values in domain.features(some).values()
         ),
-        "the picture of a trial holds a script; picture must give HTML without scripts": "<script"
+        "a picture holds a script; give HTML without scripts": "<script"
         not in domain.picture(some, 0).lower(),
-        "two trials are described in the same words; show or describe what differs between them": len(
-            {domain.describe(some, row) for row in range(len(some))}
-        )
+        "two trials are described in the same words; show or describe what differs": len(described)
         == len(some),
     }
     if broken := [words for words, held in faults.items() if not held]:

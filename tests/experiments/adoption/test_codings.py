@@ -190,6 +190,18 @@ def test_delays_have_the_unit_that_their_columns_names_say(tmp_path: Path) -> No
     assert found == pytest.approx(wanted.stimuli["delays_days"])
 
 
+@pytest.mark.parametrize("name", ["share_sooner", "choose_A", "prop_first"])
+def test_shares_that_are_called_those_of_the_first_option_are_refused(
+    name: str, tmp_path: Path
+) -> None:
+    shares = MONEY.head(4).drop(columns=["person", "choice"]).assign(n=10, **{name: 0.3})
+    with pytest.raises(TrialsError, match="If they are of the first, give 1 minus each"):
+        read(shares, tmp_path, count="n", share=name, participant="", response="")
+    other = shares.rename(columns={name: "share_later"})
+    found = read(other, tmp_path, count="n", share="share_later", participant="", response="")
+    assert only(found).counts[0, 0].tolist() == [7, 3]
+
+
 # Learning -------------------------------------------------------------------------------------
 
 

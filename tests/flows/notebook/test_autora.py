@@ -98,3 +98,27 @@ def test_a_search_runs_inside_a_cycle_of_autora() -> None:
                                             "ll_days": [0, 3000], "ss_days": [0, 0]}))  # fmt: skip
     assert later[0, 0] > 0.7 > 0.5 > later[1, 0]
     assert "People" in now.model.theory_.claim
+
+
+@pytest.mark.parametrize("name", ["choose_A", "choose_sooner", "share_first"])
+@pytest.mark.parametrize("n_answers", [0, 12])
+def test_observations_called_by_the_first_option_are_refused_with_both_readings(
+    name: str, n_answers: int
+) -> None:
+    values = np.tile([1.0, 0.0], len(conditions()) // 2)
+    search = TheorySearch(domain="intertemporal", candidates=2, answers_per_row=n_answers)
+    with pytest.raises(
+        TrialsError, match=r"If they are of the first, give 1 minus .*; if they are of the second"
+    ):
+        search.fit(conditions(), pd.DataFrame({name: values}))
+
+
+@pytest.mark.parametrize(("name", "said"), [("choose_B", {}), ("choose_A", {"0": 1, "1": 0})])
+def test_observations_whose_orientation_is_clear_are_read(name: str, said: dict[str, int]) -> None:
+    values = np.tile([1, 0], len(conditions()) // 2)
+    search = TheorySearch(domain="intertemporal", columns={"responses": said} if said else None)
+    answers = search._answers(conditions(), pd.DataFrame({name: values}))
+    (trials,) = answers.trials
+    assert trials.counts.sum(axis=(0, 1)).tolist() == [12, 12]
+    first = trials.counts[0, 0]
+    assert first.tolist() == ([1, 0] if said else [0, 1])

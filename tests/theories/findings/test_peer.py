@@ -2,16 +2,19 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.domains.multiattribute.theories import FAMILY
 from lakatos.experiments.task import Trials
+from lakatos.flows.commands.theory import app
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.running.sequence import follow
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryLintError, TheorySourceError
-from lakatos.theories.findings.exchange.autocog import import_autocog
+from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
+from lakatos.theories.language.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()
 SPACE = DOMAIN.space({"validities": [0.9, 0.8, 0.6], "levels": [0, 1]})
@@ -92,16 +95,50 @@ def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
     )
 
 
-def test_a_policy_that_takes_the_likelier_option_makes_choices_certain(sandbox):
-    greedy = WEIGHTED | {
+@pytest.mark.parametrize("given", [WEIGHTED, ALTERNATING], ids=["alone", "with history"])
+def test_a_policy_that_takes_the_likelier_option_is_noted_and_probabilities_are_scored(
+    sandbox, given
+):
+    greedy = given | {
         "policy_source": "def policy(probabilities):\n    return int(np.argmax(probabilities))\n"
     }
-    (p,) = sandbox.probabilities(
-        import_autocog(greedy, sandbox).source,
-        {"beta": np.ones(1), "epsilon": np.zeros(1)},
-        [SPACE.arrays],
+    sampled, noted = (import_autocog(item, sandbox).source for item in (given, greedy))
+    assert GREEDY in noted
+    assert noted.replace(f"{GREEDY}\n", "") == sampled
+    if given is WEIGHTED:
+        drawn = {"beta": np.ones(1), "epsilon": np.full(1, 0.2)}
+        (p,) = sandbox.probabilities(noted, drawn, [SPACE.arrays])
+        assert ((p > 0) & (p < 1)).all()
+    assert load_theory(TheoryProgram(noted, "a"), DOMAIN, sandbox).name
+
+
+@pytest.mark.parametrize("n_cues", [0, 9])
+def test_weights_of_cues_that_nobody_counted_are_refused(sandbox, n_cues):
+    with pytest.raises(
+        TheorySourceError, match=r"'weights' has a value for each cue.*--answers FILE"
+    ):
+        import_autocog(IN_YAML, sandbox, n_cues=n_cues)
+
+
+def test_the_command_counts_the_cues_of_the_answers(tmp_path):
+    (tmp_path / "theory.yaml").write_text(IN_YAML)
+    (tmp_path / "greedy.json").write_text(
+        json.dumps(WEIGHTED | {"policy_source": "def policy(p):\n    return int(np.argmax(p))\n"})
     )
-    assert set(np.unique(p)) <= {0.0, 0.5, 1.0}
+    head = "person,choice,left_e1,left_e2,left_e3,right_e1,right_e2,right_e3,validity1,validity2,validity3\n"
+    rows = [f"p{n % 2},{n % 2},{n % 3},1,0,0,{n % 2},1,0.9,0.8,0.6\n" for n in range(12)]
+    answers = tmp_path / "answers.csv"
+    answers.write_text(head + "".join(rows))
+    done = CliRunner().invoke(
+        app, ["import", str(tmp_path / "theory.yaml"), "--answers", str(answers)]
+    )
+    assert done.exit_code == 0, done.exception
+    assert "weights_3" in done.stdout
+    assert "weights_4" not in done.stdout
+    refused = CliRunner().invoke(app, ["import", str(tmp_path / "theory.yaml")])
+    assert "nothing says how many cues there are" in str(refused.exception)
+    done = CliRunner().invoke(app, ["import", str(tmp_path / "greedy.json")])
+    assert "takes the likelier option; what is scored are the probabilities" in done.stderr
 
 
 @pytest.mark.parametrize(

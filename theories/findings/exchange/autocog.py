@@ -41,10 +41,6 @@ PROBE = ((0.2, 0.8), (0.65, 0.35))
 N_PROBES = 2000
 ALONE = """
 
-def _by_policy(answer):
-    return {policy}
-
-
 def choose(parameters, trials, xp):
     n_draws, n_trials = next(iter(parameters.values())).shape[0], len(trials["ratings"])
     answers = np.empty((n_draws, n_trials, 2))
@@ -53,13 +49,9 @@ def choose(parameters, trials, xp):
         for trial in range(n_trials):
             own["validities"] = trials["validities"][trial]{cut}
             answers[draw, trial] = np.reshape(predict(own, trials["ratings"][trial], {{}}), 2)
-    return _by_policy(answers)
+    return answers / answers.sum(axis=-1, keepdims=True)
 """
 WITH_HISTORY = """
-
-def _by_policy(answer):
-    return {policy}
-
 
 def start(parameters, trials, xp):
     n_draws = next(iter(parameters.values())).shape[0]
@@ -74,7 +66,7 @@ def choose(parameters, trials, xp, state):
             own = {{name: float(value) for name, value in given.items()}}{vectors}
             own["validities"] = trials["validities"][person]{cut}
             answers[draw, person] = np.reshape(predict(own, trials["ratings"][person], history), 2)
-    return _by_policy(answers)
+    return answers / answers.sum(axis=-1, keepdims=True)
 
 
 def learn(parameters, trials, xp, state, response, feedback):
@@ -92,23 +84,23 @@ def learn(parameters, trials, xp, state, response, feedback):
 OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_features\s*")
 MOST_CUES = 8
 """That a trial of the domain can have."""
-BEST = "(answer == answer.max(axis=-1, keepdims=True))"
-POLICIES = {
-    "sampled": "answer / answer.sum(axis=-1, keepdims=True)",
-    "greedy": f"{BEST} / {BEST}.sum(axis=-1, keepdims=True)",
-}
+GREEDY = "# Its policy in AutoCog takes the likelier option; what is scored are the probabilities of predict."
+"""Stands in a theory whose policy does so."""
 
 
 def import_autocog(
-    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = "", n_cues: int = MOST_CUES
+    value: Mapping[str, Any] | str, sandbox: Sandbox, *, name: str = "", n_cues: int = 0
 ) -> TheoryProgram:
     """Write a theory of AutoCog as a theory of the multi-attribute domain.
+
+    What is scored are the probabilities of ``predict``. A policy that takes the likelier option is noted in the
+    theory's text, and not scored: one choice of the other option would refute it.
 
     Args:
         value: As AutoCog keeps it: YAML or JSON, or what either says.
         sandbox: Where the policy is tried, to see whether it samples or always takes the likelier option.
         name: Of the theory; what the file calls it, or what its text says before a colon, when left out.
-        n_cues: Cues for which a parameter with a value for each cue has values.
+        n_cues: Cues that the trials have, where a parameter has a value for each cue.
 
     Raises:
         TheorySourceError: A part is missing or of the wrong form; the message says which.
@@ -122,7 +114,6 @@ def import_autocog(
     reads_history = _reads_history(predict)
     indent = "\n" + " " * (12 if reads_history else 8)
     body = (WITH_HISTORY if reads_history else ALONE).format(
-        policy=POLICIES[_policy(dedent(policy).strip(), sandbox)],
         vectors="".join(
             f"{indent}{vector} = np.array([own.pop(f'{vector}_{{cue}}') for cue in range(1, {n_cues + 1})])"
             for vector in vectors
@@ -132,9 +123,11 @@ def import_autocog(
             for vector in vectors
         ),
     )
+    is_greedy = _policy(dedent(policy).strip(), sandbox) == "greedy"
+    note = f"\n{GREEDY}" if is_greedy else ""
     declared = f"PARAMETERS = {pformat(priors, width=110, sort_dicts=False)}"
     return TheoryProgram(
-        f'"""{docstring_of(claim, name or _name_in(given))}\n"""\n\nimport numpy as np\n\n{declared}\n\n\n'
+        f'"""{docstring_of(claim, name or _name_in(given))}\n"""\n\nimport numpy as np\n{note}\n{declared}\n\n\n'
         f"{predict}\n{body}",
         AUTHOR,
     )
@@ -221,6 +214,12 @@ def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], li
             raise TheorySourceError(f"{str(name)[:40]!r} is no name of a parameter.")
         if found := OF_EACH_CUE.fullmatch(text if isinstance(text, str) else ""):
             vectors.append(str(name))
+            if not 1 <= n_cues <= MOST_CUES:
+                raise TheorySourceError(
+                    f"the parameter {str(name)!r} has a value for each cue, and nothing says how many cues there are "
+                    f"(1 to {MOST_CUES}). Give the answers that the theory is for (--answers FILE), or the number "
+                    "(--cues 4; n_cues in Python)."
+                )
             names = [f"{name}_{cue}" for cue in range(1, n_cues + 1)]
             text = f"[{found[1]}, {found[2]}]"
         else:
@@ -277,7 +276,7 @@ def _reads_history(source: str) -> bool:
 
 
 def _policy(source: str, sandbox: Sandbox) -> str:
-    """Which of `POLICIES` a policy is, found by trying it."""
+    """Whether a policy draws choices ("sampled") or takes the likelier option ("greedy"), found by trying it."""
     check_source(source)
     probe = (
         f"import numpy as np\n\n{source}\n\n\ndef choose(parameters, trials, xp):\n"
