@@ -100,6 +100,21 @@ def _say_of_file(
     progress.note(f"{plural(n_all, 'answer is', 'answers are')} there{sealed}")
 
 
+def study_of_fold(settings: CampaignConfig, fold: int) -> CampaignConfig:
+    """The study of one fold of a cross-validated campaign: a campaign of its own, without folds or sealed parts.
+
+    It takes no theories that won elsewhere: what another fold found was fitted to the trials that this one seals.
+    """
+    value = settings.model_dump(mode="json")
+    value |= {
+        "name": f"{settings.name[:50]}-fold-{fold + 1}",
+        "seed": settings.seed * 1000 + fold + 1,
+    }
+    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
+    value["memory"] = {**value.get("memory", {}), "winners": False}
+    return CampaignConfig.model_validate(value)
+
+
 @task(name="fold")
 async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     """Run the whole loop with one fold of trials sealed, in a run of its own, and test what it ends with on them."""
@@ -111,15 +126,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     async def work(context: StepContext) -> FoldFinished:
         (trials,) = archive_trials(settings, run.data, run.trace.artifacts)
         rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
-        value = settings.model_dump(mode="json")
-        value |= {
-            "name": f"{settings.name[:50]}-fold-{fold + 1}",
-            "seed": settings.seed * 1000 + fold + 1,
-        }
-        value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
-        # What one fold found was fitted to the trials that another one seals.
-        value["memory"] = {**value.get("memory", {}), "winners": False}
-        own, place = CampaignConfig.model_validate(value), run.folder / folder
+        own, place = study_of_fold(settings, fold), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)
         else:

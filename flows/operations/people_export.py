@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,8 +166,13 @@ def _people(trace: Trace, state: RunState) -> Iterator[ExportedPerson]:
             yield ExportedPerson(get_answers(trace.artifacts, item.record.answers), item)
     for batch in trace.inbox.pending():
         value = batch.json()
-        if "person" in value and value.get("experiment") in state.experiments.recruited:
+        if is_of_recruited(value, state.experiments.recruited):
             yield ExportedPerson(PersonAnswers.from_json(value), None)
+
+
+def is_of_recruited(value: Mapping[str, Any], recruited: Container[str]) -> bool:
+    """Whether a delivery in the inbox holds responses of a participant to an experiment with recruitment."""
+    return "person" in value and value.get("experiment") in recruited
 
 
 def _answer_rows(

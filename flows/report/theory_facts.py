@@ -128,6 +128,19 @@ def _tried_clauses(reading: RunReading) -> list[str]:
     return [text.removeprefix("the claim says: ") for text in told.record.tried]
 
 
+def most_telling_trial(leader: Array, rival: Array, chosen: Array) -> tuple[int, float]:
+    """The trial on which the rival's error exceeds the leader's error the most, and by how much.
+
+    Args:
+        leader: ``(n_trials,)`` share of the last option that the leader predicts.
+        rival: Likewise of the rival.
+        chosen: ``(n_trials,)`` share of participants who chose it; NaN for trials without responses.
+    """
+    gain = np.abs(rival - chosen) - np.abs(leader - chosen)
+    row = int(np.nanargmax(gain))
+    return row, float(gain[row])
+
+
 def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     """The trial that speaks most for the leader against the best first rival; None without one that was asked.
 
@@ -145,10 +158,9 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         people = reading.trials(name).proportions
         own = np.asarray(first.record.proportions).reshape(len(people), -1)
         other = np.asarray(second.record.proportions).reshape(len(people), -1)
-        gain = np.abs(other - people)[:, -1] - np.abs(own - people)[:, -1]
-        row = int(np.nanargmax(gain))
-        if gain[row] > best:
-            best = gain[row]
+        row, gain = most_telling_trial(own[:, -1], other[:, -1], people[:, -1])
+        if gain > best:
+            best = gain
             found = name, row, own[row], other[row], people[row]
     if found is None:
         return None

@@ -183,9 +183,23 @@ def before_stop(
     if not closed.n_decided or config.participants.source != "simulated":
         return list(people)
     excluded = {item.record.answers for item in trace.records(PersonExcluded)}
+    kept = [item.digest not in excluded for item in people]
+    return list(people[: n_until_look(kept, closed.n_decided)])
+
+
+def n_until_look(kept: Sequence[bool], n_decided: int) -> int:
+    """How many participants took part until a look at ``n_decided`` of them whose responses count.
+
+    Args:
+        kept: ``(n_participants,)`` in the order of arrival; False for the excluded, who do not count.
+        n_decided: Participants at the look that ended collection.
+
+    Returns:
+        Number of participants up to that look, the excluded among them; all of them where it was never reached.
+    """
     n_kept = 0
-    for place, item in enumerate(people):
-        n_kept += item.digest not in excluded
-        if n_kept == closed.n_decided:
-            return list(people[: place + 1])
-    return list(people)
+    for place, is_kept in enumerate(kept):
+        n_kept += is_kept
+        if n_kept == n_decided:
+            return place + 1
+    return len(kept)

@@ -12,7 +12,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.start import run_study
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "theories"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "theories" / "language"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows" / "notebook"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows" / "stages"))
 from test_dependence import AGED, PLAIN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -153,6 +153,23 @@ def _scores_in_pool(evidence: TheoryEvidence, name: Digest) -> list[UnitScores]:
     ]
 
 
+def not_competing(
+    published: Mapping[str, Theory], pool: Container[Digest], renamed: Container[str]
+) -> dict[str, Theory]:
+    """The published theories that did not compete, neither as they are nor under another name.
+
+    Args:
+        published: By name in study files.
+        pool: Digests of the theories that competed.
+        renamed: Names of published theories whose form competed under another name.
+    """
+    return {
+        name: theory
+        for name, theory in published.items()
+        if theory.digest not in pool and theory.name not in renamed
+    }
+
+
 def fit_published(
     evidence: TheoryEvidence, answers: CompanyAnswers
 ) -> tuple[dict[str, tuple[Theory, list[UnitScores]]], dict[str, str]]:
@@ -164,11 +181,7 @@ def fit_published(
     forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
     told = evidence.theories.told
     there = set(told.record.published.values()) if told else set()
-    forms = {
-        name: form
-        for name, form in forms.items()
-        if form.digest not in evidence.theories.pool and form.name not in there
-    }
+    forms = not_competing(forms, evidence.theories.pool, there)
     people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
     failed, fitted = {}, {}
     pooled = all(item.pooled for item in answers.learned)

@@ -44,7 +44,7 @@ def weigh_exactness(
     predictions = predictions_of(evidence, names)
     seen = examine(predictions[0], predictions[1:], features_of_trials(evidence), rng)
     misfits = tuple(words(item.check.feature) for item in seen.found)
-    exact = error.interval[1] < allowed and not misfits
+    exact = is_exact(error, allowed, misfits)
     return ExactnessWeighed(
         cycle=cycle,
         leader=leader,
@@ -59,6 +59,17 @@ def weigh_exactness(
             evidence.theories.name(leader), frozen, error, allowed, len(seen.checks), misfits
         ),
     )
+
+
+def is_exact(error: ScoreEstimate, allowed: float, misfits: Sequence[str]) -> bool:
+    """Whether a theory is exact: its error is small enough, and its simulated participants look like the real ones.
+
+    Args:
+        error: Squared error of choice proportions beyond chance.
+        allowed: Limit that the upper end of the error's interval must stay below.
+        misfits: Features in which simulated and real participants differ.
+    """
+    return error.interval[1] < allowed and not misfits
 
 
 def exact_rivals(evidence: TheoryEvidence) -> list[Digest]:
