@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -276,8 +276,26 @@ def _guessed_options(table: AnswerTable, response: str) -> int | str:
         return 2
     if _rare_zero(table, response):
         return OPEN_QUESTION
-    cells = table.frame[response]
-    return int(cells[cells != ""].nunique())
+    cells = table.frame[response].str.strip()
+    said = cells[cells != ""]
+    numbers = pd.to_numeric(said, errors="coerce")
+    if len(said) and numbers.notna().all():
+        return n_options_in_a_row(set(numbers.tolist()))
+    return int(said.nunique())
+
+
+def n_options_in_a_row(codes: Collection[float]) -> int:
+    """The number of options that numbers stand for: those in a row from 0 or 1; all of them where none is 0 or 1.
+
+    A number outside of the row, such as -999 or 99, is no option; its rows are refused later.
+    """
+    first = next((number for number in (0, 1) if number in codes), None)
+    if first is None:
+        return len(codes)
+    last = first
+    while last + 1 in codes:
+        last += 1
+    return max(last - first + 1, 2)
 
 
 def _rare_zero(table: AnswerTable, response: str) -> float:

@@ -170,14 +170,26 @@ def whole(cell: str) -> str:
 # Text -----------------------------------------------------------------------------------------
 
 
+def separator_named(text: str) -> tuple[str, str]:
+    """The separator that a first line such as ``sep=;`` names, as Excel writes it, and the text after that line.
+
+    Where the first line names none, the separator is empty and the text is the whole text.
+    """
+    first, _, rest = text.partition("\n")
+    word = first.strip().strip('"')
+    mark = word[4:].replace("\\t", "\t") if word.lower().startswith("sep=") else ""
+    return (mark, rest) if mark in DELIMITERS else ("", text)
+
+
 def _read_text(path: Path) -> AnswerTable:
     """A table with a header, cells separated by whatever the header is separated by."""
     text, notes = _decoded(path)
+    named, text = separator_named(text)
     head = next((line for line in io.StringIO(text) if line.strip()), "")
     if not head:
         raise TrialsError(f"{path} is empty; it holds no row of answers.")
     counts = {mark: head.count(mark) for mark in DELIMITERS}
-    mark = max(counts, key=lambda key: counts[key]) if any(counts.values()) else ","
+    mark = named or (max(counts, key=lambda key: counts[key]) if any(counts.values()) else ",")
     if mark != ",":
         notes.append(f"cells are separated by {DELIMITERS[mark]}")
     header = [name.strip() for name in next(csv.reader([head], delimiter=mark))]
@@ -190,7 +202,7 @@ def _read_text(path: Path) -> AnswerTable:
         io.StringIO(text), sep=mark, dtype=str, na_filter=False, names=header, header=0,
         index_col=False, skipinitialspace=True,
     )  # fmt: skip
-    frame.index = pd.RangeIndex(2, len(frame) + 2)
+    frame.index = pd.RangeIndex(len(frame)) + (3 if named else 2)
     frame, found = _without_question_texts(frame)
     read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *found)))
     return _with_decimal_points(read, mark)

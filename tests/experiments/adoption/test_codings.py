@@ -287,6 +287,32 @@ def test_a_rare_zero_is_asked_about(tmp_path: Path) -> None:
     assert (only(found).n_options, only(found).n_responses) == (2, 23)
 
 
+@pytest.mark.parametrize(("mark", "n_options"), [(-999, 2), (99, 2), (-1, 2), (2, 3)])
+def test_a_number_outside_of_the_row_of_options_is_no_option(
+    mark: int, n_options: int, tmp_path: Path
+) -> None:
+    rows = STEPS.assign(choice=[0, 1] * 6)
+    rows.loc[4, "choice"] = mark
+    (tmp_path / "answers.csv").write_text(rows.to_csv(index=False))
+    table = read_answers(tmp_path / "answers.csv")
+    guessed = describe_table(table, DOMAINS["learning"]).mapping.stimulus["options"]
+    assert guessed == n_options
+    if mark != 2:
+        with pytest.raises(TrialsError, match=f"{mark}"):
+            read(rows, tmp_path, "learning")
+
+
+def test_a_first_line_of_excel_names_the_separator_and_is_no_row(tmp_path: Path) -> None:
+    plain = read_answers(written(tmp_path, "p;x\n0,25;1,0\n0,5;0,0\n"))
+    named = read_answers(written(tmp_path, "sep=;\np;x\n0,25;1,0\n0,5;0,0\n"))
+    assert named.frame.reset_index(drop=True).equals(plain.frame.reset_index(drop=True))
+    assert named.frame.index.tolist() == [3, 4]  # rows as the file counts them
+    comma = read_answers(written(tmp_path, "sep=,\np,x\n1,2\n"))
+    assert comma.frame.columns.tolist() == ["p", "x"]
+    with pytest.raises(TrialsError):
+        read_answers(written(tmp_path, "sep=;\n"))
+
+
 # Files as they are found ----------------------------------------------------------------------
 
 
