@@ -358,11 +358,15 @@ def _where_else(name: str, family: Family) -> str:
 
 
 def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
-    """What people see in trials of a domain: the shape of each array after its first axis, in one of its examples."""
+    """What people see in trials of a domain: the shape of each array after its trials, in one of its examples."""
     example = domain.probes(np.random.default_rng(0))[0]
-    shown = domain.shown(example.arrays, {})
-    own = {name: array for name, array in shown.items() if len(array) == len(example)}
-    return {name: np.shape(array)[1:] for name, array in own.items()}
+    one = {name: np.asarray(array)[:1] for name, array in example.arrays.items()}
+    shown = domain.shown(one, {})
+    # What follows from earlier choices has an axis of draws before that of trials.
+    return {
+        name: np.shape(array)[1:] if name in one else np.shape(array)[2:]
+        for name, array in shown.items()
+    }
 
 
 def adopted(answers: PeoplesAnswers | Any, **adopting: Any) -> PeoplesAnswers:

@@ -20,6 +20,9 @@ from lakatos.traces.step import JOURNAL_FILE
 Sample = tuple[str, float]
 """Name of a run (empty for the whole laboratory) and a value."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS = "application/openmetrics-text"
+OPEN_METRICS_TYPE = f"{OPEN_METRICS}; version=1.0.0; charset=utf-8"
+"""The same text for programs that ask for OpenMetrics; its last line is a comment to all others."""
 
 
 def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
@@ -63,7 +66,7 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
     for family, words, samples in families:
         lines += [f"# HELP lakatos_{family} {words}", f"# TYPE lakatos_{family} gauge"]
         lines += [f"lakatos_{family}{_labels(run)} {float(value):.10g}" for run, value in samples]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "# EOF"]) + "\n"
 
 
 _OF_A_RUN: tuple[tuple[str, str, Callable[[PendingWork], float]], ...] = (
@@ -130,7 +133,8 @@ def serve_metrics(
                 return
             body = metrics(runs).encode()
             self.send_response(200)
-            self.send_header("Content-Type", CONTENT_TYPE)
+            is_open = OPEN_METRICS in self.headers.get("Accept", "")
+            self.send_header("Content-Type", OPEN_METRICS_TYPE if is_open else CONTENT_TYPE)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

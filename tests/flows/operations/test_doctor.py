@@ -157,6 +157,26 @@ def test_metrics_are_read_by_prometheus_own_reader_and_count_what_is_there(runs:
     assert all(family.documentation for family in families.values())
 
 
+def test_metrics_are_whole_for_the_reader_of_open_metrics(runs: Path) -> None:
+    from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+    text = metrics(runs)
+    assert text.endswith("\n# EOF\n")
+    assert {family.name for family in text_string_to_metric_families(text)} >= {"lakatos_runs"}
+    with pytest.raises(ValueError, match="EOF"):
+        list(text_string_to_metric_families(text.removesuffix("# EOF\n")))
+    with serve_metrics(runs) as port:
+        asked = urllib.request.Request(
+            f"http://127.0.0.1:{port}/metrics",
+            headers={"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"},
+        )
+        with urllib.request.urlopen(asked) as answer:
+            assert answer.headers["Content-Type"].startswith(
+                "application/openmetrics-text; version=1.0.0"
+            )
+            assert answer.read().endswith(b"\n# EOF\n")
+
+
 def test_metrics_are_served_on_their_path_only_and_a_taken_port_is_named(runs: Path) -> None:
     with serve_metrics(runs) as port:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

@@ -221,6 +221,78 @@ def test_a_saved_posterior_is_read_back_and_opened_by_arviz(sandbox, tmp_path):
         load_posterior(tmp_path / "other.nc")
 
 
+OF_NUTS_ONLY = ("plot_energy", "plot_parallel")
+"""Plots of what the gradient-free sampler has not: energies and divergences."""
+OF_PRIOR_DRAWS = ("plot_bf",)
+"""Plots that also need draws from the prior, which no posterior holds."""
+
+
+def plot_of(name, data, values):
+    """Call one of ArviZ's plots with what it asks for."""
+    import arviz
+
+    plot = getattr(arviz, name)
+    cells = data.observed_data["answers"].values[:, -1]
+    replicated = data.posterior_predictive["answers"].values[0, :, :, -1]
+    log_likelihood = data.log_likelihood["answers"].values.reshape(-1, len(cells))
+    one = values[..., 0]
+    special = {
+        "plot_compare": lambda: plot(arviz.compare({"one": data, "other": data})),
+        "plot_dist": lambda: plot(one),
+        "plot_dot": lambda: plot(one.ravel()),
+        "plot_ecdf": lambda: plot(one.ravel()),
+        "plot_kde": lambda: plot(one),
+        "plot_elpd": lambda: plot({"one": data, "other": data}),
+        "plot_hdi": lambda: plot(np.arange(values.shape[-1]), data.posterior["lean"]),
+        "plot_khat": lambda: plot(arviz.loo(data, pointwise=True)),
+        "plot_pair": lambda: plot(data, divergences=True),
+        "plot_lm": lambda: plot(y="answers", idata=data, plot_dim="option"),
+        "plot_ts": lambda: plot(data, y="answers", plot_dim="option"),
+        "plot_loo_pit": lambda: plot(
+            y=cells, y_hat=replicated.T, log_weights=arviz.psislw(-log_likelihood.T)[0]
+        ),
+        "plot_separation": lambda: plot(
+            y=(cells > 4).astype(int), y_hat=replicated.mean(axis=0) / replicated.max()
+        ),
+    }
+    special.get(name, lambda: plot(data))()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("gradient_free", "kept"), [(False, True), (True, False)])
+def test_every_plot_of_arviz_can_be_drawn_of_a_posterior(sandbox, tmp_path, gradient_free, kept):
+    import arviz
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    data = [answers([[3, 7], [5, 5], [2, 6]], 10)]
+    found = fit(LEAN, data, sandbox, gradient_free=gradient_free, draws=30, tune=30, sweeps=1)
+    n_draws = found.data.posterior.sizes["chain"] * found.data.posterior.sizes["draw"]
+    found, _ = posterior_predictive(found, LEAN, data, sandbox, n_replications=n_draws)
+    if kept:
+        found.save(tmp_path / "lean.nc")
+        found = load_posterior(tmp_path / "lean.nc")
+    left_out = OF_PRIOR_DRAWS + (OF_NUTS_ONLY if gradient_free else ())
+    names = [name for name in dir(arviz) if name.startswith("plot_") and name not in left_out]
+    assert {"plot_trace", "plot_pair", "plot_posterior", "plot_ppc"} <= set(names)
+    for name in names:
+        plot_of(name, found.data, found.values("lean"))
+        pyplot.close("all")
+
+
+def test_a_posterior_that_was_saved_with_numbers_alone_is_read_with_types(sandbox, tmp_path):
+    found = fit(
+        LEAN, [answers([[3, 7]], 10)], sandbox, gradient_free=True, draws=20, tune=20, sweeps=1
+    )
+    shape = (found.data.posterior.sizes["chain"], found.data.posterior.sizes["draw"])
+    found.data.sample_stats["diverging"] = (("chain", "draw"), np.zeros(shape))
+    found.save(tmp_path / "before.nc")
+    assert load_posterior(tmp_path / "before.nc").data.sample_stats["diverging"].dtype == bool
+
+
 def test_answers_that_teach_nothing_are_refused_by_name(sandbox):
     with pytest.raises(PosteriorError, match="no answers"):
         fit(LEAN, [], sandbox)

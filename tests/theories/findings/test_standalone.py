@@ -1,12 +1,13 @@
 """A theory as a file that needs NumPy alone says what the theory says here."""
 
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains import DOMAINS, FAMILIES, find_family, open_domain
 from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.theory import shapes_of
 from lakatos.theories.engine.laboratory import Laboratory
@@ -73,6 +74,68 @@ def test_a_theory_that_learns_goes_through_one_person_s_answers() -> None:
     shown["state"] = np.zeros(n)
     found = held["negative_log_likelihood"](held["START"], shown, response, feedback)
     assert -found == pytest.approx(float(theirs.log_likelihood[0, 0]), abs=1e-9)
+
+
+class Watched(dict):
+    """Columns that remember which of them were read."""
+
+    def __init__(self, columns: dict, read: set) -> None:
+        super().__init__(columns)
+        self.read = read
+
+    def __getitem__(self, name: str):
+        self.read.add(name)
+        return super().__getitem__(name)
+
+
+def watching(function, read: set):
+    """A function of a theory whose trials remember what is read."""
+    return lambda parameters, trials, *others: function(parameters, Watched(trials, read), *others)
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("learning", None),
+        ("studies/tasks/cards.toml", None),
+        ("studies/tasks/plants.toml", None),
+        ("risky", ("expected_value",)),
+        ("attention", ("steady",)),
+        ("intertemporal", ("hyperbolic",)),
+    ],
+)
+def test_the_head_names_exactly_the_columns_that_the_code_reads(task: str, names) -> None:
+    domain = open_domain(task)
+    family = find_family(domain)
+    for name in names or family.seeds:
+        theory = read_program(family.program(name))
+        text = write_function(theory, shapes_of(domain))
+        head = text.split('"""')[1]
+        held: dict = {}
+        exec(text, held)
+        stimuli = domain.probes(np.random.default_rng(0))[0]
+        columns = dict(domain.shown(stimuli.arrays, {}))
+        told = set(re.findall(r"trials\['(\w+)'\]: \(n_trials", head))
+        if theory.learns:
+            n = len(stimuli)
+            columns["state"] = np.zeros(n)
+            (said,) = re.findall(r"a column for each of: (.*)\.", head) or [""]
+            feedback = {key: np.zeros(n) for key in said.split(", ") if key}
+            given = {key: columns[key] for key in told} or columns
+            # Nothing else is needed, and nothing else is read.
+            held["negative_log_likelihood"](held["START"], given, np.zeros(n, int), feedback)
+            read: set = set()
+            watched = {key: watching(held[key], read) for key in ("choose", "start", "learn")}
+            held |= watched
+            held["probabilities"](held["START"], columns, np.zeros(n, int), feedback)
+            assert "trials, responses, feedback" in head or not feedback
+        else:
+            read = set()
+            held["choose"](
+                {key: np.array([[at]]) for key, at in zip(held["NAMES"], held["START"], strict=True)},
+                Watched(columns, read), np,
+            )  # fmt: skip
+        assert read == told, name
 
 
 def test_the_file_needs_numpy_alone_and_can_be_fitted(tmp_path) -> None:

@@ -19,6 +19,7 @@ from lakatos.theories.discovery.roles.typed_claim import ClaimFact, facts_in
 from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.engine.checks.prediction import PROPERTIES
 from lakatos.theories.engine.record import Diagnosis
+from lakatos.theories.engine.sandbox.lint import called_functions
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
@@ -150,25 +151,13 @@ def essential_source(source: str) -> str:
         body = ast.parse(source).body
     except SyntaxError:
         return source
-    called = _called({item.name: item for item in body if isinstance(item, ast.FunctionDef)})
+    called = {item.name for item in called_functions(body)}
     lines = source.splitlines()
     for item in reversed(body):
         idle = isinstance(item, ast.FunctionDef) and item.name not in called
         if idle or (isinstance(item, ast.Assign) and _assigns(item) <= _OF_THE_GRAMMAR):
             del lines[item.lineno - 1 : item.end_lineno]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip() + "\n"
-
-
-def _called(functions: Mapping[str, ast.FunctionDef]) -> set[str]:
-    """Names of the functions that a theory's own functions reach."""
-    called: set[str] = set()
-    waiting = [name for name in ("choose", "start", "learn") if name in functions]
-    while waiting:
-        name = waiting.pop()
-        called.add(name)
-        inside = {item.id for item in ast.walk(functions[name]) if isinstance(item, ast.Name)}
-        waiting += [other for other in inside & set(functions) if other not in called]
-    return called
 
 
 def _assigns(item: ast.Assign) -> set[str]:

@@ -49,6 +49,7 @@ from lakatos.theories.engine.fitting.posterior_result import (
     az,
     digest_of,
     stored_name,
+    typed_statistic,
 )
 from lakatos.theories.engine.running.sequence import TINY, follow_cells, simulate
 from lakatos.theories.engine.sandbox.client import Sandbox
@@ -484,7 +485,10 @@ class PosteriorInference:
         cells = zip(self.cells(flat, self.trials), answered, strict=True)
         pointwise = np.concatenate([item[:, unit, trial] for item, (unit, trial) in cells], axis=1)
         by_cell = pointwise.reshape(n_chains, kept, n_cells)
-        statistics = {name: (DRAW, table[:, ::step]) for name, table in latent.statistics.items()}
+        statistics = {
+            name: (DRAW, typed_statistic(name, table[:, ::step]))
+            for name, table in latent.statistics.items()
+        }
         observed, constant = self._answered_cells(answered)
         data = az.InferenceData(
             posterior=posterior.isel(draw=slice(None, None, step)).assign_coords(

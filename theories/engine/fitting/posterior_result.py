@@ -35,6 +35,8 @@ RESERVED = frozenset(
     )
 )
 """Names that a parameter cannot have in an InferenceData; it gets an underscore."""
+STATISTIC_TYPES: Mapping[str, type] = {"diverging": bool, "n_steps": int, "depth": int}
+"""Statistics of the sampler that are no decimals; ArviZ picks draws by ``diverging``."""
 R_HAT, LEAST_ESS, PARETO_K = 1.01, 400, 0.7
 """Beyond these a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains that
 agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
@@ -131,9 +133,18 @@ def load_posterior(path: str | Path) -> Posterior:
         raise PosteriorError(
             f"{path} holds no posterior that `Posterior.save` wrote: {error}."
         ) from None
+    if "sample_stats" in data.groups():
+        for name in STATISTIC_TYPES.keys() & set(data.sample_stats):
+            data.sample_stats[name] = typed_statistic(name, data.sample_stats[name])
     described["diagnostics"] = ChainDiagnostics(**described["diagnostics"])
     described["layers"] = tuple(described["layers"])
     return Posterior(data=data, **described)
+
+
+def typed_statistic(name: str, table: Any) -> Any:
+    """A statistic of the sampler in the type that ArviZ's plots expect of it; samplers hand over numbers only."""
+    kind = STATISTIC_TYPES.get(name)
+    return table if kind is None else table.astype(kind)
 
 
 def stored_name(name: str) -> str:

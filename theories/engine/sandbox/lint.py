@@ -158,3 +158,16 @@ _CHECKS: Mapping[type[ast.AST], Callable[[Any], str]] = {
 def line_of(node: ast.AST) -> int:
     """Line of a node in the source."""
     return getattr(node, "lineno", 0)
+
+
+def called_functions(body: Sequence[ast.stmt]) -> list[ast.FunctionDef]:
+    """The functions of a theory that are ever called: its own, and what these reach."""
+    functions = {item.name: item for item in body if isinstance(item, ast.FunctionDef)}
+    called: dict[str, ast.FunctionDef] = {}
+    waiting: list[str] = [name for name in ("choose", "start", "learn") if name in functions]
+    while waiting:
+        name = waiting.pop()
+        called[name] = functions[name]
+        inside = {item.id for item in ast.walk(functions[name]) if isinstance(item, ast.Name)}
+        waiting += [other for other in inside & set(functions) if other not in called]
+    return list(called.values())

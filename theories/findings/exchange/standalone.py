@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator
 from pprint import pformat
 
 import numpy as np
 
+from lakatos.theories.engine.sandbox.lint import called_functions, parse
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
@@ -17,9 +19,10 @@ Written by Lakatos; needs NumPy alone. `probabilities(values, trials)` says how 
 `negative_log_likelihood(values, trials, responses)` is what a fit makes small:
 
     from scipy.optimize import minimize
-    best = minimize(negative_log_likelihood, START, (trials, responses), method="Nelder-Mead", bounds=BOUNDS)
+    best = minimize(negative_log_likelihood, START, ({arguments}), method="Nelder-Mead", bounds=BOUNDS)
 
-`values` has one number for each of NAMES. `trials` has an array for each thing that people see, trials first{order}.
+`values` has one number for each of NAMES. `trials` has an array for each thing that the theory reads, trials
+first{order}.
 `responses` is the place of the option chosen in each, from 0.{feedback}
 {arrays}"""
 
@@ -85,22 +88,27 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         theory: With the people whose medians a fit starts from.
         arrays: What people see: the shape of each array in trials of the domain, after its first axis.
     """
-    told = theory.account()
+    told, source = theory.account(), theory.program.source
+    read = _columns_read(source, arrays)
+    followed = _feedback_read(source) if theory.learns else []
     start = [float(f"{_median(prior):.6g}") for prior in theory.priors.values()]
     shapes = "".join(
         f"\n    trials[{name!r}]: (n_trials{''.join(f', {size}' for size in shape)})"
-        for name, shape in arrays.items()
+        for name, shape in ((name, arrays[name]) for name in read)
     )
+    if not shapes:
+        shapes = "\n    none of them is read; any array says how many trials there are"
     head = HEAD.format(
         name=theory.name,
         claim=" ".join(told.claim.split()),
+        arguments="trials, responses, feedback" if followed else "trials, responses",
         order=" in the order in which one person saw them" if theory.learns else "",
         feedback=(
-            "\n`feedback`, where something followed, has a column for each name, such as reward."
-            if theory.learns
+            f"\n`feedback` has what followed each response, a column for each of: {', '.join(followed)}."
+            if followed
             else ""
         ),
-        arrays=f"{shapes}\n" if shapes else "",
+        arrays=f"{shapes}\n",
         names=pformat(list(theory.priors), width=100),
         bounds=pformat([(prior.low, prior.high) for prior in theory.priors.values()], width=100),
         start=pformat(start, width=100),
@@ -108,6 +116,29 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
     )
     body = f"# The theory itself, as the laboratory runs it.\n{_body(theory)}"
     return f"{head}\n\n{body}{LEARNING if theory.learns else ALONE}"
+
+
+def _columns_read(source: str, arrays: Collection[str]) -> list[str]:
+    """Which of these arrays a theory looks up, in their order."""
+    looked_up = {key for _, key in _lookups(source)}
+    return [name for name in arrays if name in looked_up]
+
+
+def _feedback_read(source: str) -> list[str]:
+    """What a theory that learns looks up in what follows a response: the last argument of its ``learn``."""
+    learn = next(item for item in called_functions(parse(source).body) if item.name == "learn")
+    feedback = learn.args.args[-1].arg
+    return sorted({key for variable, key in _lookups(source) if variable == feedback})
+
+
+def _lookups(source: str) -> Iterator[tuple[str, str]]:
+    """Every key that the functions of a theory look up in a mapping, with the name of the variable."""
+    for function in called_functions(parse(source).body):
+        for node in ast.walk(function):
+            if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)):
+                continue
+            if isinstance(node.value, ast.Name) and isinstance(node.slice.value, str):
+                yield node.value.id, node.slice.value
 
 
 def _median(prior: Prior) -> float:
