@@ -324,7 +324,8 @@ class Laboratory:
             return np.concatenate([own.mean(axis=0) for own in found])
 
         stated = np.concatenate(self._map(one, chunks))
-        return (1 - random_choices) * stated + random_choices / stated.shape[-1]
+        n_options: int = stated.shape[-1]
+        return np.asarray((1 - random_choices) * stated + random_choices / n_options)
 
     def simulate(
         self,

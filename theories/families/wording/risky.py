@@ -430,7 +430,7 @@ def _heads_of_curves(
     curves: tuple[str, ...], *, loss_averse: str, of_utility: str, of_amounts: str
 ) -> Heads:
     """Names of sums that are weighted by one kind of curve, by what amounts are worth in them."""
-    found = []
+    found: list[tuple[tuple[str, ...], str]] = []
     for curve in curves:
         weighting = f"weighting:{curve}"
         found += [((SUM, weighting, utility), loss_averse) for utility in LOSS_AVERSE]
