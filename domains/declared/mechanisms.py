@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from lakatos.domains.declared.declaration import TaskDeclaration
 from lakatos.domains.declared.sources import (
@@ -39,19 +41,18 @@ from lakatos.theories.language.grammar import Mechanism
 
 MOST_REASONS = 3
 """Looked at one after another."""
+BY_ORDER = ("comparison by attribute", "attraction")
+"""Mechanisms that read only which of two options has more of an attribute."""
 BERNOULLI = "Bernoulli (1738/1954), Econometrica 22, 23-36"
 
 
 def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
     """In the grammar's order."""
     if domain.cues:
-        yield from _perception(domain)
-        yield from _additive(domain)
-        yield from _comparing(domain)
-        yield from _of_kinds(domain.task)
-        if len(domain.options) > 2:
-            yield from _context(domain)
-        yield from _screening(domain)
+        readers = tuple(_reading(domain))
+        for item in _perception(domain):
+            yield replace(item, rests_on=tuple(_readers_of(domain, item, readers)))
+        yield from readers
     yield Mechanism(
         "position",
         "side bias",
@@ -89,6 +90,33 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         (), HARLESS, words=({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
         is_null=True,
     )  # fmt: skip
+
+
+def _reading(domain: DeclaredDomain) -> Iterator[Mechanism]:
+    """What may read the attributes as they are perceived."""
+    yield from _additive(domain)
+    yield from _comparing(domain)
+    yield from _of_kinds(domain.task)
+    if len(domain.options) > 2:
+        yield from _context(domain)
+    yield from _screening(domain)
+
+
+def _readers_of(
+    domain: DeclaredDomain, perceived: Mechanism, readers: Sequence[Mechanism]
+) -> Iterator[str]:
+    """Mechanisms whose outcome hangs on what a mechanism of perception changes, each ``slot:mechanism``.
+
+    Accounts of what attributes mean together read the trials themselves. Those that go by the order of options on an
+    attribute alone see no difference between perceptions that keep it.
+    """
+    variables = [f"x_{cue.name}" for cue in domain.cues]
+    changed = [name for name in variables if re.search(rf"(?m)^{name} = ", perceived.code)]
+    keeps_order = perceived.name != "small differences ignored"
+    for item in readers:
+        reads = any(re.search(rf"\b{name}\b", item.code) for name in changed)
+        if reads and not (keeps_order and item.name in BY_ORDER):
+            yield f"{item.slot}:{item.name}"
 
 
 # Perception -----------------------------------------------------------------------------------

@@ -156,19 +156,19 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         weighting="cumulative Tversky-Kahneman",
     ),
     "cumulative_prospect_theory_1992": _seed(
-        "Prospect theory, losses apart",
+        "Cumulative prospect theory, losses apart",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Tversky-Kahneman, losses apart",
     ),
     "cumulative_prospect_theory_prelec": _seed(
-        "Prospect theory, Prelec weights",
+        "Cumulative prospect theory, Prelec weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative Prelec",
     ),
     "cumulative_prospect_theory_log_odds": _seed(
-        "Prospect theory, log-odds weights",
+        "Cumulative prospect theory, log-odds weights",
         SUM,
         utility="loss-averse power",
         weighting="cumulative linear in log odds",

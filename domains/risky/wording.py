@@ -411,14 +411,60 @@ SENTENCES = {
     "lapse": 3,
 }
 
-HEADS = (
-    (("comparison:weighted sum", "utility:loss-averse power", "weighting"), "Prospect theory"),
-    (("comparison:weighted sum", "utility", "weighting"), "Rank-dependent utility"),
-    (("comparison:weighted sum", "weighting"), "Weighted probabilities"),
-    (("comparison:weighted sum", "utility"), "Expected utility"),
-    (("comparison:weighted sum",), "Expected value"),
+SUM = "comparison:weighted sum"
+LOSS_AVERSE = ("utility:loss-averse power", "utility:loss-averse linear")
+BY_ITSELF = ("Tversky-Kahneman", "linear in log odds")
+"""Curves that weigh the chance of every outcome by itself (Kahneman & Tversky, 1979)."""
+CUMULATIVE = (
+    "cumulative Tversky-Kahneman", "cumulative Tversky-Kahneman, losses apart", "cumulative Prelec, one parameter",
+    "cumulative Prelec", "cumulative linear in log odds", "cumulative Wu-Gonzalez",
+)  # fmt: skip
+"""Curves over the chance of doing at least as well, apart for gains and losses (Tversky & Kahneman, 1992)."""
+BY_RANK = ("by rank, Prelec",)
+"""Curves over that chance with gains and losses in one order (Quiggin, 1982)."""
+
+Heads = tuple[tuple[tuple[str, ...], str], ...]
+
+
+def _heads_of_curves(
+    curves: tuple[str, ...], *, loss_averse: str, of_utility: str, of_amounts: str
+) -> Heads:
+    """Names of sums that are weighted by one kind of curve, by what amounts are worth in them."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    for curve in curves:
+        weighting = f"weighting:{curve}"
+        found += [((SUM, weighting, utility), loss_averse) for utility in LOSS_AVERSE]
+        found += [((SUM, weighting, "utility"), of_utility), ((SUM, weighting), of_amounts)]
+    return tuple(found)
+
+
+HEADS: Heads = (
+    *_heads_of_curves(
+        BY_ITSELF,
+        loss_averse="Prospect theory",
+        of_utility="Subjectively weighted utility",
+        of_amounts="Weighted probabilities",
+    ),
+    *_heads_of_curves(
+        CUMULATIVE,
+        loss_averse="Cumulative prospect theory",
+        of_utility="Rank-and-sign-dependent utility",
+        of_amounts="Cumulative weights",
+    ),
+    *_heads_of_curves(
+        BY_RANK,
+        loss_averse="Rank-dependent utility",
+        of_utility="Rank-dependent utility",
+        of_amounts="Dual theory",
+    ),
+    ((SUM, "weighting:security and potential"), "Security and potential"),
+    ((SUM, "weighting:neo-additive"), "Neo-additive weights"),
+    ((SUM, "weighting:transfer of attention"), "Attention exchange"),
+    ((SUM, "weighting:equal chances in part"), "Prospective reference theory"),
+    ((SUM, "utility"), "Expected utility"),
+    ((SUM,), "Expected value"),
     (("comparison:disappointment",), "Disappointment theory"),
-    (("comparison:disappointment aversion",), "Disappointment theory"),
+    (("comparison:disappointment aversion",), "Disappointment aversion"),
     (("comparison:mean and variance",), "Mean and variance"),
     (("comparison:salience",), "Salience theory"),
     (("comparison:priority heuristic",), "Priority heuristic"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunsFolder, columns_said
 from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
 
@@ -30,7 +30,7 @@ def transfer(
         str,
         typer.Option(
             "--to",
-            help="Data set (`lakatos data list` names them), or a run, whose answers are meant.",
+            help="Data set (`lakatos data list` names them), a run, whose answers are meant, or a file of answers.",
         ),
     ] = "",
     of: Annotated[
@@ -39,6 +39,14 @@ def transfer(
     experiments: Annotated[
         str, typer.Option(help="Pattern of the experiments' names, as `cardinal-*`.")
     ] = "*",
+    domain: Annotated[
+        str,
+        typer.Option(
+            "--domain",
+            help="Of a file: whose trials these are, or the file that declares them; a run's by default, or guessed.",
+        ),
+    ] = "",
+    column: ColumnsSaid = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the record and the figure.")] = None,
     check: Annotated[
         Path | None, typer.Option("--check", help="Compute a record of this command again.")
@@ -53,6 +61,7 @@ def transfer(
 
     In Python: `lakatos.flows.operations.transfer.measure_transfer(...)`.
     """
+    from lakatos.domains import open_domain
     from lakatos.flows.errors import TransferError
     from lakatos.flows.operations.transfer import (
         check_target,
@@ -61,6 +70,7 @@ def transfer(
         find_theory,
         measure_transfer,
         read_transfer,
+        task_of_run,
         write_transfer,
     )
     from lakatos.flows.report.transfer_figure import draw_transfer
@@ -76,14 +86,23 @@ def transfer(
         raise TransferError("say which theory and which data: `lakatos transfer THEORY --to DATA`.")
     if draws & (draws - 1):
         raise TransferError(f"--draws is {draws}; give a power of two, as 512.")
-    target = find_target(to, experiments, runs, data)
-    travelling = find_theory(theory, runs, of=of, domain=target.domain, data=data)
+    task = open_domain(domain) if domain else task_of_run(theory, runs)
+    columns = columns_said(column)
+    target = find_target(to, experiments, runs, data, task=task, columns=columns)
+    if target.columns is None and (domain or columns):
+        raise TransferError(
+            f"--domain and --column say how a file is read, and {to} is none; leave them out."
+        )
+    for note in target.notes:
+        Console(stderr=True, soft_wrap=True).print(f"[yellow]{escape(note)}[/yellow]")
+    travelling = find_theory(theory, runs, of=of, domain=target.task, data=data)
     check_target(travelling, target)
     measured = measure_transfer(
         travelling, target.name, target.trials,
-        domain=target.domain, n_draws=draws, seed=seed, n_workers=workers,
+        domain=target.domain, domain_file=target.domain_file, columns=target.columns,
+        n_draws=draws, seed=seed, n_workers=workers,
     )  # fmt: skip
-    folder = out or Path("transfer") / f"{Path(theory).stem}-to-{target.name}"
+    folder = out or Path("transfer") / f"{Path(theory).stem}-to-{Path(target.name).stem}"
     file = write_transfer(measured, folder)
     title = f"{measured.name} on {target.name}"
     for ending in ("svg", "png"):

@@ -7,24 +7,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain, find_family
+from lakatos.domains.declared.task_file import TaskFile, task_file_of
 from lakatos.domains.published_data import find_reader, load_archive
+from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.packing import answers_digest
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.data_sets import data_set_of, published_name
 from lakatos.experiments.errors import DataMissingError
-from lakatos.experiments.task import Trials
+from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
-from lakatos.flows.run.code import science
 from lakatos.flows.run.evidence import form_of, trials_in
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.run import read_begun
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
-from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.run.task import domain_of, science_of
 from lakatos.theories.engine.evidence import with_fit
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.record import UnitLogPredictives
@@ -83,8 +89,12 @@ class TransferMeasured(Record):
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str
+    domain_file: TaskFile | None = None
+    """What declares the domain; None for one of the package."""
     data: str
-    """Data set of the new answers."""
+    """Data set of the new answers, a run, or the path of a file."""
+    columns: AnswerColumns | None = None
+    """What the columns of a file mean; None for a data set or a run."""
     experiments: tuple[str, ...]
     answers: tuple[Fingerprint, ...]
     """Digest of each experiment's answers."""
@@ -126,11 +136,22 @@ class TransferTarget:
     """Answers on which a theory can be tried."""
 
     name: str
-    """Of a published data set, or of a run."""
+    """Of a published data set, or of a run; or the path of a file."""
     domain: str
     trials: tuple[Trials, ...]
     archived: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By data set that the answers are of, its experiments; none where a run asked people itself."""
+    """By data set that the answers are of (a file by its digest), its experiments; none of a run's own people."""
+    domain_file: TaskFile | None = None
+    """What declares the domain; None for one of the package."""
+    columns: AnswerColumns | None = None
+    """What the columns of a file mean."""
+    notes: tuple[str, ...] = ()
+    """What was left out of a file, or assumed."""
+
+    @property
+    def task(self) -> Domain:
+        """The domain of the answers."""
+        return find_domain(self.domain, self.domain_file)
 
 
 def measure_transfer(
@@ -139,6 +160,8 @@ def measure_transfer(
     trials: Sequence[Trials],
     *,
     domain: str = "",
+    domain_file: TaskFile | None = None,
+    columns: AnswerColumns | None = None,
     n_draws: int = N_DRAWS,
     seed: int = 0,
     n_workers: int = 2,
@@ -147,9 +170,11 @@ def measure_transfer(
 
     Args:
         travelling: The theory.
-        data: Name of the data set, or of the run, that the answers are of.
-        trials: Its experiments, as `read_target` returns them.
+        data: Name of the data set, or of the run, that the answers are of; or the path of their file.
+        trials: Its experiments, as `find_target` returns them.
         domain: Of the answers, where they are not of a published data set.
+        domain_file: What declares this domain, where it is none of the package.
+        columns: What the columns of a file mean, as the record keeps it.
         n_draws: Of each population, a power of two.
         seed: Of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
@@ -158,15 +183,15 @@ def measure_transfer(
         TransferError: The theory is of another domain, does not run on these trials, or was found on these answers.
     """
     domain = domain or find_reader(data).domain
-    if domain not in FAMILIES:
+    if domain_file is None and domain not in DOMAINS:
         raise TransferError(
-            f"the answers of {data} are about a declared task, for which there are no published theories to stand "
-            "beside; a theory of it cannot be tried elsewhere."
+            f"{domain!r} is no domain of the package; say which file declares it (domain_file in Python)."
         )
+    task = find_domain(domain, domain_file)
     check_travel(travelling, data, domain, [item.experiment for item in trials])
-    family, theory = FAMILIES[domain], travelling.theory
+    family, theory = find_family(task), travelling.theory
     published = {name: read_program(family.program(name)) for name in family.seeds}
-    with Laboratory(DOMAINS[domain], n_workers) as laboratory:
+    with Laboratory(task, n_workers) as laboratory:
         try:
             result = transfer(
                 theory,
@@ -193,17 +218,24 @@ def measure_transfer(
         doubts={name: theory.priors[name].doubt for name in people},
         pooled=theory.pooled,
         domain=domain,
+        domain_file=domain_file,
         data=data,
+        columns=columns,
         experiments=tuple(item.experiment for item in trials),
         answers=tuple(item.digest for item in trials),
         n_draws=n_draws,
         seed=seed,
-        science=science(domain),
+        science=_science_of(domain, domain_file),
         guessing=guessing(result.n_options),
         lines=_lines(result),
         failed=dict(result.failed),
         left_out=result.left_out,
     )
+
+
+def _science_of(domain: str, file: TaskFile | None) -> Fingerprint:
+    """Digest of the code that decides about answers of a domain."""
+    return science_of({"domain": domain, "domain_file": file and file.model_dump()})
 
 
 def _lines(result: TransferResult) -> tuple[TransferLineMeasured, ...]:
@@ -287,18 +319,27 @@ def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
 
 
 def find_target(
-    name: str, experiments: str, runs: Path, data: Path | None = None
+    name: str,
+    experiments: str,
+    runs: Path,
+    data: Path | None = None,
+    *,
+    task: Domain | None = None,
+    columns: Mapping[str, Any] | AnswerColumns | None = None,
 ) -> TransferTarget:
-    """Answers to try a theory on: those of a published data set, or those that a run collected.
+    """Answers to try a theory on: those of a published data set, those that a run collected, or those of a file.
 
     Args:
-        name: Of the data set, or of the run (or its path).
+        name: Of the data set, or of the run (or its path); or the path of a file, a folder of files, or a study.
         experiments: Pattern of the experiments' names.
         runs: Folder that holds the runs.
         data: Folder of the published data sets.
+        task: Of a file: whose trials it holds; guessed where it is None.
+        columns: Of a file: meanings of columns that replace guessed ones, or all of them.
 
     Raises:
-        DataMissingError: There is neither, or no experiment matches.
+        DataMissingError: There is nothing of the name, or no experiment matches.
+        TrialsError: A file cannot be read.
     """
     if name in ARCHIVES:
         trials = read_target(name, experiments, data)
@@ -307,9 +348,11 @@ def find_target(
     try:
         folder = find_run(name, runs)
     except RunMissingError as error:
+        if Path(name).exists():
+            return _file_target(Path(name), experiments, task, columns or {})
         raise DataMissingError(
             f"there is no data set {name!r}{did_you_mean(name, ARCHIVES)} There are {', '.join(sorted(ARCHIVES))}. "
-            f"Nor is there such a run: {error}"
+            f"Nor is there such a file, or such a run: {error}"
         ) from None
     state, trace = read_begun(folder)
     with trace:
@@ -328,7 +371,57 @@ def find_target(
     config = state.campaign.config
     asked = [state.experiments.designs[own].record.archive for own in chosen]
     archived = _by_data_set(config, asked) if config.participants.source == "archival" else {}
-    return TransferTarget(folder.name, config.domain, trials, archived)
+    return TransferTarget(folder.name, config.domain, trials, archived, config.domain_file)
+
+
+def _file_target(
+    path: Path, experiments: str, task: Domain | None, said: Mapping[str, Any] | AnswerColumns
+) -> TransferTarget:
+    """Answers of a file, or of the file that a study names."""
+    if path.suffix == ".toml":
+        study = load_study(path)
+        if study.participants.columns is None:
+            raise DataMissingError(
+                f"the study {path} names no file of answers (participants.file)."
+            )
+        path, task = Path(study.participants.file), domain_of(study)
+        mapping = _with_said(study.participants.columns, said)
+    elif isinstance(said, AnswerColumns):
+        mapping = said
+    else:
+        found = describe_table(read_answers(path), task).with_columns(said)
+        if task is None and not found.domain:
+            raise DataMissingError(
+                f"whose trials {path} holds cannot be told from its columns; say --domain: {', '.join(DOMAINS)}, or "
+                f"the file that declares the task. `lakatos data describe {path}` says what it holds."
+            )
+        task, mapping = task or DOMAINS[found.domain], found.mapping
+    assert task is not None  # a record, a study and a description say whose trials they are
+    adopted = adopt_file(path, mapping, task)
+    check_adopted(adopted)
+    chosen = [item for item in adopted.trials if fnmatchcase(item.experiment, experiments)]
+    if not chosen:
+        there = ", ".join(item.experiment for item in adopted.trials)
+        raise DataMissingError(
+            f"no experiment of {path} is called {experiments!r}; there are: {there}."
+        )
+    names = frozenset(item.experiment for item in chosen)
+    return TransferTarget(
+        name=str(path),
+        domain=task.name,
+        trials=tuple(chosen),
+        archived={answers_digest(adopted.trials): names},
+        domain_file=task_file_of(task),
+        columns=mapping,
+        notes=adopted.notes,
+    )
+
+
+def _with_said(columns: AnswerColumns, said: Mapping[str, Any] | AnswerColumns) -> AnswerColumns:
+    """The meanings of columns that a study says, with others in place of some."""
+    if isinstance(said, AnswerColumns):
+        return said
+    return AnswerColumns.model_validate(columns.model_dump() | dict(said))
 
 
 def _by_data_set(config: CampaignConfig, experiments: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -343,7 +436,12 @@ def _by_data_set(config: CampaignConfig, experiments: Iterable[str]) -> dict[str
 
 
 def find_theory(
-    name: str, runs: Path, *, of: str = "", domain: str = "", data: Path | None = None
+    name: str,
+    runs: Path,
+    *,
+    of: str = "",
+    domain: str | Domain = "",
+    data: Path | None = None,
 ) -> TravellingTheory:
     """A theory by the path of its source, by a run's name (or path), or by the name of a published one.
 
@@ -365,9 +463,10 @@ def find_theory(
             raise TransferError(f"{path} is no theory: {error}") from error
         origin = f"the file {path.name}; nobody knows on which answers it was found"
         return TravellingTheory(theory, theory, origin, "")
-    if domain and name in FAMILIES[domain].seeds:
-        theory = read_program(FAMILIES[domain].program(name))
-        return TravellingTheory(theory, theory, "published", domain)
+    family = FAMILIES.get(domain) if isinstance(domain, str) else find_family(domain)
+    if family is not None and name in family.seeds:
+        theory = read_program(family.program(name))
+        return TravellingTheory(theory, theory, "published", family.domain)
     elsewhere = [own for own, family in FAMILIES.items() if name in family.seeds]
     if elsewhere:
         theory = read_program(FAMILIES[elsewhere[0]].program(name))
@@ -407,8 +506,25 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
         where = f"{plural(len(names), 'experiment')} of {config.participants.of_what}"
     origin = f"the run {folder.name}, study {config.name}, found on {where}"
     return TravellingTheory(
-        with_fit(form, state.theories), form, origin, config.domain, found_on, answers
+        with_fit(form, state.theories),
+        form,
+        origin,
+        config.domain,
+        found_on,
+        answers,
     )
+
+
+def task_of_run(name: str, runs: Path) -> Domain | None:
+    """What a run is about, by its name or path; None where nothing of the name is a run."""
+    try:
+        folder = find_run(name, runs)
+    except RunMissingError:
+        return None
+    state, trace = read_begun(folder)
+    trace.close()
+    assert state.campaign.config is not None
+    return domain_of(state.campaign.config)
 
 
 def _leader(state: RunState) -> Digest | None:
@@ -479,12 +595,14 @@ def check_transfer(
     Raises:
         TransferError: Other code computed it.
     """
-    here = science(measured.domain)
+    here = _science_of(measured.domain, measured.domain_file)
     if measured.science != here:
         raise TransferError(
             f"the record was computed by other code ({measured.science[:8]}, here {here[:8]}); check it with that."
         )
-    trials = find_target(measured.data, "*", runs, data).trials
+    task = find_domain(measured.domain, measured.domain_file)
+    target = find_target(measured.data, "*", runs, data, task=task, columns=measured.columns)
+    trials = target.trials
     by_name = {item.experiment: item for item in trials}
     missing = [name for name in measured.experiments if name not in by_name]
     if missing:
@@ -503,6 +621,8 @@ def check_transfer(
         measured.data,
         chosen,
         domain=measured.domain,
+        domain_file=measured.domain_file,
+        columns=measured.columns,
         n_draws=measured.n_draws,
         seed=measured.seed,
         n_workers=n_workers,

@@ -296,9 +296,23 @@ class Laboratory:
         return [found[place] for place in sorted(found)]
 
     def proportions(
-        self, theory: Theory, stimuli: Stimuli, n_draws: int, *, lapse: bool = True
+        self,
+        theory: Theory,
+        stimuli: Stimuli,
+        n_draws: int,
+        *,
+        lapse: bool = True,
+        random_choices: float = 0.0,
     ) -> Array:
-        """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are."""
+        """Choice proportions of the population, ``(n_trials, n_options)``, however many trials there are.
+
+        Args:
+            theory: With its population.
+            stimuli: Trials.
+            n_draws: Of the population.
+            lapse: Whether lapses that the theory declares count.
+            random_choices: Share of answers given at random, whatever the theory states.
+        """
         population = theory.population(n_draws, lapse=lapse)
         whole = self.domain.sequential or theory.learns
         chunks = [stimuli] if self.domain.sequential else _parts(stimuli, CHUNK)
@@ -306,10 +320,12 @@ class Laboratory:
         def one(chunk: Stimuli) -> Array:
             parts = [chunk] if whole else _parts(chunk, PART)
             with self._view(theory, parts) as view:
-                found = view.probabilities(population)
+                found = view.probabilities(population, random_choice_share=random_choices)
             return np.concatenate([own.mean(axis=0) for own in found])
 
-        return np.concatenate(self._map(one, chunks))
+        stated = np.concatenate(self._map(one, chunks))
+        n_options: int = stated.shape[-1]
+        return np.asarray((1 - random_choices) * stated + random_choices / n_options)
 
     def simulate(
         self,
@@ -321,6 +337,7 @@ class Laboratory:
         n_draws: int | None = None,
         repetitions: int = 1,
         asked: NDArray[np.integer[Any]] | None = None,
+        random_choices: Sequence[float] = (),
     ) -> list[Trials]:
         """Answers of ``n_people`` of every theory's population.
 
@@ -332,7 +349,9 @@ class Laboratory:
             n_draws: Of each population, from which people are drawn by lot.
             repetitions: Presentations of each trial.
             asked: ``(n_people, n_trials)`` presentations to each person, in place of ``repetitions``.
+            random_choices: Of each theory's people, share of answers given at random; none by default.
         """
+        shares = random_choices or [0.0] * len(theories)
         lengths: NDArray[np.int64] | None
         if asked is not None:
             order, lengths = orders_of_asked(asked, rng)
@@ -350,7 +369,7 @@ class Laboratory:
                 drawn = own.choice(n_draws, size=n_people)
                 parameters = {name: values[drawn] for name, values in parameters.items()}
             behaviour = behave(
-                theory, self.domain, self._sandbox(), parameters, stimuli, order, own
+                theory, self.domain, self._sandbox(), parameters, stimuli, order, own, shares[index]
             )
             return as_trials(theory.name, stimuli, order, behaviour, n_options, lengths)
 

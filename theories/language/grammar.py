@@ -412,16 +412,16 @@ class Grammar:
 
     def is_coherent(self, composition: Composition) -> bool:
         """Whether every mechanism has what it rests on; see `Mechanism.rests_on`."""
-        return all(
-            any(name in composition.slots.get(slot, ()) for slot, _, name in places)
-            for places in self._rests_on(composition)
-        )
+        return next(self.idle(composition), None) is None
 
-    def _rests_on(self, composition: Composition) -> Iterator[list[tuple[str, str, str]]]:
+    def idle(self, composition: Composition) -> Iterator[Mechanism]:
+        """Mechanisms of a composition that lack what they rest on, so that they change nothing."""
+        there = {f"{slot}:{name}" for slot, names in composition.slots.items() for name in names}
         for slot, names in composition.slots.items():
             for name in names:
-                if needed := self.mechanism(slot, name).rests_on:
-                    yield [place.partition(":") for place in needed]
+                mechanism = self.mechanism(slot, name)
+                if mechanism.rests_on and there.isdisjoint(mechanism.rests_on):
+                    yield mechanism
 
     def compose(self, rng: np.random.Generator) -> Composition:
         """A coherent composition drawn at random: of every slot a random admissible number of mechanisms."""

@@ -19,7 +19,13 @@ async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
     names = list(dict.fromkeys([*first, *run.state.theories.pool]))
 
     def work(context: StepContext) -> TruthCompared:
-        return truth.compare_with_truth(run.evidence, hidden, names, context.rng)
+        return truth.compare_with_truth(
+            run.evidence,
+            hidden,
+            names,
+            context.rng,
+            random_choices=run.config.participants.random_choices,
+        )
 
     inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
     return await run.step("compare_truth", work, returns=TruthCompared, inputs=inputs)

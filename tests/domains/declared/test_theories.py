@@ -250,3 +250,56 @@ def test_a_decoy_lifts_the_option_that_beats_it():
     slots = {"context": ("attraction",)}
     p = p_of("menu", slots, menu, attraction=2.0)
     assert p == pytest.approx(softmax([0, 0, 2]))
+
+
+READERS = ("evaluation", "context", "screening")
+"""Slots of mechanisms that may read attributes as they are perceived."""
+PERCEIVED = [
+    (name, perceived)
+    for name in DOMAINS
+    for perceived in FAMILIES[name].grammar.names.get("perception", ())
+]
+
+
+def is_changed(name: str, slots: dict[str, tuple[str, ...]], perceived: str) -> bool:
+    """Whether a mechanism of perception changes any probability on a task's probes, at numbers that are not null."""
+    stimuli = Stimuli.concatenate(DOMAINS[name].probes(np.random.default_rng(0)))
+    with_it = Composition(PLAIN | slots | {"perception": (perceived,)})
+    rng, n = np.random.default_rng(2), 24
+    draws = {key: prior.quantile(rng.random(n)) for key, prior in priors_of(name, with_it).items()}
+    draws |= {key: np.full(n, 2.5) for key in ("curvature", "loss_aversion") if key in draws}
+    draws |= {key: np.linspace(0.05, 0.5, n) for key in ("noticeable",) if key in draws}
+    found = [
+        choose_of(name, composition)(
+            {key: value[:, None] for key, value in draws.items()}, dict(stimuli.arrays), np
+        )
+        for composition in (with_it, Composition(PLAIN | slots))
+    ]
+    return bool(np.abs(found[0] - found[1]).max() > 1e-6)
+
+
+@pytest.mark.parametrize(("name", "perceived"), PERCEIVED)
+def test_perception_is_offered_only_beside_mechanisms_through_which_it_changes_choices(
+    name: str, perceived: str
+) -> None:
+    grammar = FAMILIES[name].grammar
+    for slot in READERS:
+        for reader in grammar.names.get(slot, ()):
+            slots = {slot: (reader,)}
+            whole = Composition(PLAIN | slots | {"perception": (perceived,)})
+            assert grammar.is_coherent(whole) == is_changed(name, slots, perceived), reader
+
+
+def test_perception_is_no_edit_of_an_account_that_reads_the_payoffs_themselves() -> None:
+    grammar = FAMILIES["fairness"].grammar
+    found = grammar.edits(Composition(PLAIN | {"evaluation": ("inequality aversion",)}))
+    assert found
+    assert not any(edit.slots.get("perception") for _, edit in found)
+
+
+def test_a_composition_with_a_perception_that_changes_nothing_is_refused(sandbox) -> None:
+    slots = PLAIN | {"evaluation": ("inequality aversion",), "perception": ("curved",)}
+    source = FAMILIES["fairness"].grammar.write(Composition(slots), "Curved payoffs")
+    report = check_theory(TheoryProgram(source, "test"), DOMAINS["fairness"], sandbox)
+    assert not report.passed
+    assert "'curved' in perception, which changes nothing here" in report.failures[0].sentence

@@ -795,3 +795,74 @@ class TestQuickerWriting:
         composition = Composition(slots)
         source = GRAMMAR.write_for(composition, [stimuli], walks=False)
         assert source == GRAMMAR.write_untold(composition)
+
+
+def head_of(**slots: str) -> str:
+    """The name of a form with these mechanisms, all others as in expected value."""
+    given = {slot: (name,) for slot, name in slots.items()}
+    return GRAMMAR.head(Composition({**SEEDS["expected_value"][1].slots, **given}))
+
+
+class TestHeads:
+    """Forms are named by what their mechanisms do, as their publications name them."""
+
+    @pytest.mark.parametrize(
+        ("weighting", "loss_averse", "curved", "linear"),
+        [
+            (
+                ("Tversky-Kahneman", "linear in log odds"),
+                "Prospect theory",
+                "Subjectively weighted utility",
+                "Weighted probabilities",
+            ),
+            (
+                (
+                    "cumulative Tversky-Kahneman",
+                    "cumulative Tversky-Kahneman, losses apart",
+                    "cumulative Prelec, one parameter",
+                    "cumulative Prelec",
+                    "cumulative linear in log odds",
+                    "cumulative Wu-Gonzalez",
+                ),
+                "Cumulative prospect theory",
+                "Rank-and-sign-dependent utility",
+                "Cumulative weights",
+            ),
+            (
+                ("by rank, Prelec",),
+                "Rank-dependent utility",
+                "Rank-dependent utility",
+                "Dual theory",
+            ),
+            (("security and potential",), *["Security and potential"] * 3),
+            (("neo-additive",), *["Neo-additive weights"] * 3),
+            (("transfer of attention",), *["Attention exchange"] * 3),
+            (("equal chances in part",), *["Prospective reference theory"] * 3),
+        ],
+    )
+    def test_a_weighted_sum_is_named_by_its_weights(
+        self, weighting: tuple[str, ...], loss_averse: str, curved: str, linear: str
+    ) -> None:
+        for name in weighting:
+            assert head_of(weighting=name) == linear
+            for utility in GRAMMAR.names["utility"]:
+                expected = loss_averse if utility.startswith("loss-averse") else curved
+                assert head_of(weighting=name, utility=utility) == expected
+
+    def test_every_weighting_has_a_head_of_its_own(self) -> None:
+        """A new mechanism needs a name, or it would be told as if probabilities were taken as stated."""
+        for name in GRAMMAR.names["weighting"]:
+            assert head_of(weighting=name) != head_of()
+            assert head_of(weighting=name, utility="power") != head_of(utility="power")
+
+    def test_different_ways_of_comparing_have_different_heads(self) -> None:
+        heads = [head_of(comparison=name) for name in GRAMMAR.names["comparison"]]
+        assert len(set(heads)) == len(heads)
+
+    def test_a_published_form_is_called_as_its_publication_calls_it(self) -> None:
+        """A title and a head are two names of one form where they disagree about whose theory it is."""
+        for title, composition in SEEDS.values():
+            is_prospect = "prospect theory" in GRAMMAR.head(composition).casefold()
+            assert is_prospect == ("prospect theory" in title.casefold())
+            if is_prospect:
+                assert title.startswith(GRAMMAR.head(composition))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import lakatos
 from lakatos.experiments.errors import DataMissingError
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import TransferError
+from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.operations.transfer import (
     TravellingTheory,
     check_target,
@@ -24,6 +29,9 @@ from lakatos.flows.operations.transfer import (
     read_transfer,
     write_transfer,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+from tasks import GIFTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 RUNS = Path("no-runs-here")
@@ -122,10 +130,109 @@ def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished
         find_target(str(finished), "x*", RUNS)
 
 
-def test_the_answers_of_a_declared_task_have_no_published_theories():
+def test_a_domain_that_nobody_declares_is_refused():
     theory = find_theory("tallying", RUNS, domain="multiattribute")
-    with pytest.raises(TransferError, match="about a declared task"):
+    with pytest.raises(TransferError, match="is no domain of the package; say which file"):
         measure_transfer(theory, "a run", (), domain="tasks/dots.toml")
+
+
+def gift_answers(folder: Path, seed: int = 0) -> Path:
+    """Answers of eight people to a declared task, in a file beside its declaration; one is left out."""
+    rng = np.random.default_rng(seed)
+    worth = [(a, b) for a in (1, 2, 4, 8) for b in (1, 2, 4, 8) if a != b]
+    rows = [
+        {
+            "person": f"p{person}", "worth_l": a, "worth_r": b,
+            "wrapping_l": rng.choice(["plain", "red"]), "wrapping_r": "gold",
+            "choice": "" if (person, a, b) == (0, 1, 2) else "left" if rng.random() < a / (a + b) else "right",
+        }
+        for person in range(8)
+        for a, b in worth
+    ]  # fmt: skip
+    (folder / "gifts.toml").write_text(GIFTS)
+    pd.DataFrame(rows).to_csv(folder / "answers.csv", index=False)
+    return folder / "answers.csv"
+
+
+@pytest.mark.slow
+def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_its_record_comes_out_again(
+    tmp_path, monkeypatch
+):
+    gift_answers(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "transfer",
+        "weighted_adding",
+        "--to",
+        "answers.csv",
+        "--draws",
+        "16",
+        "--workers",
+        "1",
+    ]
+    done = CliRunner().invoke(app, [*words, "--domain", "gifts.toml"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "1 row is left out: choice is empty (row 2)" in done.stderr
+    file = tmp_path / "transfer" / "weighted_adding-to-answers" / "transfer.json"
+    told = read_transfer(file)
+    assert (told.domain, told.data, told.columns.participant) == ("gifts", "answers.csv", "person")
+    assert len(told.of("published")) > 3
+    again = CliRunner().invoke(app, ["transfer", "--check", str(file)])
+    assert "comes out again" in again.output, again.exception
+    changed = pd.read_csv("answers.csv", dtype=str).iloc[::-1]
+    changed.to_csv("answers.csv", index=False)
+    again = CliRunner().invoke(app, ["transfer", "--check", str(file)])
+    assert "are not those that the record names" in str(again.exception)
+
+
+def test_a_file_of_a_domain_of_the_package_is_read_as_its_columns_say(tmp_path):
+    rows = [(f"p{n % 3}", n % 2, 5, 9 + n, 0, 7 + n) for n in range(12)]
+    names = ["who", "took", "ss_amount", "ll_amount", "ss_delay", "ll_delay"]
+    file = tmp_path / "own.csv"
+    pd.DataFrame(rows, columns=names).to_csv(file, index=False)
+    said = {"participant": "who", "response": "took"}
+    target = find_target(str(file), "*", RUNS, columns=said)
+    assert (target.domain, target.trials[0].n_participants) == ("intertemporal", 3)
+    again = find_target(str(file), "*", RUNS, task=target.task, columns=target.columns)
+    assert again == target
+    study = new_study(tmp_path / "own.toml", file, columns=said).study
+    of_study = find_target(str(study), "*", RUNS)
+    assert [item.digest for item in of_study.trials] == [item.digest for item in target.trials]
+    assert find_theory("hyperbolic", RUNS, domain=target.task).domain == "intertemporal"
+    with pytest.raises(DataMissingError, match=r"no experiment of .*own\.csv is called 'x'"):
+        find_target(str(file), "x", RUNS, columns=said)
+    refused = CliRunner().invoke(
+        app, ["transfer", "tallying", "--to", "allais", "--domain", "risky"]
+    )
+    assert "say how a file is read, and allais is none" in str(refused.exception)
+
+
+@pytest.mark.slow
+def test_the_leader_of_a_run_on_a_declared_task_travels_to_other_answers_of_it(tmp_path):
+    for name, seed in (("here", 0), ("there", 1)):
+        (tmp_path / name).mkdir()
+        gift_answers(tmp_path / name, seed)
+    outcome = lakatos.explain(
+        tmp_path / "here" / "answers.csv", domain=str(tmp_path / "here" / "gifts.toml"), cycles=1,
+        change={"theories": {"candidates": 2}, "validation": {"company": False}},
+        runs=tmp_path / "runs", n_workers=1,
+    )  # fmt: skip
+    words = [
+        "transfer",
+        str(outcome.folder),
+        "--draws",
+        "16",
+        "--workers",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "there" / "answers.csv")])
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert read_transfer(tmp_path / "out" / "transfer.json").domain == "gifts"
+    own = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "here" / "answers.csv")])
+    assert "was found on" in str(own.exception)
+    assert find_target(str(outcome.folder), "*", RUNS).task.name == "gifts"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from lakatos.theories.discovery.induction.tree import (
     SplitNode,
     log_likelihood,
 )
+from lakatos.theories.engine.sandbox.lint import parse
 from lakatos.theories.language.account import ClauseWording
 from lakatos.theories.language.option_score import OptionScore, TermVocabulary
 
@@ -144,14 +146,35 @@ class _TheoryWriter:
         if not self.memory:
             prelude = shortest_prelude(self.vocabulary, [score.code for score in scores])
         used = "\n".join(score.code for score in scores)
-        start = [line for line in prelude.splitlines() if self.memory or _is_needed(line, used)]
+        start = prelude.splitlines() if self.memory else needed_lines(prelude, used)
         return [*start, *(f"{self.variable(score)} = {score.code}" for score in scores)]
 
 
-def _is_needed(line: str, used: str) -> bool:
-    """Whether a statement of a prelude sets something that is used: all but single variables that nobody reads do."""
-    name, _, _ = line.partition(" = ")
-    return not name.isidentifier() or re.search(rf"\b{name}\b", used) is not None
+def needed_lines(prelude: str, used: str) -> list[str]:
+    """Statements of a prelude, one a line, that set what is used, and those that these need in turn.
+
+    Args:
+        prelude: Assignments to variables.
+        used: Expressions in these variables, one a line.
+    """
+    needed, kept = _names_read(used), []
+    for line in reversed(prelude.splitlines()):
+        (statement,) = parse(line).body
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        names = {
+            node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+        }
+        if not targets or names & needed:
+            needed = (needed - names) | _names_read(line)
+            kept.append(line)
+    return kept[::-1]
+
+
+def _names_read(code: str) -> set[str]:
+    nodes = ast.walk(parse(code))
+    return {
+        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def _function(name: str, arguments: str, lines: Sequence[str]) -> str:

@@ -137,7 +137,14 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
         return ""
     priors = {name: prior.to_literal() for name, prior in theory.priors.items()}
     try:
-        own = family.grammar.clauses(composition_of(theory.composition, priors), labels=False)
+        composition = composition_of(theory.composition, priors)
+        own = family.grammar.clauses(composition, labels=False)
+        if idle := next(family.grammar.idle(composition), None):
+            needed = " or ".join(place.partition(":")[2] for place in idle.rests_on)
+            return (
+                f"COMPOSITION has {idle.name!r} in {idle.slot}, which changes nothing here: it acts through {needed}, "
+                f"and the composition has none of these. Add one, or leave {idle.name!r} out."
+            )
     except GrammarError as error:
         return f"COMPOSITION is none of the grammar's: {error} Leave it out of a theory that the grammar did not write."
     stated = [replace(clause, label="", opposite_label="") for clause in theory.clauses]

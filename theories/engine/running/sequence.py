@@ -379,11 +379,13 @@ def expected(
     rng: np.random.Generator,
     *,
     n_orders: int = 4,
+    random_choice_share: float = 0.0,
 ) -> Array:
     """Probabilities of each trial for people who come upon it somewhere among all the others.
 
     Args:
         session, domain, parameters, stimuli, rng: As in `simulate`.
+        random_choice_share: Earlier answers given at random; the probabilities are those of the theory itself.
         n_orders: Random orders averaged over; a sequential domain has one order.
 
     Returns:
@@ -391,7 +393,9 @@ def expected(
     """
     rows = np.arange(len(stimuli))
     orders = rows[None] if domain.sequential else rng.permuted(np.tile(rows, (n_orders, 1)), axis=1)
-    p = simulate(session, domain, parameters, stimuli, orders, rng).probabilities
+    p = simulate(
+        session, domain, parameters, stimuli, orders, rng, random_choice_share=random_choice_share
+    ).probabilities
     place = np.argsort(orders, axis=1)
     return np.take_along_axis(p, place[None, :, :, None], axis=2).mean(axis=1)  # type: ignore[no-any-return]
 

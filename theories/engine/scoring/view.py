@@ -126,14 +126,31 @@ class TheoryView:
         """Of a theory that walks: ``(n_changes, n_draws, n_participants)`` nats; see `sequence`."""
         return log_likelihood_changed(self._session, self.domain, parameters, trials, changes)
 
-    def probabilities(self, parameters: Mapping[str, Array]) -> list[Array]:
-        """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet."""
+    def probabilities(
+        self, parameters: Mapping[str, Array], *, random_choice_share: float = 0.0
+    ) -> list[Array]:
+        """``(n_draws, n_trials, n_options)`` for each experiment, expected of people who have not been asked yet.
+
+        Args:
+            parameters: Of each draw.
+            random_choice_share: Of earlier answers, given at random.
+        """
         if not self.walks:
             return self._answers(parameters)
         # The same orders and the same luck for every theory, or two that say the same would differ by chance.
         chances = (np.random.default_rng(COMMON) for _ in self.stimuli)
         pairs = zip(self.stimuli, chances, strict=True)
-        return [expected(self._session, self.domain, parameters, item, rng) for item, rng in pairs]
+        return [
+            expected(
+                self._session,
+                self.domain,
+                parameters,
+                item,
+                rng,
+                random_choice_share=random_choice_share,
+            )
+            for item, rng in pairs
+        ]
 
     def _answers(self, parameters: Mapping[str, Array]) -> list[Array]:
         """``(n_draws, n_trials, n_options)`` for each experiment, of a theory without memory."""

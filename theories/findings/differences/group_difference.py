@@ -1,29 +1,40 @@
-"""Whether groups of people differ in a theory's numbers: by which parameter, by how much, and how sure that is.
+"""Whether groups of people differ in a theory's parameters: in which one, by how much, and how sure that is.
 
-That numbers of a group's own predict its people better (`groups`) is the stricter question: a person's own
-answers soon tell more of the person than the group does, so that even groups whose medians lie far apart may gain
-nothing. Here the populations themselves are compared: whether they differ is decided by exchanging groups among people
-(`exchanged_labels`), and how large a difference is comes from populations learned anew from people drawn again
-with replacement. There, people of all groups differ alike, each group around a center of its own: spreads of their own,
-learned from a few people each, come out too narrow, and medians too near to one another.
+That parameters of a group's own predict its people better (`groups`) is the stricter question: a person's own
+answers soon tell more of the person than the group does, so that even groups whose centers lie far apart may gain
+nothing. Here the groups themselves are compared. What each person's answers tell of each parameter is estimated with
+one population for all; whether groups differ in these estimates is decided by exchanging groups among people
+(`exchanged_labels`), and what is reported is the same difference of the same estimates, with an interval by Student's
+t.
+
+Estimates with one population for all are drawn towards its center, all by about the same share: the reliability, which
+is the part of the population's variance that estimates show. Dividing differences by it undoes that (regression
+calibration) and leaves the test as it is. That the reliability is estimated itself is not in the interval.
 
 References:
-    Efron & Tibshirani (1993), An introduction to the bootstrap (percentile intervals).
+    Carroll, Ruppert, Stefanski & Crainiceanu (2006), Measurement error in nonlinear models, chapter 4.
+    Welch (1947), Biometrika 34, 28-35 (degrees of freedom where groups vary unequally).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Trials
-from lakatos.theories.engine.fitting.normals import SMALLEST_SPREAD
 from lakatos.theories.engine.fitting.on_draws import DrawnPeople
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import (
+    UNKNOWN,
+    ScoreEstimate,
+    UnitScores,
+    mean_over_units,
+)
 from lakatos.theories.engine.scoring.view import TheoryView
 from lakatos.theories.findings.differences.exchanged_labels import (
     LEVEL,
@@ -37,10 +48,9 @@ from lakatos.theories.language.theory import Theory
 Array = NDArray[Any]
 N_DRAWS, WALKING_DRAWS = 256, 128
 """People drawn from each population, on whom likelihoods are computed; of theories that are walked through answers."""
-N_AGAIN = 200
 LEAST_DRAWN = 0.05
 """Of the range: spread of populations from which people are drawn, at least."""
-TAILS = (0.025, 0.975)
+LEAST_RELIABILITY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -71,14 +81,18 @@ class ParameterDifference:
     """Probability of so large a difference of any parameter where groups do not differ. None where each experiment has
     one group alone: nothing can be exchanged then, and groups cannot be told from experiments."""
     differences: Mapping[tuple[str, str], MedianPerson]
-    """Of each pair of groups: the second group's median compared with the first one's."""
+    """Of each pair of groups: the second group compared with the first one within the experiments that both are in,
+    which is what `p` is of. Of several pairs the intervals are corrected for their number."""
     alone: tuple[str, ...] = ()
     """Groups that share no experiment with another one; `p` says nothing of them."""
 
     @property
     def differs(self) -> bool:
-        """Whether the groups differ in it."""
-        return self.p is not None and self.p <= LEVEL
+        """Whether the groups differ in it: by exchanged groups, and by the interval of a pair's difference."""
+        none = 1.0 if self.is_ratio else 0.0
+        intervals = [item.interval for item in self.differences.values()]
+        is_clear = any(not low <= none <= high for low, high in intervals)
+        return self.p is not None and self.p <= LEVEL and is_clear
 
     def to_text(self) -> str:
         """The medians with their intervals, what one is compared with the other, and how likely that is by chance."""
@@ -144,16 +158,26 @@ def differences_between_groups(
     group = _numbers_of_groups(members)
     kept = group >= 0
     told = {name: prior for name, prior in populations[""].items() if not prior.idle}
-    means = means_of_people(drawn, log_p)[:, kept]
+    estimates = estimates_of_people(drawn, log_p).of(kept)
+    means = estimates.means
     place = [list(form.priors).index(name) for name in told]
     experiment = np.repeat(np.arange(len(trials)), [item.n_participants for item in trials])[kept]
     alone = groups_alone(members)
     p_values: Sequence[float | None] = [None] * len(place)
     if len(alone) < len(members):
         p_values = permuted_p(means[place], group_columns(group[kept]), experiment, rng).tolist()
-    medians = _medians_again(drawn, log_p[:, kept], group[kept], len(names), rng)
     found = [
-        _difference(prior, key, names, medians[:, :, row], p, alone)
+        _difference(
+            prior,
+            key,
+            names,
+            means[row],
+            estimates.reliability[row],
+            group[kept],
+            experiment,
+            p,
+            alone,
+        )
         for (key, prior), row, p in zip(told.items(), place, p_values, strict=True)
     ]
     return tuple(sorted(found, key=lambda item: item.p or 0.0))
@@ -184,72 +208,123 @@ def _numbers_of_groups(members: Mapping[str, Sequence[NDArray[np.bool_]]]) -> ND
     return group
 
 
-def means_of_people(drawn: DrawnPeople, log_p: Array) -> Array:
-    """``(n_parameters, n_people)`` what each person's answers say of each latent, with one population for all."""
+@dataclass(frozen=True)
+class PeoplesEstimates:
+    """What each person's answers tell of each parameter, with one population for all."""
+
+    means: Array
+    """``(n_parameters, n_people)`` posterior means of latents."""
+    variances: Array
+    """``(n_parameters, n_people)`` posterior variances."""
+
+    def of(self, chosen: NDArray[np.bool_]) -> PeoplesEstimates:
+        """Those of some people, ``(n_people,)`` true for each of them."""
+        return PeoplesEstimates(self.means[:, chosen], self.variances[:, chosen])
+
+    @property
+    def reliability(self) -> Array:
+        """``(n_parameters,)`` share of the population's variance that the means show (law of total variance)."""
+        shown = self.means.var(axis=1)
+        whole = shown + self.variances.mean(axis=1)
+        return np.asarray(shown / np.maximum(whole, 1e-300))
+
+
+def estimates_of_people(drawn: DrawnPeople, log_p: Array) -> PeoplesEstimates:
+    """Estimates of everybody from ``(n_draws, n_people)`` log likelihoods of their answers on shared draws."""
     log_weights = drawn.learned(log_p, np.ones((1, log_p.shape[1]), dtype=bool))[0]
     log_posterior = log_p + log_weights[:, None]
     posterior = np.exp(log_posterior - log_posterior.max(axis=0))
-    return np.asarray(drawn.latent @ (posterior / posterior.sum(axis=0)))
+    posterior /= posterior.sum(axis=0)
+    means = drawn.latent @ posterior
+    squares = drawn.latent**2 @ posterior
+    return PeoplesEstimates(means, np.maximum(squares - means**2, 0.0))
 
 
-def _medians_again(
-    drawn: DrawnPeople, log_p: Array, group: Array, n_groups: int, rng: np.random.Generator
-) -> Array:
-    """``(1 + N_AGAIN, n_groups, n_parameters)`` medians of populations: of all people, then of people drawn again."""
-    order = np.argsort(drawn.latent, axis=1)
-    times = np.ones((1 + N_AGAIN, len(group)))
-    for place in range(n_groups):
-        own = np.flatnonzero(group == place)
-        drawn_again = rng.integers(len(own), size=(N_AGAIN, len(own)))
-        times[1:, own] = [np.bincount(rows, minlength=len(own)) for rows in drawn_again]
-    weights = drawn.learned_alike(log_p, group, times)
-    return np.array(
-        [[_weighted_medians(drawn.latent, order, own) for own in sample] for sample in weights]
+def compare_pair(
+    values: Array, first: NDArray[np.bool_], second: NDArray[np.bool_], stratum: Array
+) -> ScoreEstimate:
+    """How much larger the mean of a second group is, within the strata that both are in (all people, if in none).
+
+    Strata count as in a regression on group and stratum, so that for two groups this is what `permuted_p` is of.
+
+    Args:
+        values: ``(n_people,)``.
+        first, second: ``(n_people,)`` who belongs to each group.
+        stratum: ``(n_people,)`` experiment of each person.
+    """
+    parts = [stratum == name for name in np.unique(stratum)]
+    shared = [part for part in parts if (first & part).any() and (second & part).any()]
+    inside = shared or [np.ones(len(values), dtype=bool)]
+    sizes = np.array([[(own & part).sum() for part in inside] for own in (first, second)])
+    means = np.array([[values[own & part].mean() for part in inside] for own in (first, second)])
+    weights = sizes[0] * sizes[1] / sizes.sum(axis=0)
+    weights = weights / weights.sum()
+    n_people = int(sizes.sum())
+    # Of each group: the variance within strata, and that of its weighted mean.
+    degrees = sizes.sum(axis=1) - len(inside)
+    value = float(weights @ (means[1] - means[0]))
+    if (degrees < 1).any():
+        return ScoreEstimate(value, UNKNOWN, n_people)
+    squares = np.array(
+        [
+            sum(
+                ((values[own & part] - mean) ** 2).sum()
+                for part, mean in zip(inside, row, strict=True)
+            )
+            for own, row in zip((first, second), means, strict=True)
+        ]
     )
-
-
-def _weighted_medians(latent: Array, order: Array, weights: Array) -> list[float]:
-    """Of each row of latents, the value below which half of the weight lies, between the two draws around it."""
-    found = []
-    for values, rows in zip(latent, order, strict=True):
-        ahead = np.cumsum(weights[rows]) - weights[rows] / 2
-        found.append(float(np.interp(0.5 * weights.sum(), ahead, values[rows])))
-    return found
+    variances = squares / degrees * (weights**2 / sizes).sum(axis=1)
+    total = float(variances.sum())
+    spread = float((variances**2 / degrees).sum())
+    return ScoreEstimate(
+        value,
+        float(np.sqrt(total)),
+        n_people,
+        total**2 / spread if spread else float(degrees.sum()),
+    )
 
 
 def _difference(
     prior: Prior,
     key: str,
     names: Sequence[str],
-    medians: Array,
+    values: Array,
+    reliability: float,
+    group: Array,
+    experiment: Array,
     p: float | None,
     alone: tuple[str, ...],
 ) -> ParameterDifference:
-    """One parameter from the medians, ``(1 + N_AGAIN, n_groups)`` latents, of all people and of people drawn again.
+    """One parameter from the estimates of all people, ``(n_people,)`` latents, their groups and experiments."""
+    low_end, high_end = (float(end) for end in prior.latent(np.array([prior.low, prior.high])))
+    factor = 1 / max(reliability, LEAST_RELIABILITY)
+    grand = float(values.mean())
 
-    No population is narrower than `SMALLEST_SPREAD`, so that a median nearer than that to an end of the range cannot be
-    told from the end: in intervals it counts as the end.
-    """
-    low_end, high_end = prior.latent(np.array([prior.low, prior.high]))
-    near = SMALLEST_SPREAD * (high_end - low_end)
-    again = medians[1:]
-    again = np.where(
-        again - low_end < near, low_end, np.where(high_end - again < near, high_end, again)
-    )
-    medians = np.concatenate([medians[:1], again])
+    def told(latents: Sequence[float]) -> MedianPerson:
+        """A latent (or a difference of latents) and the ends of its interval, in the parameter's own unit."""
+        value, low, high = np.exp(latents) if prior.is_log else latents
+        return MedianPerson(float(value), (float(low), float(high)))
 
-    def told(latents: Array) -> MedianPerson:
-        values = np.exp(latents) if prior.is_log else latents
-        low, high = np.quantile(values[1:], TAILS)
-        return MedianPerson(float(values[0]), (float(low), float(high)))
+    def median(own: NDArray[np.bool_]) -> MedianPerson:
+        found = mean_over_units(UnitScores(values[own] - grand, np.ones(int(own.sum()))))
+        ends = [grand + factor * item for item in (found.value, *found.interval)]
+        return told(np.clip(ends, low_end, high_end).tolist())
 
-    pairs = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
+    pairs = list(combinations(range(len(names)), 2))
+
+    def compared(a: int, b: int) -> MedianPerson:
+        found = compare_pair(values, group == a, group == b, experiment)
+        ends = [factor * item for item in (found.value, *found.interval_of_chosen(len(pairs)))]
+        widest = high_end - low_end
+        return told(np.clip(ends, -widest, widest).tolist())
+
     return ParameterDifference(
         parameter=key,
         unit=prior.unit,
         is_ratio=prior.is_log,
-        medians={name: told(medians[:, place]) for place, name in enumerate(names)},
+        medians={name: median(group == place) for place, name in enumerate(names)},
         p=p,
-        differences={(names[a], names[b]): told(medians[:, b] - medians[:, a]) for a, b in pairs},
+        differences={(names[a], names[b]): compared(a, b) for a, b in pairs},
         alone=alone,
     )

@@ -29,7 +29,9 @@ from lakatos.theories.findings.differences.exchanged_labels import (
     group_columns,
     permuted_p,
 )
-from lakatos.theories.findings.differences.group_difference import means_of_people
+from lakatos.theories.findings.differences.group_difference import (
+    estimates_of_people,
+)
 from lakatos.theories.findings.differences.groups import FEWEST
 from lakatos.theories.language.prior import Prior, as_normal, draw_population
 from lakatos.theories.language.theory import Theory
@@ -251,7 +253,7 @@ def _p_values(groups: _SimulatedGroups, n_each: int, rng: np.random.Generator) -
     first = rng.integers(groups.n_pool, size=n_each)
     second = groups.n_pool + rng.integers(groups.n_pool, size=n_each)
     log_p = groups.log_p[:, np.concatenate([first, second])]
-    means = means_of_people(groups.drawn, log_p)[list(groups.rows)]
+    means = estimates_of_people(groups.drawn, log_p).means[list(groups.rows)]
     member = np.arange(2 * n_each) // n_each
     one_experiment = np.zeros(2 * n_each, dtype=int)
     return permuted_p(means, group_columns(member), one_experiment, rng, N_PERMUTATIONS_PLANNED)

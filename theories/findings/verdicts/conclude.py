@@ -383,5 +383,6 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
         return []
     return [
         f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
-        f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without the lapses that both declare."
+        f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without what is chosen at random on both "
+        "sides."
     ]

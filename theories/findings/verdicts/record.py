@@ -61,9 +61,10 @@ class TruthCompared(Record):
     n_trials: int
     """Trials compared: the whole space, or a sample of one too large to list."""
     corrected: dict[str, float]
-    """Mean squared error against the rule, by theory; both without their lapses where both declare some."""
+    """Mean squared error against the rule, by theory; without lapses and answers at random where both sides have
+    some."""
     uncorrected: dict[str, float]
-    """The same, both with their lapses: what people do in fact."""
+    """The same with them, those of the study's ``random_choices`` too: what people do in fact."""
     pool: dict[str, float]
     """Like ``corrected``, for every theory of the pool, on a sample of trials: what choosing among them cost."""
     sequence: dict[str, dict[str, float]]

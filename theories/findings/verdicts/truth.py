@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,12 @@ LONGEST = 400
 
 
 def compare_with_truth(
-    evidence: TheoryEvidence, hidden: Theory, names: Sequence[Digest], rng: np.random.Generator
+    evidence: TheoryEvidence,
+    hidden: Theory,
+    names: Sequence[Digest],
+    rng: np.random.Generator,
+    *,
+    random_choices: float = 0.0,
 ) -> TruthCompared:
     """Errors of theories against the hidden rule over all trials of the space.
 
@@ -39,19 +44,26 @@ def compare_with_truth(
         hidden: The rule that simulated people follow.
         names: Theories, the leader first.
         rng: Draws sides, samples and people.
+        random_choices: Share of simulated people's answers given at random, beside the rule.
     """
     parts = _space(evidence.domain, evidence.terms.space, rng)
     rows = np.sort(rng.permutation(len(parts[0]))[:POOL_SAMPLED])
     sample = parts if evidence.domain.sequential else [parts[0].take(rows)]
-    told = [name for name in names if name == names[0] or name in evidence.seeds]
-    everywhere, somewhere = (_proportions_on(evidence.laboratory, item) for item in (parts, sample))
+    pool = {name: evidence.theory(name) for name in names}
+    told = {
+        name: theory for name, theory in pool.items() if name == names[0] or name in evidence.seeds
+    }
+    everywhere, somewhere = (
+        ComparedProportions(evidence.laboratory, item, hidden, random_choices)
+        for item in (parts, sample)
+    )
     return TruthCompared(
         hidden=hidden.name,
         n_trials=sum(map(len, parts)),
-        corrected=_distances(evidence, hidden, told, everywhere, lapse=False),
-        uncorrected=_distances(evidence, hidden, told, everywhere, lapse=True),
-        pool=_distances(evidence, hidden, names, somewhere, lapse=False),
-        sequence=_sequence_statistics(evidence, hidden, told[0], parts[0], rng),
+        corrected=everywhere.errors(told, lapse=False),
+        uncorrected=everywhere.errors(told, lapse=True),
+        pool=somewhere.errors(pool, lapse=False),
+        sequence=_sequence_statistics(evidence, hidden, names[0], parts[0], rng, random_choices),
     )
 
 
@@ -87,42 +99,47 @@ def _space(domain: Domain, space: Mapping[str, Any], rng: np.random.Generator) -
     return [with_random_sides(domain, stimuli, rng)]
 
 
-def _proportions_on(
-    laboratory: Laboratory, parts: Sequence[Stimuli]
-) -> Callable[[Theory, bool], Array]:
-    """What gives the choice proportions of a theory on all parts, with lapses or without; each is computed once."""
-    found: dict[tuple[Digest, str, bool], Array] = {}
+class ComparedProportions:
+    """Choice proportions of the hidden rule's people and of theories on the same trials; each is computed once."""
 
-    def proportions(theory: Theory, lapse: bool) -> Array:
-        key = theory.digest, repr(theory.priors), lapse
-        if key not in found:
-            own = [laboratory.proportions(theory, part, TRUTH_DRAWS, lapse=lapse) for part in parts]
-            found[key] = np.concatenate(own)
-        return found[key]
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        parts: Sequence[Stimuli],
+        hidden: Theory,
+        random_choices: float,
+    ) -> None:
+        self.laboratory, self.parts = laboratory, parts
+        self.hidden, self.random_choices = hidden, random_choices
+        self._found: dict[tuple[Digest, str, bool, float], Array] = {}
 
-    return proportions
+    def errors(self, theories: Mapping[Digest, Theory], *, lapse: bool) -> dict[Digest, float]:
+        """Mean squared error of each theory's choice proportions against those of the rule's people.
 
+        Like is compared with like. Without lapses, those of the rule, answers that its people give at random and the
+        theory's lapses are left out together, and only where both sides have some; errors that a rule makes in other
+        ways are people's behaviour, which a theory has to predict.
+        """
+        errs_at_random = LAPSE in self.hidden.priors or self.random_choices > 0
+        found = {}
+        for name, theory in theories.items():
+            kept = lapse or not (errs_at_random and LAPSE in theory.priors)
+            share = self.random_choices if kept else 0.0
+            gap = self._of(theory, kept, 0.0) - self._of(self.hidden, kept, share)
+            found[name] = float(np.mean(gap**2))
+        return found
 
-def _distances(
-    evidence: TheoryEvidence,
-    hidden: Theory,
-    names: Sequence[Digest],
-    proportions: Callable[[Theory, bool], Array],
-    *,
-    lapse: bool,
-) -> dict[Digest, float]:
-    """Mean squared error of each theory's choice proportions against the rule's.
-
-    Like is compared with like: lapses are left out on both sides, and only where both declare some; errors that a rule
-    makes in other ways are people's behaviour, which a theory has to predict.
-    """
-    found = {}
-    for name in names:
-        theory = evidence.theory(name)
-        kept = lapse or not all(LAPSE in item.priors for item in (hidden, theory))
-        gap = proportions(theory, kept) - proportions(hidden, kept)
-        found[name] = float(np.mean(gap**2))
-    return found
+    def _of(self, theory: Theory, lapse: bool, random_choices: float) -> Array:
+        key = theory.digest, repr(theory.priors), lapse, random_choices
+        if key not in self._found:
+            own = [
+                self.laboratory.proportions(
+                    theory, part, TRUTH_DRAWS, lapse=lapse, random_choices=random_choices
+                )
+                for part in self.parts
+            ]
+            self._found[key] = np.concatenate(own)
+        return self._found[key]
 
 
 def _sequence_statistics(
@@ -131,6 +148,7 @@ def _sequence_statistics(
     leader: Digest,
     stimuli: Stimuli,
     rng: np.random.Generator,
+    random_choices: float,
 ) -> dict[str, dict[str, float]]:
     """How often people repeat their last choice under the rule and under the leader; empty where neither learns."""
     theories = {"hidden": hidden, leader: evidence.theory(leader)}
@@ -142,7 +160,9 @@ def _sequence_statistics(
         if evidence.domain.sequential
         else stimuli.take(rng.permutation(len(stimuli))[:n_steps])
     )
-    people = evidence.laboratory.simulate(list(theories.values()), part, TRUTH_DRAWS, rng)
+    people = evidence.laboratory.simulate(
+        list(theories.values()), part, TRUTH_DRAWS, rng, random_choices=(random_choices, 0.0)
+    )
     return {name: repetitions(trials) for name, trials in zip(theories, people, strict=True)}
 
 
