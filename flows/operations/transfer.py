@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain, find_family
-from lakatos.domains.declared.task_file import TaskFile, task_file_of
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain
 from lakatos.domains.published_data import find_reader, load_archive
 from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
@@ -22,6 +21,7 @@ from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.data_sets import data_set_of, published_name
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Domain, Trials
+from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.audit.recompute import difference
 from lakatos.flows.errors import RunMissingError, TransferError
 from lakatos.flows.run.evidence import form_of, trials_in
@@ -37,6 +37,7 @@ from lakatos.theories.engine.record import UnitLogPredictives
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import guessing
 from lakatos.theories.findings.transfer import N_DRAWS, TransferLine, TransferResult, transfer
+from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import learned_ends
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.language.theory_file import read_theory_file

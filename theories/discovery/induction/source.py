@@ -25,9 +25,9 @@ from lakatos.theories.discovery.induction.tree import (
     SplitNode,
     log_likelihood,
 )
-from lakatos.theories.engine.sandbox.lint import parse
 from lakatos.theories.language.account import ClauseWording
 from lakatos.theories.language.option_score import OptionScore, TermVocabulary
+from lakatos.theories.language.parsing import parse
 
 Array = NDArray[np.float64]
 LAPSE = {

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.engine.fitting.normals import (
-    LEAST_SHARE,
-from lakatos.theories.engine.fitting.normals import (
     log_density,
     maximise,
 )

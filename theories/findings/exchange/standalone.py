@@ -8,7 +8,7 @@ from pprint import pformat
 
 import numpy as np
 
-from lakatos.theories.engine.sandbox.lint import called_functions, parse
+from lakatos.theories.engine.sandbox.lint import called_functions
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from lakatos.theories.findings.differences.group_difference import (
-from lakatos.theories.findings.differences.exchanged_labels import _exchanged, group_columns, permuted_p
+from lakatos.theories.engine.fitting.on_draws import DrawnPeople
+from lakatos.theories.findings.differences.exchanged_labels import (
+    _exchanged,
+    group_columns,
+    permuted_p,
+)
 from lakatos.theories.findings.differences.group_difference import (
     MedianPerson,
     ParameterDifference,
@@ -17,7 +21,6 @@ from lakatos.theories.findings.differences.group_difference import (
     estimates_of_people,
     groups_alone,
 )
-from lakatos.theories.engine.fitting.on_draws import DrawnPeople
 from lakatos.theories.language.prior import Prior, draw_population
 
 

@@ -17,7 +17,7 @@ from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf
 from lakatos.theories.engine.sandbox.evaluator import NamedArrays, load
 from lakatos.theories.language.option_score import OptionScore, TermVocabulary
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 SPACE = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 TASK = ROOT / "studies" / "tasks" / "fairness.toml"
 CONSISTENCY = 0.9
