@@ -56,6 +56,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     begin(run)
     _say_of_file(run.source, run.config, run.progress)
     run.sign()  # before anything costs money, so that a key that cannot be made is missed now
+    run.note_machine()
     await check_models(run)
     await check_participant(run)
     await seed_pool(run)
@@ -114,15 +115,7 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     async def work(context: StepContext) -> FoldFinished:
         (trials,) = archive_trials(settings, run.data, run.trace.artifacts)
         rows = fold_rows(identities(run.domain, trials.stimuli), n_folds, settings.seed)[fold]
-        value = settings.model_dump(mode="json")
-        value |= {
-            "name": f"{settings.name[:50]}-fold-{fold + 1}",
-            "seed": settings.seed * 1000 + fold + 1,
-        }
-        value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
-        # What one fold found was fitted to the trials that another one seals.
-        value["memory"] = {**value.get("memory", {}), "winners": False}
-        own, place = CampaignConfig.model_validate(value), run.folder / folder
+        own, place = study_of_fold(settings, fold), run.folder / folder
         if has_run(place):
             child = open_run(place, data=run.data, n_workers=run.n_workers)
         else:
@@ -148,6 +141,24 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         inputs=[run.state.campaign.started.digest],
         position={"fold": fold},
     )
+
+
+def study_of_fold(settings: CampaignConfig, fold: int) -> CampaignConfig:
+    """The study of a fold's own run: as the whole, with a seed of its own, and nothing sealed by lot or inherited.
+
+    Args:
+        settings: The whole study.
+        fold: Number of the fold, from 0.
+    """
+    value = settings.model_dump(mode="json")
+    value |= {
+        "name": f"{settings.name[:50]}-fold-{fold + 1}",
+        "seed": settings.seed * 1000 + fold + 1,
+    }
+    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
+    # What one fold found was fitted to the trials that another one seals.
+    value["memory"] = {**value.get("memory", {}), "winners": False}
+    return CampaignConfig.model_validate(value)
 
 
 def examine_fold(
