@@ -40,6 +40,7 @@ from lakatos.theories.scoring.score import (
     over_data_sets,
     paired_difference,
 )
+from lakatos.theories.state import TheoriesState
 from lakatos.theories.theory import Theory, read_program
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
@@ -161,14 +162,10 @@ def fit_published(
     Returns:
         By name in study files; and the reasons of those that do not run on these trials.
     """
-    forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
-    told = evidence.theories.told
-    there = set(told.record.published.values()) if told else set()
-    forms = {
-        name: form
-        for name, form in forms.items()
-        if form.digest not in evidence.theories.pool and form.name not in there
+    published = {
+        name: read_program(evidence.family.program(name)) for name in evidence.family.seeds
     }
+    forms = without_rivals(published, evidence.theories)
     people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
     failed, fitted = {}, {}
     pooled = all(item.pooled for item in answers.learned)
@@ -188,6 +185,17 @@ def fit_published(
         else:
             scored[name] = (theory, scores)
     return scored, failed
+
+
+def without_rivals(published: Mapping[str, Theory], theories: TheoriesState) -> dict[str, Theory]:
+    """Published theories that no rival is, neither by its text nor, under another name, by its form."""
+    told = theories.told
+    there = set(told.record.published.values()) if told else set()
+    return {
+        name: form
+        for name, form in published.items()
+        if form.digest not in theories.pool and form.name not in there
+    }
 
 
 def _score_all(

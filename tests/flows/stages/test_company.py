@@ -12,8 +12,16 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import run_study
 from lakatos.theories.families import FAMILIES
-from lakatos.theories.record import CompletenessMeasured, TheoryCompleteness
-from lakatos.theories.verdicts.company import describe
+from lakatos.theories.record import (
+    CompletenessMeasured,
+    TheoriesTold,
+    TheoryAdmitted,
+    TheoryCompleteness,
+)
+from lakatos.theories.state import TheoriesState
+from lakatos.theories.theory import read_program
+from lakatos.theories.verdicts.company import describe, without_rivals
+from lakatos.traces.step import Recorded
 
 
 def line(name, share, *, score=-0.5) -> TheoryCompleteness:
@@ -44,6 +52,23 @@ def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     text = describe(measured(leader, leader, line("Books", None)))
     assert "completeness is not defined" in text
     assert "It is itself the best of 2 published theories" in text
+
+
+def test_a_published_theory_under_another_name_is_not_fitted_beside_itself():
+    """The rival is Tallying with another text, which the verdict has called by a name of its own."""
+    family = FAMILIES["multiattribute"]
+    names = ("take_the_best", "tallying", "weighted_additive")
+    published = {name: read_program(family.program(name)) for name in names}
+    rival = published["take_the_best"].digest, "b" * 64
+    told = TheoriesTold(
+        leader=rival[1], names={rival[1]: "Count of reasons"},
+        published={rival[1]: published["tallying"].name}, lacking=(), idle=(), refused=(), tried=(),
+    )  # fmt: skip
+    pool = {
+        name: Recorded(TheoryAdmitted(theory=name, cycle=0, reason=""), "c" * 64) for name in rival
+    }
+    state = TheoriesState(pool=pool, told=Recorded(told, "d" * 64))
+    assert list(without_rivals(published, state)) == ["weighted_additive"]
 
 
 @pytest.mark.slow
