@@ -34,6 +34,13 @@ MOST_CHOSEN = 256
 """Trials of a batch that are chosen by what they add; where more are asked for, the answers to so many have settled
 what rivals differ in, and the others are drawn at random."""
 
+TIE = 1e-5
+"""Nats within which candidates add the same, and the first of them is chosen: what `TrialSearch.look` finds in single
+precision differs by about 1e-6 between processors, and candidates that add exactly the same are common."""
+WEIGHT_DIGITS = 12
+"""Decimals to which weights of ways are compared, ties by place: their last digits differ between processors, and equal
+weights are common, so that another processor would keep other ways and choose other trials."""
+
 
 @dataclass(frozen=True)
 class TrialSelection:
@@ -231,7 +238,7 @@ def _keep(weight: Array, n_most: int, rng: np.random.Generator) -> tuple[NDArray
     """
     if len(weight) <= n_most:
         return np.arange(len(weight)), weight
-    order = np.argsort(-weight)
+    order = np.argsort(-np.round(weight, WEIGHT_DIGITS), kind="stable")
     # Thresholds if 0, 1, ... items are kept; summed from the lightest, so that no sum is less than its first item.
     lighter = np.cumsum(weight[order[::-1]])[::-1]
     threshold = lighter[:n_most] / (n_most - np.arange(n_most))
@@ -334,8 +341,11 @@ class TrialSearch:
         free: NDArray[np.bool_],
         exact: bool,
     ) -> tuple[int, float, bool]:
-        """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn."""
-        best, row = -np.inf, -1
+        """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn.
+
+        Of those that add the same within `TIE`, the first.
+        """
+        best = -np.inf
         if exact:  # neighbours in memory, the most promising first
             blocks = _blocks(np.arange(len(gain)))
             blocks.sort(key=lambda rows: -float((gain[rows] / value[rows]).max()))
@@ -346,9 +356,9 @@ class TrialSearch:
         looked = np.zeros(len(gain), dtype=bool)
         for block in blocks:
             # Those that could still win: by what bounds their gain, and in a lazy search by what they added before.
-            possible = free[block] & (bound[block] / value[block] > best)
+            possible = free[block] & (bound[block] / value[block] >= best - TIE)
             if not exact:
-                possible &= gain[block] / value[block] > best
+                possible &= gain[block] / value[block] >= best - TIE
             is_whole = exact and 2 * possible.sum() > len(block)
             rows = block if is_whole else np.sort(block[possible])
             if not len(rows):
@@ -357,10 +367,10 @@ class TrialSearch:
                 break
             gain[rows], bound[rows] = self.look(ways, rows)
             looked[rows] = True
-            worth = np.where(free[rows], gain[rows] / value[rows], -np.inf)
-            first = int(worth.argmax())
-            if worth[first] > best:
-                best, row = float(worth[first]), int(rows[first])
+            best = max(
+                best, float(np.max(gain[rows] / value[rows], where=free[rows], initial=-np.inf))
+            )
+        row = int(np.argmax(free & looked & (gain / value >= best - TIE)))
         unseen = free & ~looked
         is_proved = np.all(bound[unseen] / value[unseen] <= best)
         return row, float(gain[row]), bool(is_proved)

@@ -53,6 +53,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     begin(run)
     _say_of_file(run.source, run.config, run.progress)
     run.sign()  # before anything costs money, so that a key that cannot be made is missed now
+    run.note_machine()
     await check_models(run)
     await check_participant(run)
     await seed_pool(run)
@@ -100,21 +101,6 @@ def _say_of_file(
     progress.note(f"{plural(n_all, 'answer is', 'answers are')} there{sealed}")
 
 
-def study_of_fold(settings: CampaignConfig, fold: int) -> CampaignConfig:
-    """The study of one fold of a cross-validated campaign: a campaign of its own, without folds or sealed parts.
-
-    It takes no theories that won elsewhere: what another fold found was fitted to the trials that this one seals.
-    """
-    value = settings.model_dump(mode="json")
-    value |= {
-        "name": f"{settings.name[:50]}-fold-{fold + 1}",
-        "seed": settings.seed * 1000 + fold + 1,
-    }
-    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
-    value["memory"] = {**value.get("memory", {}), "winners": False}
-    return CampaignConfig.model_validate(value)
-
-
 @task(name="fold")
 async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
     """Run the whole loop with one fold of trials sealed, in a run of its own, and test what it ends with on them."""
@@ -152,6 +138,24 @@ async def run_fold(run: Run, fold: int) -> Recorded[FoldFinished]:
         inputs=[run.state.campaign.started.digest],
         position={"fold": fold},
     )
+
+
+def study_of_fold(settings: CampaignConfig, fold: int) -> CampaignConfig:
+    """The study of a fold's own run: as the whole, with a seed of its own, and nothing sealed by lot or inherited.
+
+    Args:
+        settings: The whole study.
+        fold: Number of the fold, from 0.
+    """
+    value = settings.model_dump(mode="json")
+    value |= {
+        "name": f"{settings.name[:50]}-fold-{fold + 1}",
+        "seed": settings.seed * 1000 + fold + 1,
+    }
+    value["validation"] |= {"folds": 0, "sealed_share": 0.0, "sealed_people": 0.0}
+    # What one fold found was fitted to the trials that another one seals.
+    value["memory"] = {**value.get("memory", {}), "winners": False}
+    return CampaignConfig.model_validate(value)
 
 
 def examine_fold(

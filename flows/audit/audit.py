@@ -14,7 +14,7 @@ import numpy as np
 
 from lakatos.flows.audit import checks as ask
 from lakatos.flows.audit.checks import AuditFinding, finding
-from lakatos.flows.audit.recompute import EFFECTS, RecomputedRun, walk_again
+from lakatos.flows.audit.recompute import EFFECTS, OTHER_MACHINE, RecomputedRun, walk_again
 from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
@@ -56,6 +56,7 @@ FROM_OUTSIDE = frozenset(
         "tombstone",
         "budget_raised",
         "code_accepted",
+        "machine_used",
         "consent_asked",
         "trials_collected",
         *EFFECTS,
@@ -266,6 +267,7 @@ def _recomputed(
         else f"{walked.near} equal within rounding, all others exactly"
     )
     fine = f"{plural(n_again, 'record')} computed again in the sandbox, {plural(scores, 'score')} among them; {equal}"
+    elsewhere = _elsewhere(walked)
     if how == "sample":
         fine += f"; {sum(walked.taken.values())} taken as they are"
     if walked.skipped:
@@ -275,10 +277,27 @@ def _recomputed(
         wrong = [finding("recomputation", walked.wrong, fine)] if walked.wrong else []
         return [
             *wrong,
+            *elsewhere,
             AuditFinding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.skipped)),
         ]
     campaign = _of_campaign(walked, events, validity)
-    return [finding("recomputation", walked.wrong, fine), campaign]
+    return [finding("recomputation", walked.wrong, fine), *elsewhere, campaign]
+
+
+def _elsewhere(walked: RecomputedRun) -> list[AuditFinding]:
+    """What another machine computed, and comes out nearly the same here."""
+    if not walked.elsewhere:
+        return []
+    n_others = len(walked.elsewhere)
+    text = (
+        f"{plural(n_others, 'record was', 'records were')} computed on another machine ({walked.there}; here "
+        f"{walked.here}) and differ{'s' if n_others == 1 else ''} from what comes out here by more than rounding, "
+        f"though by no more than {OTHER_MACHINE:g}: {walked.elsewhere[0]}. Audit on such a machine to have the "
+        "numbers exactly"
+    )
+    return [
+        AuditFinding(NOT_RECOMPUTED, True, text, skipped=True, problems=tuple(walked.elsewhere))
+    ]
 
 
 def _of_campaign(walked: RecomputedRun, events: list[Event], validity: Validity) -> AuditFinding:

@@ -27,7 +27,7 @@ from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
-from lakatos.flows.run.records import CodeAccepted
+from lakatos.flows.run.records import CodeAccepted, MachineUsed
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.source import make_source
 from lakatos.flows.run.study import CampaignConfig
@@ -45,12 +45,17 @@ from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import INTENT, Event, Journal, step_key
+from lakatos.traces.machine import Machine, machine_here
 from lakatos.traces.record import Record, body_of, kind_of
 from lakatos.traces.step import ARTIFACT_FOLDER, Recorded, StepContext, Trace, step_rng
 from lakatos.traces.stores.store import EventStore
 
 R = TypeVar("R", bound=Record)
 TOLERANCE: Final = 1e-6
+OTHER_MACHINE: Final = 1e-4
+"""Difference of a number that another processor, or another kernel of linear algebra, may make. Between kernels of
+OpenBLAS nothing was found to differ by more than `TOLERANCE`; a difference beyond it that is within this one is told
+apart from a fault where, and only where, the run notes that it was computed on another machine."""
 """Most that a recomputed number may differ on other hardware; on the same it is equal bit for bit."""
 EFFECTS: Final = frozenset(
     map(
@@ -91,6 +96,11 @@ class RecomputedRun:
     """What differs, in words with the number of the event."""
     skipped: list[str] = field(default_factory=list)
     """What could not be computed here, and why."""
+    elsewhere: list[str] = field(default_factory=list)
+    """What another machine computed and differs by no more than `OTHER_MACHINE`, in words."""
+    here: str = ""
+    there: str = ""
+    """In words, this machine and the last other one that computed a record of `elsewhere`."""
     visited: set[Digest] = field(default_factory=set)
     """Keys of the steps that the walk came to."""
     end: str = ""
@@ -184,6 +194,11 @@ class _WalkedTrace(Trace):
         self.wanted, self.found, self._scratch = wanted, found, scratch
         accepted = [event.seq for event in self.journal.all if event.kind == kind_of(CodeAccepted)]
         self._own_from = max(accepted, default=0)
+        self._machines = [
+            (event.seq, Machine(event.body["processor"], tuple(event.body["kernels"])))
+            for event in self.journal.all
+            if event.kind == kind_of(MachineUsed)
+        ]
         self._changed = any(event.kind == "tombstone" for event in self.journal.all)
 
     @cached_property
@@ -307,12 +322,22 @@ class _WalkedTrace(Trace):
         told = {name: value for name, value in event.body.items() if name not in ignored}
         again = {name: value for name, value in again.items() if name not in ignored}
         if place := difference(told, again, self._value):
-            self._note(
-                event,
-                f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}",
+            words = (
+                f"{event.kind} (event {event.seq}, {event.name} at {dict(event.position)}): {place}"
             )
+            there = self._machine_of(event)
+            if there and not difference(told, again, self._value, tolerance=OTHER_MACHINE):
+                self.found.here, self.found.there = machine_here().words, there.words
+                self.found.elsewhere.append(words)
+            else:
+                self._note(event, words)
         else:
             self.found.near += told != again
+
+    def _machine_of(self, event: Event) -> Machine | None:
+        """The machine that computed a record; None where it is like this one, or not known."""
+        before = [machine for seq, machine in self._machines if seq < event.seq]
+        return before[-1] if before and before[-1] != machine_here() else None
 
     def _value(self, digest: Digest) -> Any:
         """What an artifact holds, for comparison; its name where it is not here."""
@@ -324,29 +349,40 @@ class _WalkedTrace(Trace):
         return digest
 
 
-def difference(told: Any, again: Any, value_of: Callable[[Digest], Any], place: str = "") -> str:
-    """The first place in which two records differ by more than `TOLERANCE`; empty if none.
+def difference(
+    told: Any,
+    again: Any,
+    value_of: Callable[[Digest], Any],
+    place: str = "",
+    *,
+    tolerance: float = TOLERANCE,
+) -> str:
+    """The first place in which two records differ by more than a tolerance; empty if none.
 
     Args:
         told: What is recorded.
         again: What was computed again.
         value_of: What an artifact holds: artifacts of other names may hold nearly the same numbers.
         place: Of both, in a larger value.
+        tolerance: Largest difference of two numbers that counts as none.
     """
     where = place or "it"
     for kind, compare in _BY_KIND:
         if isinstance(told, kind) and isinstance(again, kind) and not isinstance(told, bool):
-            parts = compare(told, again, where)
+            parts = compare(told, again, where, tolerance)
             if isinstance(parts, str):
                 return parts
-            found = (difference(a, b, value_of, f"{place}{at}".strip(".")) for at, a, b in parts)
+            found = (
+                difference(a, b, value_of, f"{place}{at}".strip("."), tolerance=tolerance)
+                for at, a, b in parts
+            )
             return next(filter(None, found), "")
     if told == again:
         return ""
     if _may_name(told) and _may_name(again):
         first, second = value_of(told), value_of(again)
         if not isinstance(first, str) and not isinstance(second, str):
-            return difference(first, second, value_of, f"{place}:")
+            return difference(first, second, value_of, f"{place}:", tolerance=tolerance)
     return f"{where} is recorded as {_short(told)} and comes out as {_short(again)}"
 
 
@@ -354,31 +390,35 @@ _Parts = Iterable[tuple[str, Any, Any]]
 """Places in two values and what both have there."""
 
 
-def _of_mappings(told: Mapping[Any, Any], again: Mapping[Any, Any], where: str) -> str | _Parts:
+def _of_mappings(
+    told: Mapping[Any, Any], again: Mapping[Any, Any], where: str, tolerance: float
+) -> str | _Parts:
     if set(told) != set(again):
         return f"{where} has {_few(set(told) ^ set(again))} in one of the two only"
     return [(f".{key}", told[key], again[key]) for key in told]
 
 
-def _of_arrays(told: NDArray[Any], again: NDArray[Any], where: str) -> str:
+def _of_arrays(told: NDArray[Any], again: NDArray[Any], where: str, tolerance: float) -> str:
     if told.shape != again.shape or told.dtype != again.dtype:
         return f"{where} has another shape or type"
     same = (
-        np.allclose(told, again, rtol=0, atol=TOLERANCE, equal_nan=True)
+        np.allclose(told, again, rtol=0, atol=tolerance, equal_nan=True)
         if told.dtype.kind in "fc"
         else bool(np.array_equal(told, again))
     )
     return "" if same else f"{where} differs by {np.max(np.abs(told - again)):.3g}"
 
 
-def _of_sequences(told: Sequence[Any], again: Sequence[Any], where: str) -> str | _Parts:
+def _of_sequences(
+    told: Sequence[Any], again: Sequence[Any], where: str, tolerance: float
+) -> str | _Parts:
     if len(told) != len(again):
         return f"{where} has {len(told)} entries, recomputed {len(again)}"
     return [(f"[{n}]", a, b) for n, (a, b) in enumerate(zip(told, again, strict=True))]
 
 
-def _of_numbers(told: float, again: float, where: str) -> str:
-    close = isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=TOLERANCE)
+def _of_numbers(told: float, again: float, where: str, tolerance: float) -> str:
+    close = isinstance(told, float) and math.isclose(told, again, rel_tol=0, abs_tol=tolerance)
     if told == again or close:
         return ""
     return f"{where} is recorded as {told!r} and comes out as {again!r}, a difference of {abs(told - again):.3g}"
@@ -389,7 +429,7 @@ def _may_name(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 64
 
 
-_BY_KIND: tuple[tuple[Any, Callable[[Any, Any, str], str | _Parts]], ...] = (
+_BY_KIND: tuple[tuple[Any, Callable[[Any, Any, str, float], str | _Parts]], ...] = (
     (Mapping, _of_mappings),
     (np.ndarray, _of_arrays),
     (list | tuple, _of_sequences),
@@ -427,6 +467,9 @@ class _WalkedRun(Run):
 
     def sign(self) -> None:
         """Sign nothing: a recomputation adds nothing to the journal."""
+
+    def note_machine(self) -> None:
+        """Note nothing: on which machines the run was computed, its own records say."""
 
 
 def walk_again(

@@ -261,6 +261,9 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "campaign_started": lambda body, words: (
         f"study {body['config']['name']}: {body['config']['question']}"
     ),
+    "machine_used": lambda body, words: (
+        f"computed with {', '.join(body['kernels'])} on {body['processor']} from here on"
+    ),
     "theory_checked": _checked,
     "theory_admitted": lambda body, words: (
         f"{words.theory(body)} entered the pool: {body['reason']}"

@@ -84,6 +84,20 @@ class CampaignStarted(Record):
     """Digest of the laboratory's own code for theories, experiments, judges and memory."""
 
 
+class MachineUsed(Record):
+    """A pass computes on this machine from here on; another one may differ from it in the last digits.
+
+    No step has it among its inputs, so that keys and random numbers are the same on every machine.
+    """
+
+    kind: Literal["machine_used"] = "machine_used"
+    version: Literal[1] = 1
+    processor: str
+    """Model of the processor."""
+    kernels: tuple[str, ...]
+    """Library, version and kernel of each library of linear algebra."""
+
+
 class CodeAccepted(Record):
     """Somebody let a run go on although its code had changed."""
 
@@ -142,6 +156,7 @@ RECORD_TYPES: RecordTypes = {
     kind_of(record): record
     for record in (
         CampaignStarted,
+        MachineUsed,
         CodeAccepted,
         CycleClosed,
         ExactnessWeighed,

@@ -25,6 +25,7 @@ from lakatos.flows.run.records import (
     CampaignStarted,
     CodeAccepted,
     CycleClosed,
+    MachineUsed,
 )
 from lakatos.flows.run.source import keep_answers, make_source
 from lakatos.flows.run.state import RunState, advance
@@ -44,6 +45,7 @@ from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.head import write_head
 from lakatos.traces.inbox import claim_place
 from lakatos.traces.journal import INTENT
+from lakatos.traces.machine import machine_here
 from lakatos.traces.place import holds_journal, is_elsewhere, settle
 from lakatos.traces.record import Record
 from lakatos.traces.step import INBOX_PLACE, Recorded, StepContext, Trace
@@ -217,6 +219,20 @@ class Run:
     def sign(self) -> None:
         """Sign the present end of the journal."""
         write_head(self.folder)
+
+    def note_machine(self) -> None:
+        """Write down on which machine the pass computes, where that is not the one noted last."""
+        assert self.state.campaign.started is not None
+        noted = [item.record for item in self.trace.records(MachineUsed)]
+        here = machine_here()
+        now = MachineUsed(processor=here.processor, kernels=here.kernels)
+        if not noted or noted[-1] != now:
+            self.record(
+                now,
+                name="machine",
+                inputs=[self.state.campaign.started.digest],
+                position={"number": len(noted)},
+            )
 
     def close(self) -> None:
         """End the sandbox and let others write the journal, also where the sandbox cannot be ended."""

@@ -513,6 +513,35 @@ class TestAnswers:
         assert log_predictive_of(p, counts, weights, n_chunk=4) == pytest.approx(direct)
 
 
+@pytest.mark.parametrize("lazy", [True, False])
+@pytest.mark.parametrize("n_ways", [8, 256])
+def test_last_digits_of_predictions_do_not_decide_which_trials_are_chosen(lazy, n_ways):
+    """Candidates come in pairs that predict the same; another processor finds other last digits of each."""
+    rng = np.random.default_rng(5)
+    theories = [two_options(np.repeat(rng.random((16, 300)), 2, axis=1)) for _ in range(3)]
+    chosen = []
+    for seed in range(5):
+        noise = np.random.default_rng(seed)
+        noisy = [p * (1 + 2e-7 * noise.standard_normal(p.shape)) for p in theories]
+        noisy = [p / p.sum(axis=-1, keepdims=True) for p in noisy]
+        found = choose_trials(
+            noisy, uniform(3), n_trials=9, rng=np.random.default_rng(1), random_share=0.0,
+            n_ways=n_ways, lazy=lazy,
+        )  # fmt: skip
+        chosen.append(found.rows)
+    assert len(set(chosen)) == 1
+    assert chosen[0][0] % 2 == 0  # the first of a pair
+
+
+def test_ways_that_are_equally_likely_but_for_rounding_are_kept_by_place():
+    weight = np.repeat(np.random.default_rng(3).dirichlet(np.ones(40)), 8)
+    kept = []
+    for seed in range(5):
+        noisy = weight * (1 + 1e-15 * np.random.default_rng(seed).standard_normal(len(weight)))
+        kept.append(tuple(_keep(noisy / 8, 100, np.random.default_rng(1))[0]))
+    assert len(set(kept)) == 1
+
+
 def test_a_design_survives_an_artifact():
     design = Design(
         name="1.1",

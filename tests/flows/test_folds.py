@@ -7,7 +7,7 @@ import pytest
 
 from lakatos.domains.published_data import load_archive
 from lakatos.flows.audit.audit import audit
-from lakatos.flows.campaign import fold_rows
+from lakatos.flows.campaign import fold_rows, study_of_fold
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.flows.start import resume_run, run_study
@@ -55,6 +55,15 @@ def test_mirror_images_come_into_the_same_fold() -> None:
     folds = fold_rows([b"a", b"b", b"c", b"a", b"d", b"b"], 2, seed=1)
     assert any({0, 3} <= set(rows) for rows in folds)
     assert any({1, 5} <= set(rows) for rows in folds)
+
+
+def test_a_fold_takes_no_winner_which_may_have_been_found_on_its_sealed_trials() -> None:
+    whole = study(folds=3, sealed_share=0.2)
+    assert whole.memory.winners
+    own = study_of_fold(whole, 1)
+    assert not own.memory.winners
+    assert (own.name, own.seed) == ("small-allais-fold-2", 1002)
+    assert (own.validation.folds, own.validation.sealed_share) == (0, 0.0)
 
 
 @pytest.mark.slow

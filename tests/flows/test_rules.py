@@ -1,4 +1,4 @@
-"""Rules of verdicts, folds, collection and reports, each on a case worked out by hand."""
+"""Rules of verdicts, collection and reports, each on a case worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lakatos.flows.campaign import study_of_fold
 from lakatos.flows.operations.people_export import is_of_recruited
 from lakatos.flows.report.theory_facts import most_telling_trial
 from lakatos.flows.stages.enough import n_until_look
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.findings.verdicts.company import not_competing
 from lakatos.theories.findings.verdicts.exactness import is_exact
-from tests.flows.small import small_study
 
 
 def test_a_theory_with_a_small_error_whose_participants_differ_from_the_real_ones_is_not_exact() -> (
@@ -25,22 +23,6 @@ def test_a_theory_with_a_small_error_whose_participants_differ_from_the_real_one
     assert is_exact(small, 0.01, ())
     assert not is_exact(small, 0.01, ("how often people change sides",))
     assert not is_exact(ScoreEstimate(0.02, 0.0001), 0.01, ())
-
-
-@pytest.mark.parametrize("winners", [True, False])
-def test_a_fold_takes_no_theories_that_won_elsewhere(winners: bool) -> None:
-    study = small_study(
-        domain="risky",
-        space={},
-        theories={"seeds": ["expected_value", "expected_utility"]},
-        participants={"source": "archival", "archive": "allais"},
-        memory={"winners": winners},
-        validation={"folds": 3, "company": False},
-        seed=7,
-    )
-    fold = study_of_fold(study, 1)
-    assert fold.memory.winners is False
-    assert (fold.validation.folds, fold.validation.sealed_share, fold.seed) == (0, 0.0, 7002)
 
 
 @pytest.mark.parametrize(

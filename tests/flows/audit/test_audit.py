@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +19,7 @@ from typing import Any
 
 import pytest
 from forging import rewrite
+from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
@@ -24,7 +27,7 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle, identifiers_in, unbundle
 from lakatos.flows.audit.recompute import difference, walk_again
 from lakatos.flows.commands.main import app
-from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.records import RECORD_TYPES, MachineUsed
 from lakatos.flows.start import run_study
 from lakatos.theories.engine.record import TheoryScored
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
@@ -33,6 +36,7 @@ from lakatos.traces.errors import HeadError
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Journal
+from lakatos.traces.machine import machine_here
 from lakatos.traces.step import JOURNAL_FILE, Trace
 from lakatos.traces.stores.store import EventRow
 
@@ -55,13 +59,22 @@ def copy(finished: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(finished, tmp_path / "copy"))
 
 
-def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> int:
-    """Change the first record of a kind and hash everything after it anew, as somebody would who knows this code.
+def forge(
+    folder: Path, kind: str, change: Callable[[dict[str, Any]], Any], *, cited: bool = True
+) -> int:
+    """Change a record of a kind and hash everything after it anew, as somebody would who knows this code.
 
-    The heads beside the journal are removed; those in the second place are not.
+    It is the first of its kind, or with ``cited`` False the first that no other record cites. The heads beside the
+    journal are removed; those in the second place are not.
     """
     with closing(Journal.open(folder / JOURNAL_FILE, read_only=True)) as journal:
-        seq = next(row.seq for row in journal.store.rows() if row.kind == kind)
+        rows = list(journal.store.rows())
+    seq = next(
+        row.seq
+        for row in rows
+        if row.kind == kind
+        and (cited or not any(row.record_digest in f"{other.inputs}{other.body}" for other in rows))
+    )
 
     def changed(row: EventRow) -> EventRow:
         body = json.loads(row.body)
@@ -71,7 +84,7 @@ def forge(folder: Path, kind: str, change: Callable[[dict[str, Any]], Any]) -> i
         )
 
     rewrite(folder, seq, changed)
-    (folder / "heads.jsonl").unlink()
+    (folder / "heads.jsonl").unlink(missing_ok=True)
     return seq
 
 
@@ -173,6 +186,64 @@ def test_the_audit_speaks_to_machines_and_says_with_its_exit_status_whether_it_p
     assert artifact.name in failed.output
     refused = CliRunner().invoke(app, ["audit", str(copy), "--recompute", "some"])
     assert refused.exit_code == 2
+
+
+def test_a_run_notes_the_kernel_and_the_processor_that_compute_it(finished: Path) -> None:
+    with Trace.open(finished, RECORD_TYPES, read_only=True) as trace:
+        (noted,) = [item.record for item in trace.records(MachineUsed)]
+    here = machine_here()
+    assert (noted.processor, noted.kernels) == (here.processor, here.kernels)
+    assert noted.processor
+    assert any(item["architecture"] in noted.kernels[0] for item in threadpool_info())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kernel", "by", "status", "said"),
+    [
+        (("openblas 0.3.30 Elsewhere",), 1e-5, 3, "openblas 0.3.30 Elsewhere"),
+        (("openblas 0.3.30 Elsewhere",), 1e-3, 1, "is recorded as"),
+        (None, 1e-5, 1, "is recorded as"),
+    ],
+)
+def test_a_small_difference_on_another_kernel_neither_passes_nor_fails(
+    copy: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kernel: tuple[str, ...] | None,
+    by: float,
+    status: int,
+    said: str,
+) -> None:
+    monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "empty"))
+    if kernel:
+        forge(copy, "machine_used", lambda body: body.update(kernels=kernel))
+    forge(copy, "theory_scored", lambda body: body.update(error=body["error"] + by), cited=False)
+    write_head(copy, begins=True)
+    told = CliRunner().invoke(app, ["audit", str(copy), "--workers", "1"])
+    assert told.exit_code == status, told.output
+    assert said in told.output
+    assert "error is recorded as" in told.output
+    assert ("FAILED" in told.output) == (status == 1)
+    assert ("neither passes nor fails" in told.output) == (status == 3)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="kernels of this processor are not known"
+)
+def test_an_audit_with_another_kernel_of_linear_algebra_passes(finished: Path) -> None:
+    command = [sys.executable, "-m", "lakatos.flows.commands.main", "audit", str(finished)]
+    environment = {**os.environ, "OPENBLAS_CORETYPE": "Prescott"}
+    kernel = subprocess.run(
+        [sys.executable, "-c", "from lakatos.traces.machine import *; print(machine_here().words)"],
+        env=environment, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    if machine_here().words in kernel:
+        pytest.skip("OpenBLAS takes the same kernel whatever it is told")
+    told = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout
+    assert "equal within rounding" in told.stdout
 
 
 def test_a_missing_artifact_is_named_with_what_to_do(copy: Path) -> None:

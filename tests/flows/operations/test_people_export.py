@@ -169,3 +169,18 @@ def test_conditions_and_replies_divide_the_people_of_a_run(asked: Path, tmp_path
     export(folder, tmp_path / "out")
     people = table(tmp_path / "out" / "people.csv")
     assert {row["in_run"] for row in people} == {"yes"}
+
+
+def test_answers_to_an_experiment_that_nobody_was_recruited_for_are_not_exported(
+    asked: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(asked, tmp_path / "copy"))
+    inbox = Inbox(folder / "inbox.sqlite")
+    first = next(iter(inbox.pending())).json()
+    inbox.deliver("web", {**first, "experiment": "9.1", "person": "f" * 64}, batch_key="stray")
+    assert len(inbox.pending()) == 4
+    export(folder, tmp_path / "out")
+    for name in ("answers.csv", "people.csv"):
+        rows = table(tmp_path / "out" / name)
+        assert {row["experiment"] for row in rows} == {"1.1"}
+        assert len({row["person"] for row in rows}) == 3

@@ -30,11 +30,12 @@ from lakatos.flows.report.reader import (
     RunReading,
     clean,
     last_option,
+    open_reading,
     shortened,
     wilson,
 )
 from lakatos.flows.report.report import guess, write_report
-from lakatos.flows.report.theory_facts import coloured
+from lakatos.flows.report.theory_facts import coloured, example_trial
 from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine
 from lakatos.flows.run.run import read_state, started
 from lakatos.flows.run.state import RunState, advance
@@ -815,3 +816,28 @@ def test_a_browser_shows_it_without_errors_requests_or_sideways_scrolling(
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
     assert dark == (scheme == "dark")
     page.close()
+
+
+def test_the_example_is_the_trial_that_speaks_most_for_the_leader(eventful: Path) -> None:
+    with open_reading(eventful) as reading:
+        leader, rival = reading.leader, reading.first_rival
+        assert leader is not None
+        assert rival is not None
+        shown = example_trial(reading, leader)
+        assert shown is not None
+        closer = []
+        for name in reading.state.experiments.collected:
+            people = reading.trials(name).proportions[:, -1]
+            own, other = (
+                np.abs(
+                    np.asarray(reading.state.theories.scores[theory, name].record.proportions)
+                    - people
+                )
+                for theory in (leader, rival)
+            )
+            closer += (other - own).tolist()
+    own, other, people = (
+        float(shown[key].rstrip("%")) / 100 for key in ("predicted", "by_rival", "people")
+    )
+    assert abs(other - people) - abs(own - people) == pytest.approx(max(closer), abs=0.02)
+    assert max(closer) > 0.02 > min(closer)

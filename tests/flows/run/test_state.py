@@ -21,7 +21,13 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
-from lakatos.flows.run.records import RECORD_TYPES, CampaignStarted, CodeAccepted, CycleClosed
+from lakatos.flows.run.records import (
+    RECORD_TYPES,
+    CampaignStarted,
+    CodeAccepted,
+    CycleClosed,
+    MachineUsed,
+)
 from lakatos.flows.run.state import RunState, advance
 from lakatos.flows.run.study import parse_study
 from lakatos.judges.decision import CandidateDecided, CriticAnswered
@@ -292,6 +298,8 @@ PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted,
     LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred, StrategyChosen,
+    CodeAccepted, MachineUsed,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

@@ -246,6 +246,7 @@ class ZygoteProcess:
         environment = {
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
+            **{name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ},
             "PYTHONHASHSEED": "0",
             # The C library otherwise gives every array freed back to the system, which clears its pages for the next.
             "MALLOC_MMAP_THRESHOLD_": str(2**25),
