@@ -29,8 +29,12 @@ LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
 _UNSUPPORTED: Final = re.compile(
     r"unsupported|(?:not|n't) (?:be )?(?:supported|support|permitted|allowed|accepted|available)|unavailable"
     r"|deprecated|unknown (?:parameter|name|field|argument)|unrecogni[sz]ed|extra_forbidden|unexpected keyword"
-    r"|cannot both be|only the default|may only be set|or unset",
+    r"|cannot both be|only the default|may only be set|or unset|not applicable|invalid for this model"
+    r"|(?:invalid|not a valid) (?:parameter|field|argument)",
     re.IGNORECASE,
+)
+_OUT_OF_RANGE: Final = re.compile(
+    r"must be (?:between|at (?:least|most)|less|greater|[<>]|in the range)|out of range", re.IGNORECASE
 )
 _ONE_OF_TWO: Final = re.compile(r"\bboth\b", re.IGNORECASE)
 _SCHEMA: Final = ("schema", "grammar", "response_format", "structured")
@@ -50,7 +54,11 @@ def refused_fields(error: str, parameter: str | None, body: Mapping[str, Any]) -
     # A model that must call a tool, or may call none, cannot be asked without that.
     kept = "tool_choice" if body.get("tool_choice") != "auto" else ""
     sent = [name for name in optional_fields(body) if name != kept]
-    said = [part for part in _SENTENCE.split(error) if _UNSUPPORTED.search(part)]
+    said = [
+        part
+        for part in _SENTENCE.split(error)
+        if _UNSUPPORTED.search(part) and not _OUT_OF_RANGE.search(part)
+    ]
     if said:
         named = _root_of(parameter, sent)
         found = [named] if named else [item for item in sent if _names(said, item)]
