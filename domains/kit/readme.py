@@ -40,11 +40,13 @@ def readme_of(name: str) -> str:
         _table(("name", "theory", "sources"), _theories(family)),
         "## Mechanisms",
         'Theories are composed of these; each adds its clause to the claim of a theory ("people ...").',
-        _table(("slot", "mechanism", "clause", "source"), _mechanisms(family)),
+        _table(("slot", "mechanism", "clause", "parameters", "source"), _mechanisms(family)),
         "## Published data",
         _table(("name", "title", "source", "licence"), _data_sets(name)) or "None.",
         "## Files",
         _table(("file", "subject"), _files(FOLDER / name)),
+        "The code of a mechanism stands in `theories.py` or `mechanisms/`, the wording of what is estimated in "
+        f"`wording.py`, and their tests in `tests/domains/{name}/`.",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -74,7 +76,8 @@ def _theories(family: Family) -> Iterable[Sequence[str]]:
 
 def _mechanisms(family: Family) -> Iterable[Sequence[str]]:
     for item in family.grammar.mechanisms:
-        yield item.slot, item.name, item.claim, item.citation
+        parameters = ", ".join(f"`{parameter}`" for parameter in item.parameters)
+        yield item.slot, item.name, item.claim, parameters, item.citation
 
 
 def _data_sets(name: str) -> Iterable[Sequence[str]]:
