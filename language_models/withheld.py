@@ -34,7 +34,8 @@ _UNSUPPORTED: Final = re.compile(
     re.IGNORECASE,
 )
 _OUT_OF_RANGE: Final = re.compile(
-    r"must be (?:between|at (?:least|most)|less|greater|[<>]|in the range)|out of range", re.IGNORECASE
+    r"must be (?:between|at (?:least|most)|less|greater|[<>]|in the range)|out of range",
+    re.IGNORECASE,
 )
 _ONE_OF_TWO: Final = re.compile(r"\bboth\b", re.IGNORECASE)
 _SCHEMA: Final = ("schema", "grammar", "response_format", "structured")
