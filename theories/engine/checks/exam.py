@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +18,7 @@ from lakatos.theories.engine.checks.claim_exam import (
     acted_and_stated,
     choice_test,
 )
+from lakatos.theories.engine.checks.hidden_numbers import table_size
 from lakatos.theories.engine.checks.tested_theory import (
     N_SEQUENCES,
     Array,
@@ -27,9 +27,7 @@ from lakatos.theories.engine.checks.tested_theory import (
     _answered,
     _probabilities,
 )
-from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.points import at_fractions
-from lakatos.theories.language.theory import TheoryProgram, read_program
 
 TOLERANCE = 1e-6
 """Largest difference between two answers that should be the same; leaves room for rounding alone."""
@@ -41,13 +39,8 @@ N_DRAWS = 64
 """Draws that are asked about at the study's size."""
 N_GROUPS = 2
 """Groups in which the draws of such a theory are tried."""
-DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS", "CLAUSES")
-LONGEST_ROW = 8
-"""Entries of a list from which on each counts, even one of a single digit."""
-LONGEST_WORD = 40
-"""Characters of a text that names an entry, beyond which it counts as more than a name."""
 MOST_NUMBERS = 100
-"""Numbers that a theory's functions may hold; what the grammar and induction write holds fewer."""
+"""Numbers of two digits that a source may hold, see `table_size`; what the grammar and induction write holds fewer."""
 NUDGES = (2.0**-27, 2.0**-26, 2.0**-25)
 """Relative changes of a trial that nobody could see."""
 JUMP = 0.005
@@ -181,7 +174,10 @@ def _size_check(size: int) -> TheoryCheck:
     text = f"its functions hold {size} numbers."
     if size <= MOST_NUMBERS:
         return TheoryCheck("table", True, size, MOST_NUMBERS, text, error="")
-    text += " That is a table, not a rule; say what people do in fewer numbers."
+    text += (
+        " That is a table, not a rule; say what people do in fewer numbers. Digits, texts, truth values, long rows and "
+        "chains count, and so do names and declarations (clauses, units) that the functions read."
+    )
     return TheoryCheck("table", False, size, MOST_NUMBERS, text, error="TheorySourceError")
 
 
@@ -211,63 +207,6 @@ def _digits_check(domain: Domain, stimuli: Stimuli, jumping: NDArray[np.intp]) -
     words += ". The theory knows these trials by heart; say what people do with any trial."
     return TheoryCheck(
         "digits", False, float(len(jumping)), limit, words, error="TheoryProbabilityError"
-    )
-
-
-def table_size(source: str) -> int:
-    """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
-    own = [node for node in parse(source).body if _assigned(node) not in DECLARED]
-    nodes = [item for node in own for item in ast.walk(node)]
-    docstrings = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
-    names = _keys(nodes) | set(read_program(TheoryProgram(source, "")).priors)
-    listed = _listed(nodes)
-    constants = (item for item in nodes if isinstance(item, ast.Constant))
-    return sum(
-        _hidden_numbers(item.value, id(item) in listed, names)
-        for item in constants
-        if id(item) not in docstrings
-    )
-
-
-def _assigned(node: ast.stmt) -> str:
-    """The name that a statement gives a value; empty where it is no such statement."""
-    target = getattr(node, "targets", [None])[0]
-    return getattr(target, "id", "")
-
-
-def _keys(nodes: Sequence[ast.AST]) -> set[object]:
-    """Constants that only look something up: subscripts, and keys of short dictionaries."""
-    subscripts = [item.slice for item in nodes if isinstance(item, ast.Subscript)]
-    tables = [item for item in nodes if isinstance(item, ast.Dict)]
-    keys = [key for item in tables if len(item.keys) <= LONGEST_ROW for key in item.keys]
-    return {getattr(item, "value", None) for item in (*subscripts, *keys)}
-
-
-def _listed(nodes: Sequence[ast.AST]) -> set[int]:
-    """Ids of everything that stands in a long list, tuple, set or dictionary."""
-    long: list[ast.AST] = []
-    for item in nodes:
-        if isinstance(item, ast.List | ast.Tuple | ast.Set) and len(item.elts) > LONGEST_ROW:
-            long.append(item)
-        if isinstance(item, ast.Dict) and len(item.values) > LONGEST_ROW:
-            long.append(item)
-    return {id(item) for row in long for item in ast.walk(row)}
-
-
-def _hidden_numbers(value: object, is_listed: bool, names: Container[object]) -> int:
-    """How many numbers of two digits a constant could hide; at least one if it stands in a long list."""
-    if isinstance(value, int | float | complex) and not isinstance(value, bool):
-        return max(int(is_listed), len(significant_digits(value)) // 2)
-    if isinstance(value, str | bytes) and (value not in names or len(value) > LONGEST_WORD):
-        return len(value) // 2
-    return 0
-
-
-def significant_digits(number: object) -> str:
-    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
-    text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
-    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip(
-        "0"
     )
 
 

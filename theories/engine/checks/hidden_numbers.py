@@ -1,0 +1,292 @@
+"""How many numbers a theory's source could hide: a table of answers is no rule, in whatever form it is written down.
+
+A number of two digits is the unit. Counted are digits and texts, and what stands for numbers without being one: truth
+values, names and empty brackets in long rows, long chains of comparisons, digits in names, and declarations (clauses,
+units) that the functions read. The limit (`exam.MOST_NUMBERS`) leaves room for what honest theories hold.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from lakatos.theories.language.parsing import parse
+from lakatos.theories.language.theory import TheoryProgram, read_program
+
+DECLARED = ("PARAMETERS", "COMPOSITION", "PREDICTIONS", "CLAUSES")
+"""Declarations, which count only where functions read them as data."""
+LONGEST_ROW = 8
+"""Entries of a row (a list, arguments, a chain) from which on each counts, even one of a single digit."""
+LONGEST_ROWS = 16
+"""Entries of rows within rows, constants of a statement, and links of a chain, from which on each counts."""
+LONGEST_WORD = 40
+"""Characters of a text that names an entry, beyond which it counts as more than a name."""
+MOST_CONSTANTS = 400
+"""Constants of a source, beyond which each counts; what the grammar writes holds fewer."""
+READS_NAMES = frozenset((
+    "ascii", "dir", "fields", "getdoc", "getmembers", "getsource", "globals", "inspect", "locals", "repr", "signature",
+    "vars",
+))  # fmt: skip
+"""Functions and modules by which a source can read its own names and comments as text."""
+READS_LETTERS = frozenset((
+    "bytearray", "bytes", "encode", "find", "frombuffer", "fromstring", "hash", "index", "ord", "rfind", "translate",
+))  # fmt: skip
+"""Functions that make numbers of letters."""
+
+DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+Row = list[ast.AST]
+
+
+def table_size(source: str) -> int:
+    """How many numbers of two digits could be hidden in what a source writes down outside its declarations."""
+    nodes = _nodes_that_count(source)
+    looked_up = _looked_up(nodes)
+    free = {id(item) for item in looked_up}
+    comments = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
+    keys = {item.value for item in looked_up if isinstance(item.value, str)}
+    keys |= set(read_program(TheoryProgram(source, "")).priors)
+    keys = {name for name in keys if len(name) <= LONGEST_WORD}
+    names = {name for node in nodes for name in _names_of(node)}
+
+    constants = [item for item in nodes if isinstance(item, ast.Constant)]
+    size = sum(_in_constant(item, keys, comments) for item in constants)
+    # What stands in a long row counts once at least.
+    listed = _listed(nodes, free).values()
+    size += sum(_in_constant(item, keys, comments) == 0 for item in listed)
+    size += _chained(nodes, free) + _excess(nodes, comments | free)
+    size += sum(map(_digits, names | keys)) // 2
+    return size + _letters(nodes, names, keys, comments)
+
+
+def _letters(nodes: Sequence[ast.AST], names: set[str], keys: set[str], comments: set[int]) -> int:
+    """What letters of names and comments could hide, where something makes numbers, or texts, of them."""
+    reads_names = _reads_names(nodes, names)
+    read: list[str] = []
+    if reads_names or names & READS_LETTERS:
+        arguments = (item.arg for item in nodes if isinstance(item, ast.keyword))
+        read += {*keys, *filter(None, arguments)}
+    if reads_names:
+        texts = (item for item in nodes if isinstance(item, ast.Constant) and id(item) in comments)
+        read += [*names, *(str(item.value) for item in texts)]
+    return sum(map(len, read)) // 2
+
+
+def _nodes_that_count(source: str) -> list[ast.AST]:
+    """Everything outside declarations, and the declarations that something outside reads."""
+    body = parse(source).body
+    declared = {name: node for node in body if (name := _declared(node))}
+    own = [node for node in body if not _declared(node)]
+    nodes = [item for node in own for item in ast.walk(node)]
+    read = {item.id for item in nodes if isinstance(item, ast.Name)}
+    return [
+        *nodes,
+        *(item for name, node in declared.items() if name in read for item in ast.walk(node)),
+    ]
+
+
+def _declared(node: ast.stmt) -> str:
+    """The declaration that a statement makes; empty where it makes none, or gives it a second name."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return ""
+    target = node.targets[0]
+    return target.id if isinstance(target, ast.Name) and target.id in DECLARED else ""
+
+
+def _names_of(node: ast.AST) -> Iterator[str]:
+    """What a node calls variables, functions, attributes and arguments."""
+    for field in ("id", "name", "attr", "arg", "asname"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            yield value
+
+
+def _looked_up(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
+    """Constants that only look something up: subscripts, new axes in them, and keys of short dictionaries."""
+    found = [item.slice for item in nodes if isinstance(item, ast.Subscript)]
+    tables = [item for item in nodes if isinstance(item, ast.Dict)]
+    keys = [key for item in tables if len(item.keys) <= LONGEST_ROW for key in item.keys if key]
+    axes = [
+        part
+        for item in found
+        for part in ast.walk(item)
+        if isinstance(part, ast.Constant) and (part.value is None or part.value is ...)
+    ]
+    return [*axes, *(item for item in (*found, *keys) if isinstance(item, ast.Constant))]
+
+
+def _in_constant(node: ast.AST, keys: set[str], comments: set[int]) -> int:
+    """How many numbers of two digits a constant could hide by itself; 0 of anything else.
+
+    Digits of keys are counted with those of other names; of comments, which nothing reads, digits alone count.
+    """
+    value = node.value if isinstance(node, ast.Constant) else None
+    if isinstance(value, bool) or value in (None, ...) or value in keys:
+        return 0
+    if isinstance(value, int | float | complex):
+        return len(significant_digits(value)) // 2
+    if isinstance(value, str) and id(node) in comments:
+        return _digits(value) // 2
+    return len(value) // 2 if isinstance(value, str | bytes) else 0
+
+
+def _listed(nodes: Sequence[ast.AST], free: set[int]) -> dict[int, ast.AST]:
+    """Constants, names and empty brackets that stand in long rows or in statements with many constants, by id."""
+    found: dict[int, ast.AST] = {}
+    for node in nodes:
+        row = _row(node)
+        entries = [leaf for entry in row for leaf in _leaves(entry)]
+        if len(row) > LONGEST_ROW or len(entries) > LONGEST_ROWS:
+            found |= {
+                id(item): item
+                for item in entries
+                if isinstance(item, ast.Constant | ast.Name) or _is_empty(item)
+            }
+        if len(row) > LONGEST_ROW and isinstance(node, DISPLAYS):
+            found |= {
+                id(item): item
+                for entry in row
+                for item in ast.walk(entry)
+                if isinstance(item, ast.Constant)
+            }
+        if isinstance(node, ast.stmt):
+            constants = _own_constants(node, free)
+            if len(constants) > LONGEST_ROWS:
+                found |= {id(item): item for item in constants}
+    return found
+
+
+def _own_constants(node: ast.stmt, free: set[int]) -> list[ast.AST]:
+    """Constants of a statement, without those of statements inside it, that look nothing up and are no text."""
+    inside = [
+        item
+        for item in ast.iter_child_nodes(node)
+        if not isinstance(item, ast.stmt | ast.match_case | ast.ExceptHandler)
+    ]
+    every = (item for part in inside for item in ast.walk(part) if isinstance(item, ast.Constant))
+    return [
+        item for item in every if id(item) not in free and not isinstance(item.value, str | bytes)
+    ]
+
+
+def _row(node: ast.AST) -> Row:
+    """What stands side by side in a node."""
+    if isinstance(node, ast.List | ast.Tuple | ast.Set):
+        return list(node.elts)
+    if isinstance(node, ast.Dict):
+        return [item for pair in zip(node.keys, node.values, strict=True) for item in pair if item]
+    if isinstance(node, ast.Call):
+        return [*node.args, *(item.value for item in node.keywords)]
+    if isinstance(node, ast.arguments):
+        return [*node.defaults, *(item for item in node.kw_defaults if item)]
+    return []
+
+
+def _leaves(node: ast.AST) -> Iterator[ast.AST]:
+    """Entries of rows within rows."""
+    row = _row(node) if isinstance(node, DISPLAYS) else []
+    if not row:
+        yield node
+    for item in row:
+        yield from _leaves(item)
+
+
+def _is_empty(node: ast.AST) -> bool:
+    return isinstance(node, DISPLAYS) and not _row(node)
+
+
+def _chained(nodes: Sequence[ast.AST], free: set[int]) -> int:
+    """Links of long chains: comparisons, signs, calls of calls, cases, and statements that are all of one shape."""
+    size = sum(
+        len(item.ops)
+        for item in nodes
+        if isinstance(item, ast.Compare) and len(item.ops) > LONGEST_ROW
+    )
+    rows = [row for node in nodes for row in _statements_of(node)]
+    for row in rows:
+        with_constants = (
+            item
+            for item in row
+            if any(
+                isinstance(part, ast.Constant) and id(part) not in free for part in ast.walk(item)
+            )
+        )
+        alike = Counter(map(_shape, with_constants))
+        size += sum(number for number in alike.values() if number > LONGEST_ROWS)
+    inner = {id(link) for node in nodes if (link := _next_link(node)) is not None}
+    lengths = (_length(node) for node in nodes if id(node) not in inner)
+    return size + sum(length for length in lengths if length > LONGEST_ROWS)
+
+
+def _statements_of(node: ast.AST) -> Iterator[list[ast.AST]]:
+    """Statements, cases and handlers that stand one after another in a node."""
+    for field in ("body", "orelse", "finalbody", "cases", "handlers", "decorator_list"):
+        row = getattr(node, field, None)
+        if isinstance(row, list) and row:
+            yield row
+
+
+def _shape(node: ast.AST) -> str:
+    """What a statement is like, whatever its names and numbers are."""
+    inside = ",".join(
+        _shape(item) for item in ast.iter_child_nodes(node) if not isinstance(item, ast.stmt)
+    )
+    return f"{type(node).__name__}({inside})"
+
+
+def _next_link(node: ast.AST) -> ast.AST | None:
+    """The next link of a chain: what a sign, an attribute, a call or ``elif`` follows upon."""
+    if isinstance(node, ast.UnaryOp):
+        return node.operand
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Call):
+        return (
+            node.func
+            if isinstance(node.func, ast.Attribute | ast.Call) or not node.args
+            else node.args[-1]
+        )
+    if isinstance(node, ast.IfExp):
+        return node.orelse
+    if isinstance(node, ast.If) and len(node.orelse) == 1:
+        return node.orelse[0]
+    return None
+
+
+def _length(node: ast.AST) -> int:
+    length, link = 0, _next_link(node)
+    while link is not None:
+        length, link = length + 1, _next_link(link)
+    return length
+
+
+def _excess(nodes: Sequence[ast.AST], uncounted: set[int]) -> int:
+    """Constants beyond those that honest theories need, wherever they stand, in patterns of ``match`` too."""
+    constants = (
+        item
+        for item in nodes
+        if isinstance(item, ast.Constant | ast.MatchSingleton) and id(item) not in uncounted
+    )
+    return max(0, sum(1 for _ in constants) - MOST_CONSTANTS)
+
+
+def _reads_names(nodes: Iterable[ast.AST], called: set[str]) -> bool:
+    """Whether a source can read its own names: by functions, from exceptions, classes, or in texts with places."""
+    return bool(called & READS_NAMES) or any(
+        (isinstance(item, ast.ClassDef) and bool(item.bases or item.decorator_list))
+        or (isinstance(item, ast.ExceptHandler) and item.name is not None)
+        or (isinstance(item, ast.FormattedValue) and item.conversion != -1)
+        for item in nodes
+    )
+
+
+def _digits(text: str) -> int:
+    return sum(character.isdigit() for character in text)
+
+
+def significant_digits(number: object) -> str:
+    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
+    text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
+    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip(
+        "0"
+    )
