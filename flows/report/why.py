@@ -268,7 +268,9 @@ def _in_brief(
     if rival is None:
         yield f"{leader} is the only theory left."
         return
-    holds = "is shown to be ahead" if record.holds else "is in front, but is not shown to be ahead"
+    holds = (
+        "is shown to be ahead" if reading.is_shown else "is in front, but is not shown to be ahead"
+    )
     yield f"{leader} {holds}, on {record.basis}."
     if reading.first_rival is not None:
         yield f"Of the rivals that the study began with {_theory(reading, rival)} comes closest."

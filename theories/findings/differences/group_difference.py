@@ -308,7 +308,10 @@ def _difference(
 
     def median(own: NDArray[np.bool_]) -> MedianPerson:
         found = mean_over_units(UnitScores(values[own] - grand, np.ones(int(own.sum()))))
-        ends = [grand + factor * item for item in (found.value, *found.interval)]
+        value, low, high = (grand + factor * item for item in (found.value, *found.interval))
+        # Near an end of the range the whole interval may lie beyond it, where no value is; the mean itself never does.
+        plain = grand + found.value
+        ends = [value, min(low, plain), max(high, plain)]
         return told(np.clip(ends, low_end, high_end).tolist())
 
     pairs = list(combinations(range(len(names)), 2))

@@ -168,3 +168,14 @@ def test_differences_of_people_about_whom_answers_tell_little_are_not_drawn_toge
 def test_reliability_is_the_share_of_the_variance_that_estimates_show() -> None:
     found = PeoplesEstimates(np.array([[1.0, 3.0]]), np.array([[2.0, 4.0]]))
     assert found.reliability == pytest.approx([1.0 / (1.0 + 3.0)])
+
+
+def test_an_interval_beyond_the_end_of_the_range_still_holds_what_people_show() -> None:
+    share = Prior("normal", 0.0, 1.0, center=0.1, spread=0.1)
+    rng = np.random.default_rng(3)
+    values = np.concatenate([np.full(20, 0.05), np.full(20, 0.15)]) + rng.normal(0, 0.001, 40)
+    group, one = np.repeat([0, 1], 20), np.zeros(40)
+    item = _difference(share, "lapse", ["a", "b"], values, 0.1, group, one, None, ())
+    low, high = item.medians["a"].interval
+    assert (item.medians["a"].value, low) == (0.0, 0.0)
+    assert high == pytest.approx(0.05, abs=0.001)
