@@ -85,10 +85,6 @@ TARGETS = {
             "tests/judges/test_epoch.py",
         ),
     ),
-    "score": MutationTarget(
-        ("theories/engine/scoring/score.py",),
-        ("tests/theories/engine/test_score.py", "tests/theories/engine/test_scoreboard.py"),
-    ),
     "prolific": MutationTarget(
         ("experiments/participants/prolific/*.py",),
         tuple(
@@ -97,7 +93,72 @@ TARGETS = {
         ),
     ),
     "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),
-    "scoring": MutationTarget(("flows/stages/score.py",), ("tests/flows/stages/test_score.py",)),
+    "planning": MutationTarget(
+        (
+            "experiments/planning/*.py",
+            *(f"experiments/{name}.py" for name in ("design", "power", "information", "stopping")),
+        ),
+        (
+            "tests/experiments/planning/test_*.py",
+            *(f"tests/experiments/test_{name}.py" for name in ("design", "power", "stopping")),
+            "tests/flows/test_rivals.py",
+            "tests/flows/stages/test_optional_stages.py",
+        ),
+    ),
+    "fitting": MutationTarget(
+        ("theories/engine/fitting/*.py",),
+        (
+            "tests/theories/engine/fitting/test_*.py",
+            *(
+                f"tests/theories/engine/test_{name}.py"
+                for name in (
+                    "calibrate",
+                    "laboratory",
+                    "many_parameters",
+                    "person_fits",
+                    "posterior",
+                )
+            ),
+            "tests/theories/discovery/test_screen.py",
+            "tests/theories/findings/differences/test_*.py",
+            "tests/theories/language/test_dependence.py",
+        ),
+    ),
+    "scoring": MutationTarget(
+        ("theories/engine/scoring/*.py",),
+        (
+            "tests/theories/engine/scoring/test_*.py",
+            *(
+                f"tests/theories/engine/test_{name}.py"
+                for name in (
+                    "arrangement",
+                    "distance",
+                    "laboratory",
+                    "score",
+                    "scoreboard",
+                    "sequence",
+                )
+            ),
+            "tests/theories/findings/test_exactness.py",
+            "tests/flows/test_rivals.py",
+        ),
+    ),
+    "verdicts": MutationTarget(
+        ("theories/findings/verdicts/*.py",),
+        (
+            "tests/theories/findings/verdicts/test_*.py",
+            "tests/theories/findings/test_*.py",
+            *(
+                f"tests/flows/stages/test_{name}.py"
+                for name in ("company", "conclude", "confirm", "tell", "weighed_exactness")
+            ),
+            "tests/flows/test_rules.py",
+        ),
+    ),
+    "stages": MutationTarget(
+        ("flows/stages/*.py", "flows/stages/*/*.py"),
+        ("tests/flows/stages/test_*.py", "tests/flows/test_r*.py", "tests/flows/test_campaign.py"),
+    ),
 }
 ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
 """Stand-ins of services, which are tests themselves, and what needs a server."""
@@ -255,7 +316,14 @@ def replacements(node: Any) -> Iterator[ast.AST]:
                     new = copy.deepcopy(node)
                     new.ops[place] = SWAPPED[type(operator)]()
                     yield new
-        case ast.BoolOp() | ast.BinOp() | ast.AugAssign() if type(node.op) in SWAPPED:
+        case ast.BoolOp():
+            new = copy.deepcopy(node)
+            new.op = SWAPPED[type(node.op)]()
+            yield new
+            for place in range(len(node.values)):
+                kept = [value for index, value in enumerate(node.values) if index != place]
+                yield ast.BoolOp(node.op, kept) if len(kept) > 1 else kept[0]
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in SWAPPED:
             new = copy.deepcopy(node)
             new.op = SWAPPED[type(node.op)]()
             yield new
@@ -265,8 +333,10 @@ def replacements(node: Any) -> Iterator[ast.AST]:
             yield ast.Constant(not value)
         case ast.Constant(value=int() | float() as value):
             yield ast.Constant(value + 1)
-        case ast.Constant(value=str() as value):
-            yield ast.Constant(f"XX{value}")
+        case ast.Call(args=[*_, first, second]) if swaps(node, first, second):
+            new = copy.deepcopy(node)
+            new.args[-2:] = [second, first]
+            yield new
         case ast.If() | ast.While() | ast.IfExp():
             new = copy.deepcopy(node)
             new.test = ast.UnaryOp(ast.Not(), node.test)
@@ -275,10 +345,27 @@ def replacements(node: Any) -> Iterator[ast.AST]:
             yield ast.Return(ast.Constant(None))
         case ast.Expr(value=ast.Call() | ast.Await()) | ast.AugAssign():
             yield ast.Pass()
+        case ast.Assign(targets=[ast.Name(id=name)]) if name in names_in(node.value):
+            yield ast.Pass()
         case ast.Break():
             yield ast.Continue()
         case ast.Continue():
             yield ast.Break()
+
+
+def swaps(call: ast.Call, first: ast.expr, second: ast.expr) -> bool:
+    """Whether the last two arguments of a call may be exchanged, and their order matters."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
+    same = ast.unparse(first) == ast.unparse(second)
+    return (
+        not starred and not same and name not in {"max", "min", "maximum", "minimum", "isinstance"}
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Names of variables that an expression reads."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 true_path = functools.cache(os.path.realpath)
