@@ -67,6 +67,9 @@ def test_experiments_of_a_data_set_are_scored_together_where_there_are_several_d
     first, second, third = (
         UnitScores(np.array([value]), np.ones(1)) for value in (-1.0, -2.0, -3.0)
     )
-    found = over_data_sets(["1.1 a/1", "2.1 b/1", "3.1 a/2"], [first, second, third])
+    found = over_data_sets(
+        ["1.1 risky_cpc18/1", "2.1 risky_spektor2024/1", "3.1 risky_cpc18/2"],
+        [first, second, third],
+    )
     assert [item.log_predictive.tolist() for item in found] == [[-1.0, -3.0], [-2.0]]
     assert over_data_sets(["1", "2", "3"], [first, second, third]) == [first, second, third]
