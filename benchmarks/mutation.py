@@ -718,7 +718,7 @@ class MutationTrial:
             if row.line
         ]
         n_mutants, n_tried, n_first, _ = map(int, whole.change.split())
-        n_killed = n_first + sum(is_killed(row.killed_by) for row in found)
+        n_killed = n_tried - sum(not is_killed(row.killed_by) for row in found)
         return [self._whole(f"{n_mutants} {n_tried} {n_first} {n_killed}"), *found]
 
     def _whole(self, counts: str) -> MutationRow:
