@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         transfer,
     )
 
+__version__ = "0.1.0"
 _FOLDER = Path(__file__).resolve().parent
 if not (_FOLDER / "flows").is_dir():  # a clone without symbolic links
     __path__.append(str(_FOLDER.parent))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,13 @@ def _packages() -> list[str]:
     from lakatos.flows.guard import PACKAGES
 
     return list(PACKAGES)
+
+
+def test_the_version_stands_once_and_the_citation_names_it() -> None:
+    import yaml
+
+    import lakatos
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == lakatos.__version__
+    assert version("lakatos") == lakatos.__version__

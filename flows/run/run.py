@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
 
+from lakatos import __version__
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
@@ -53,7 +54,7 @@ from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
 P = TypeVar("P")
-ENGINE_VERSION = "0.1.0"
+ENGINE_VERSION = __version__
 
 
 @runtime_checkable
