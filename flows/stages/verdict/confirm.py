@@ -146,7 +146,8 @@ def choose_trials(
         accepted=True,
         reason=(
             f"Trials on which the predictions of {names[0]} and {names[1]} differ most. With "
-            f"{settings.participants} participants the power is {best.power[0]:.2f} if the first theory is true and {best.power[1]:.2f} if the second is."
+            f"{settings.participants} participants "
+            f"the power is {best.power[0]:.2f} if the first theory is true and {best.power[1]:.2f} if the second is."
         ),
     )
 

@@ -306,5 +306,6 @@ def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:
     told = "; ".join(item.to_text() for item in powers)
     return (
         f"Groups by {by}: with {first.n_each} participants in each of two groups and {first.theory}, the false "
-        f"positive rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). Power for a difference in one parameter: {told}."
+        f"positive rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). "
+        f"Power for a difference in one parameter: {told}."
     )
