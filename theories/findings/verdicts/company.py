@@ -45,10 +45,10 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 
 BASES = {
-    "data sets": "data sets left out in turn",
-    "experiments": "experiments left out in turn",
-    "people": "people left out in turn",
-    "trials": "trials left out in turn",
+    "data sets": "data sets held out in turn",
+    "experiments": "experiments held out in turn",
+    "people": "participants held out in turn",
+    "trials": "trials held out in turn",
 }
 SEALED = "sealed trials, everything learned from the open ones"
 
