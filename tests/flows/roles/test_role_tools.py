@@ -25,13 +25,13 @@ from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.errors import ContextTooLongError
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.theories.discovery.roles.record import CaseRead, MatterInvestigated, RoleAnswered
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import HIDDEN, Speaker, claim, good, task_of

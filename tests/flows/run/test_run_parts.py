@@ -16,7 +16,7 @@ from lakatos.flows.run.cluster import ClusterError
 from lakatos.flows.run.run import Run, create_run, open_run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.clients.scripted import ScriptedModel
-from lakatos.language_models.rehearsal.serve import running
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small import SHORT, small_study
