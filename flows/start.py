@@ -83,7 +83,7 @@ def resume_run(
     state, trace = read_state(folder)
     joined = (
         state.campaign.config is not None
-        and state.campaign.config.by_person
+        and state.campaign.config.source.one_by_one
         and bool(trace.inbox.pending())
     )
     trace.close()

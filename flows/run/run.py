@@ -288,7 +288,7 @@ def create_run(
         "data": str(data.resolve()) if data else None,
     }
     settle(folder)
-    if config.asks_people and is_elsewhere(folder):
+    if config.source.responds_later and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
     with ExitStack() as after_error:
         trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)

@@ -180,7 +180,7 @@ def before_stop(
     Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
     all count.
     """
-    if not closed.n_decided or config.participants.source != "simulated":
+    if not closed.n_decided or config.source.origin != "simulated":
         return list(people)
     excluded = {item.record.answers for item in trace.records(PersonExcluded)}
     kept = [item.digest not in excluded for item in people]

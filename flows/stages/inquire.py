@@ -108,8 +108,7 @@ async def sound_out(run: Run, cycle: int, number: int) -> None:
     """Propose trials for the experiment, where simulation bears them out; see `lakatos.flows.stages.propose_trials`."""
     if not run.config.memory.inquiries:
         return
-    archival = run.config.participants.source == "archival"
-    if run.domain.sequential or archival:
+    if run.domain.sequential or run.config.source.is_archive:
         return
     names = leading_rivals(run.evidence)
     if any(run.theory(name).learns for name in names):
