@@ -42,7 +42,7 @@ async def run_campaign(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited
     try:
         return await carry_on(run)
     finally:
-        await run.close_parts()
+        await run.close_pass()
 
 
 async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:

@@ -22,8 +22,8 @@ from lakatos.experiments.record import (
     TrialsCollected,
 )
 from lakatos.flows.branches.branch import BranchOrigin
-from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.anchor_ledger import missing
+from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import ledger_of

@@ -36,7 +36,6 @@ from lakatos.flows.branches.rates import (
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
@@ -431,12 +430,12 @@ def _play(run: Run, origin: Path) -> None:
         for call in calls:
             completion = ModelCompletion.model_validate(trace.artifacts.get_json(call.completion))
             said[call.model][call.request].append(completion)
-    for name, caller in roles_of(run).callers.items():
+    for name, caller in run.models.callers.items():
         caller.model = _RepeatingModel(caller.model, said[name])
     for chosen in contexts:
         for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
-            roles_of(run).contexts[choice.model] = tokens
-    roles_of(run).looked = True
+            run.models.contexts[choice.model] = tokens
+    run.models.looked = True
 
 
 class _RepeatingModel:

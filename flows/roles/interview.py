@@ -14,7 +14,6 @@ from lakatos.experiments.participants.language_model import ROLE, AskingSettings
 from lakatos.experiments.participants.source import SessionsDue
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
@@ -35,7 +34,7 @@ async def check_participant(run: Run) -> None:
     if not name:
         return
     try:
-        await roles_of(run).look_for(name)
+        await run.models.look_for(name)
     except LanguageModelError as error:
         again = f"Then `lakatos resume {run.folder}`."
         raise FlowError(f"the run has not gone on: {error} {again}") from error
@@ -54,7 +53,7 @@ async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue
     manner = AskingSettings(
         sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory
     )
-    caller = roles_of(run).callers[run.config.participants.model]
+    caller = run.models.callers[run.config.participants.model]
 
     async def one(place: int) -> ModelSession:
         async def ask(request: ModelRequest, where: Mapping[str, int | str]) -> RecordedCall:
@@ -82,14 +81,14 @@ async def _prepare(
 ) -> Recorded[ModelTakesPart]:
     """Write down, once, which model takes part, what it reads and how it is asked."""
     people, experiment = run.config.participants, due.recruitment.experiment
-    settings = roles_of(run).settings[people.model]
+    settings = run.models.settings[people.model]
 
     def work(context: StepContext) -> ModelTakesPart:
         return ModelTakesPart(
             experiment=experiment,
             model=people.model,
             model_version=settings.version,
-            context_tokens=roles_of(run).contexts[people.model],
+            context_tokens=run.models.contexts[people.model],
             sampling=TokenSampling(temperature=people.temperature, max_tokens=people.max_tokens),
             memory=people.memory,
             language=due.host.page.language,

@@ -16,8 +16,10 @@ from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswe
 from lakatos.experiments.participants.source import (
     Batch,
     Collected,
+    ParticipantSource,
     Recruitment,
     SessionsDue,
+    SourceProfile,
     Waiting,
 )
 from lakatos.experiments.participants.table import (
@@ -80,7 +82,7 @@ async def recruit(
     run.progress.stage(cycle, "collect", f"{people}, {plural(len(design.stimuli), 'trial')}")
 
     def ask(context: StepContext) -> PeopleRecruited:
-        recruitment = recruit_again(run, plan.record, context.key)
+        recruitment = recruit_again(run.source, run.trace, plan.record, context.key)
         deliver(run, recruitment, recruitment.n_participants)
         return PeopleRecruited(
             experiment=design.name,
@@ -141,7 +143,9 @@ async def collect(
     def take(context: StepContext) -> TrialsCollected:
         parts = _arrived(run.trace, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
-            recruitment = recruit_again(run, plan.record, key_of(run.trace, asked))
+            recruitment = recruit_again(
+                run.source, run.trace, plan.record, key_of(run.trace, asked)
+            )
             deliver(run, recruitment, recruitment.n_participants)
             parts = _arrived(run.trace, name)
         if len(parts) != 1:
@@ -232,7 +236,9 @@ async def collect_people(
         kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
         if not run.config.source.responds_later:
-            raise _too_few_count(run, collection.name, len(kept), len(people.everybody))
+            raise _too_few_count(
+                run.config.source, run.folder, collection.name, len(kept), len(people.everybody)
+            )
         return people.waiting
     found = await _make_table(run, cycle, collection, people.everybody, kept)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
@@ -267,13 +273,13 @@ async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collect
     while True:
         wanted = wanted_in(run, collection.name, design)
         until_look = min([wanted, *(look for look in looks if look > n_here)])
-        recruitment = recruit_again(run, plan.record, collection.key)
+        recruitment = recruit_again(run.source, run.trace, plan.record, collection.key)
         arrived = deliver(run, recruitment, until_look)
         if isinstance(arrived, SessionsDue):
             await interview(run, asked, arrived)
             arrived = deliver(run, recruitment, until_look)
         people = _take_people(run, collection, wanted)
-        closed = stop_early(run, plan, people.waiting, people.kept)
+        closed = stop_early(run.evidence, run.trace, plan, people.waiting, people.kept)
         if closed is not None:
             return replace(collection, closed=closed), people, False
         match arrived:
@@ -302,14 +308,16 @@ def _take_people(run: Run, collection: _Collection, wanted: int) -> _People:
     return _People(people, _kept(run, collection.plan, people), waiting)
 
 
-def _too_few_count(run: Run, name: str, n_kept: int, n_people: int) -> FlowError:
+def _too_few_count(
+    source: SourceProfile, folder: Path, name: str, n_kept: int, n_people: int
+) -> FlowError:
     """Fewer than two participants cannot be compared, and where a computer answers nobody else will come."""
-    by_model = run.config.source.origin == LANGUAGE_MODEL
+    by_model = source.origin == LANGUAGE_MODEL
     who = "sessions of the language model" if by_model else "simulated participants"
     remedy = "a model that answers, or other exclusions" if by_model else "other exclusions"
     return FlowError(
         f"{n_kept} of {n_people} {who} in experiment {name} count, and theories cannot be compared on fewer than 2; "
-        f"`lakatos data list {run.folder}` shows how the others ended. Use {remedy}, in a new run."
+        f"`lakatos data list {folder}` shows how the others ended. Use {remedy}, in a new run."
     )
 
 
@@ -447,12 +455,14 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
         )
 
 
-def recruit_again(run: Run, plan: Preregistration, key: Digest) -> Recruitment:
+def recruit_again(
+    source: ParticipantSource, trace: Trace, plan: Preregistration, key: Digest
+) -> Recruitment:
     """Recruit under ``key`` for a plan, with everybody whom later records ask for; nobody is recruited twice."""
-    recruitment = run.source.recruit(plan, _design(run.trace.artifacts, plan), key)
-    for item in run.trace.records(MoreAsked):
+    recruitment = source.recruit(plan, _design(trace.artifacts, plan), key)
+    for item in trace.records(MoreAsked):
         if item.record.experiment == plan.experiment:
-            run.source.want(recruitment, item.record.n_participants)
+            source.want(recruitment, item.record.n_participants)
     return recruitment
 
 

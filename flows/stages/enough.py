@@ -20,6 +20,7 @@ from lakatos.experiments.record import (
 )
 from lakatos.experiments.stopping import StoppingPlan, decide
 from lakatos.experiments.task import Design
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, _design
@@ -124,7 +125,8 @@ def close_collection(
 
 
 def stop_early(
-    run: Run,
+    evidence: RunEvidence,
+    trace: Trace,
     plan: Recorded[Preregistration],
     waiting: AnswersAwaited,
     kept: Sequence[Recorded[AnswersArrived]],
@@ -132,25 +134,25 @@ def stop_early(
     """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
 
     Args:
-        run: The campaign.
+        evidence: What the campaign knows.
+        trace: Where the end is recorded.
         plan: What was frozen.
         waiting: How far collection is.
         kept: People whose answers count, in order of arrival.
     """
-    chosen = run.state.experiments.designs[waiting.experiment].record
+    chosen = evidence.state.experiments.designs[waiting.experiment].record
     rivals = [name for name in chosen.rivals if name in plan.record.rivals]
     if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
         return None
-    design = _design(run.trace.artifacts, plan.record)
-    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
-    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
-    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
+    design = _design(evidence.artifacts, plan.record)
+    people = [get_answers(evidence.artifacts, item.record.answers) for item in kept]
+    trials = trials_of_people(design, people, evidence.domain.n_options(design.stimuli))
+    frozen = evidence.artifacts.get_arrays(plan.record.predictions)
     columns = []
     for name in rivals:
-        (evidence,) = run.laboratory.evidence(
-            frozen_theory(run.evidence, name, frozen), [trials], plan.record.n_draws
-        )
-        columns.append(log_predictive(evidence).log_predictive)
+        theory = frozen_theory(evidence, name, frozen)
+        (scored,) = evidence.laboratory.evidence(theory, [trials], plan.record.n_draws)
+        columns.append(log_predictive(scored).log_predictive)
     ties = [
         (rivals.index(pair.first), rivals.index(pair.second))
         for pair in chosen.powers
@@ -163,10 +165,10 @@ def stop_early(
         return None
     reason = (
         f"at the look after {found.n_participants} people "
-        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
+        f"{evidence.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
         f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
-    return close_collection(run.trace, waiting, reason, n_decided=found.n_participants)
+    return close_collection(trace, waiting, reason, n_decided=found.n_participants)
 
 
 def before_stop(

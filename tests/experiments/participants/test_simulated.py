@@ -210,5 +210,5 @@ class TestPeopleOneByOne:
         assert first == second
 
     def test_people_who_stop_cannot_come_in_one_table(self):
-        with pytest.raises(SourceError, match="handed over by person"):
+        with pytest.raises(SourceError, match="handed over one by one"):
             make(dropouts=0.1)
