@@ -144,6 +144,10 @@ class ParticipantSource(ABC):
         """What participants agree to, in each language, the agreement itself last; nothing where nobody is asked to."""
         return {}
 
+    def lets_in(self, experiment: str) -> bool:
+        """Whether a service that recruits could still let participants in, though nobody else is wanted."""
+        return False
+
     def sealed(self) -> Sequence[Trials]:
         """Responses to trials that are sealed until the verdict."""
         return ()

@@ -71,7 +71,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             "The model read the words of each trial, not its drawing.",
         ]
     people = reading.config.participants
-    if not (people.archive or people.file):
+    if not reading.is_collected_before:
         return [
             "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
             "people who were recruited elsewhere."

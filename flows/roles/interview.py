@@ -28,8 +28,6 @@ async def check_participant(run: Run) -> None:
     Raises:
         FlowError: It cannot.
     """
-    if not run.config.participants.model:
-        return
     name = run.config.participants.model
     if not name:
         return

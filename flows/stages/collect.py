@@ -60,8 +60,8 @@ from lakatos.flows.stages.asked import (
 )
 from lakatos.flows.stages.enough import (
     before_stop,
+    command_to_stop,
     replace_excluded,
-    stop_command,
     stop_early,
     wanted_in,
 )
@@ -223,7 +223,8 @@ async def collect_people(
         collection, people, is_waiting = await _ask_until_enough(run, collection)
         if is_waiting:
             return people.waiting
-    to_stop = stop_command(run.folder, collection.name)
+    lets_in = run.source.lets_in(collection.name)
+    to_stop = command_to_stop(run.folder, collection.name) if lets_in else ""
     kept = people.kept
     if collection.closed is not None:  # only those who were asked before it count
         run.recall(collection.closed)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
-from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -83,23 +82,6 @@ def more_asked(
         preregistered=preregistered,
         reason=reason,
     )
-
-
-def stop_command(folder: Path, experiment: str) -> str:
-    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
-
-    Empty where there is no such study.
-    """
-    if not (folder / LEDGER_FILE).exists():
-        return ""
-    # Only a run with such books loads what speaks to the service.
-    from lakatos.experiments.participants.prolific.ledger import PaymentLedger
-    from lakatos.experiments.participants.prolific.recruiter import lets_in
-
-    with PaymentLedger(folder / LEDGER_FILE) as ledger:
-        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
-            return ""
-    return command_to_stop(folder, experiment)
 
 
 def command_to_stop(folder: Path, experiment: str) -> str:

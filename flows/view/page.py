@@ -89,7 +89,7 @@ def who(look: RunReading) -> str:
         return "simulated people"
     if look.config.participants.file:
         return "people's choices, already collected"
-    return "people's published choices" if look.config.participants.archives else "people's choices"
+    return "people's published choices" if look.is_collected_before else "people's choices"
 
 
 # --- story ----------------------------------------------------------------------------------------------------------

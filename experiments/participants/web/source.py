@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.source import (
     NewParticipants,
     Recruitment,
@@ -138,6 +139,17 @@ class WebParticipants(NewParticipants):
             texts=study.page["texts"],
             forbidden=study.forbidden,
         )
+
+    def lets_in(self, experiment: str) -> bool:
+        """Whether a study on Prolific could, by the run's books, where there are any."""
+        if not (self.folder / LEDGER_FILE).exists():
+            return False
+        # Only a run with such books loads what speaks to the service.
+        from lakatos.experiments.participants.prolific.ledger import PaymentLedger
+        from lakatos.experiments.participants.prolific.recruiter import lets_in
+
+        with PaymentLedger(self.folder / LEDGER_FILE) as ledger:
+            return experiment in ledger.experiments() and lets_in(ledger.account(experiment))
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Make places for so many people in all."""
