@@ -71,7 +71,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             "The model read the text of each trial, not its picture.",
         ]
     people = reading.config.participants
-    if not (people.archive or people.file):
+    if not reading.is_collected_before:
         return [
             "Participants were recruited in one way only and chose to take part. The result may not generalise to "
             "other populations."
