@@ -14,7 +14,6 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
-from lakatos.memory.record import InquiryMade
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
@@ -55,21 +54,15 @@ async def revise(
     cycle: int,
     diagnosis: Recorded[Diagnosis],
     proposed: Recorded[SuccessorsProposed] | None = None,
-    examined: Recorded[InquiryMade] | None = None,
 ) -> Recorded[SearchFinished]:
     """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves.
 
-    What language models proposed joins what is found; what the laboratory was asked about the leader, and what is
-    recalled of other studies, says what to try first.
+    What language models proposed joins what is found; what is recalled of other studies says what to try first.
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
     advice = advice_on(run.evidence, diagnosis.record)
-    remedies = (
-        *diagnosis.record.remedies,
-        *(examined.record.remedies if examined else ()),
-        *advice.remedies,
-    )
+    remedies = (*diagnosis.record.remedies, *advice.remedies)
     brief = AdvocateBrief(
         starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
@@ -81,7 +74,6 @@ async def revise(
     trials = [run.trials(name) for name in run.state.experiments.collected]
     inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     inputs += advice.inputs
-    inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.theories.searches[-1:]]
     inputs += [proposed.digest] if proposed else []
     written = proposed.record.submissions if proposed else ()

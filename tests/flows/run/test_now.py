@@ -93,5 +93,5 @@ def test_what_is_more_work_counts_more_in_the_time_that_is_left() -> None:
         "0 of 2 steps",
         "1 of 2 steps, about 5 s left",
         "0 of 4 fits",
-        "1 of 4 fits, the best -0.5000 nats per choice, about 1 min 30 s left",
+        "1 of 4 fits, best -0.5000 nats per choice, about 1 min 30 s left",
     ]

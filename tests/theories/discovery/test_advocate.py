@@ -26,11 +26,23 @@ GRAMMAR = Grammar(
     slots=(SkeletonSlot("first"), SkeletonSlot("second"), SkeletonSlot("third", 0, 2)),
     mechanisms=(
         *(
-            Mechanism("first", name, f"like {name}", "pass")
+            Mechanism(slot="first", name=name, clause=f"like {name}", code="pass")
             for name in ("a", "b", "c", "two words")
         ),
-        *(Mechanism("second", name, f"like {name}", "pass") for name in "efgh"),
-        *(Mechanism("third", name, f"like {name}", "pass", {name: PRIOR}) for name in "ijk"),
+        *(
+            Mechanism(slot="second", name=name, clause=f"like {name}", code="pass")
+            for name in "efgh"
+        ),
+        *(
+            Mechanism(
+                slot="third",
+                name=name,
+                clause=f"like {name}",
+                code="pass",
+                parameters={name: PRIOR},
+            )
+            for name in "ijk"
+        ),
     ),
     before="",
     after="return 0.5",
