@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakatos.theories.engine.evidence import TheoryEvidence
 from lakatos.theories.findings.verdicts.tell import lacking_trials, tell_of
-from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.account import Wording
 
 
 def test_the_first_of_the_rivals_is_told_as_the_leader(evidence: TheoryEvidence) -> None:
@@ -28,7 +28,7 @@ def test_a_limit_lies_on_neither_side_of_itself(evidence: TheoryEvidence) -> Non
     name, column = next((name, item) for name, item in values.items() if item.max() > item.min())
     low, high = float(column.min()), float(column.max())
     needs = [f"{name} < {low}", f"{name} > {high}", f"{name} < {high}", f"{name} > {low}", "no > 0"]
-    clauses = [ClauseWording("a", needs=need) for need in needs[:3]]
-    clauses += [ClauseWording("b", lacks=need) for need in needs[3:]]
+    clauses = [Wording("a", if_presented=need) for need in needs[:3]]
+    clauses += [Wording("b", unless_presented=need) for need in needs[3:]]
     lacking = lacking_trials(clauses, evidence.domain, [stimuli])
     assert lacking == {needs[0], needs[1], needs[4]}
