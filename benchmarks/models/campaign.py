@@ -35,7 +35,7 @@ from tests.rehearsal.fault import ServerMisbehaviour  # noqa: E402
 from tests.rehearsal.serve import RehearsalServer, running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "reflector")
 CALLED = ("compare_predictions", "analyse_residuals", "recall")
 """Tools that arbiter, advocate and reviser are offered."""
 MISBEHAVING = {
