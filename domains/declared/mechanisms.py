@@ -683,7 +683,7 @@ def _about_the_best(cue: TaskCue, end: str, sign: str, breaks: tuple[str, ...]) 
             )
         },
         wording=Wording(
-            clause=f"{says}, among which they do not notice differences up to ({{{name}%}}) of its range",
+            clause=f"{says}, among which they do not notice small differences (up to {{{name}%}} of its range)",
             label=f"{cue.name.replace('_', ' ')} screening",
             overrides=True,
         ),
