@@ -57,7 +57,7 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
     weighed = await weigh_exactness(run, cycle)
     if weighed is not None and weighed.record.exact:
         stop = weighed.record.text
-    elif cycle < run.config.stop.cycles or run.config.participants.source == "archival":
+    elif cycle < run.config.stop.cycles or run.config.source.is_archive:
         proposed = await propose(run, cycle, diagnosis)
         found = await revise(run, cycle, diagnosis, proposed)
         await judge(run, cycle, found)

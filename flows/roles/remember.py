@@ -40,7 +40,7 @@ from lakatos.memory.record import (
 )
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.winner import SEED, ResponseOrigin, TheoryWon, may_compete
+from lakatos.memory.winner import SEED, TheoryWon, may_compete
 from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
@@ -66,14 +66,6 @@ DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
-RESPONSES: dict[str, ResponseOrigin] = {
-    "archival": "people",
-    "web": "people",
-    "file": "people",
-    "simulated": "simulated",
-    "language_model": "language_model",
-}
-"""Whose responses a source of participants brings."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -225,7 +217,7 @@ def found_on_these_answers(
         for digest, item in library.all(TheoryWon)
         if item.domain == evidence.config.domain
     }
-    if people.source != "archival" or not there:
+    if not evidence.config.source.is_archive or not there:
         return frozenset()
     own = archive_trials(evidence.config, data, evidence.artifacts)
     unread = {digest for digest, item in there.items() if item.answers}
@@ -250,7 +242,7 @@ def _answers_seen(folder: Path, data: Path | None) -> list[Trials]:
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         try:
             config = CampaignConfig.model_validate(trace.journal.meta.get("study", {}))
-            if config.participants.source == "archival":
+            if config.source.is_archive:
                 return list(archive_trials(config, data, trace.artifacts))
         except (ValueError, ExperimentError, StudyError):  # no campaign, or its data are not here
             pass
@@ -271,22 +263,14 @@ def library_in(evidence: RunEvidence) -> Library:
     library = taken_library(evidence, taken.record.library)
     if evidence.state.memory.looked_at is not None:
         gone = evidence.state.memory.looked_at.record
-        library = library.without(gone.hidden, gone.doubted)
+        library = library.without((), gone.doubted)
     return library.joined(evidence.state.memory.library)
 
 
-@dataclass(frozen=True)
-class GoneLessons:
-    """Entries of a library that no longer count in the traces beside it."""
-
-    doubted: frozenset[Digest]
-    hidden: frozenset[Digest]
-
-
-def gone_since(runs: Path, library: Library) -> GoneLessons:
-    """What the traces of a folder say against entries of an earlier library."""
-    now, mine = rebuild_library(runs), {digest for digest, _ in library.entries}
-    return GoneLessons((now.doubted - library.doubted) & mine, (now.hidden - library.hidden) & mine)
+def doubted_since(runs: Path, library: Library) -> frozenset[Digest]:
+    """Entries of an earlier library that no longer count in the traces beside it."""
+    mine = {digest for digest, _ in library.entries}
+    return (rebuild_library(runs).doubted - library.doubted) & mine
 
 
 async def look_at_library(run: Run, cycle: int) -> None:
@@ -297,10 +281,8 @@ async def look_at_library(run: Run, cycle: int) -> None:
     known = taken_library(run.evidence, taken.record.library)
 
     def work(context: StepContext) -> LibraryLookedAt:
-        gone = gone_since(run.folder.parent, known)
-        return LibraryLookedAt(
-            cycle=cycle, doubted=tuple(sorted(gone.doubted)), hidden=tuple(sorted(gone.hidden))
-        )
+        gone = doubted_since(run.folder.parent, known)
+        return LibraryLookedAt(cycle=cycle, doubted=tuple(sorted(gone)))
 
     before = run.state.memory.looked_at
     found = await run.step(
@@ -310,9 +292,8 @@ async def look_at_library(run: Run, cycle: int) -> None:
         inputs=[taken.digest],
         position={"cycle": cycle},
     )
-    gone = len(found.record.doubted) + len(found.record.hidden)
-    known_before = len(before.record.doubted) + len(before.record.hidden) if before else 0
-    if gone > known_before:
+    gone = len(found.record.doubted)
+    if gone > (len(before.record.doubted) if before else 0):
         run.progress.note(
             plural(
                 gone,
@@ -418,15 +399,9 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
 
 def competes(winner: TheoryWon, config: CampaignConfig) -> bool:
     """Whether a theory of an earlier campaign may compete: on whose responses it won, and whether they are these."""
-    people = config.participants
-    return may_compete(winner, responses_of(people), config.name) and is_news(
-        winner, answers_of(people)
+    return may_compete(winner, config.source.origin, config.name) and is_news(
+        winner, answers_of(config.participants)
     )
-
-
-def responses_of(people: ParticipantsConfig) -> ResponseOrigin:
-    """Whose responses a campaign has; empty for a source that another package brings and nobody knows."""
-    return RESPONSES.get(people.source, "")
 
 
 def answers_of(people: ParticipantsConfig) -> str:

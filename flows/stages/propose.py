@@ -16,7 +16,6 @@ from lakatos.flows.roles.brief import (
     fate_exhibit,
     notebook,
 )
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
 from lakatos.flows.roles.tools import call_tool
 from lakatos.flows.run.evidence import RunEvidence
@@ -90,7 +89,7 @@ async def propose(
         learned = recall_about(run, cycle, "write", lost, lost.location, kinds, MOST)
     asked = []
     if roles.reviser:
-        notes = notebook(run.evidence, roles_of(run), "reviser")
+        notes = notebook(run.evidence, run.models, "reviser")
         asked = _writing(run.evidence, notes, case, read, learned)
     written = await write_drafts(run, cycle, asked)
     tried = {item.record: item for item in written.tried}

@@ -188,13 +188,13 @@ def test_the_report_shows_what_was_said_and_what_became_of_it_as_text(
 ) -> None:
     page = write_report(finished[0], tmp_path / "report.html").read_text()
     section = page[page.index('id="models"') : page.index('id="limits"')]
-    assert "9 What language models said" in section
+    assert "9 Language models" in section
     assert "10 What it does not show" in page
     assert "&lt;script&gt;alert(1)" in section
     assert "<script" not in page
     assert "<img src=x" not in page
-    assert "let through</span> supported: " in section
-    assert "not let through</span> not borne out" in section
+    assert "accepted</span> supported: " in section
+    assert "not accepted</span> not borne out" in section
     assert "call not made: scroe: unknown_tool: there is no tool" in section
     assert "first called <code>score {" in section
     assert "rehearsal (vllm-" in section

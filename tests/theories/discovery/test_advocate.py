@@ -402,7 +402,7 @@ def test_a_climb_looks_around_a_node_once_and_fits_only_what_seems_to_gain():
     brief = AdvocateBrief((START,), n_candidates=60)
     proposal = advocate.revise(brief, bench, np.random.default_rng(0), glance=bench.glance)
     assert names_of(proposal.submitted[0]) == {"c", "h"}
-    assert proposal.unspent == "nothing around the best promises more"
+    assert proposal.unspent == "no variant of the best candidate promises an improvement"
     assert len(proposal.attempts) < 15
     assert bench.glanced == len(proposal.glances)
     assert proposal.submitted[0].composition.key in proposal.looked_around

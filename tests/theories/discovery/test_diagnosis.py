@@ -629,7 +629,7 @@ def test_another_theory_can_be_all_that_is_found() -> None:
         rule="another", feature="another theory", answered_by=(), effect=1.0, error=0.0, z=4.0, p=1e-4,
         analysis="", gain=lambda corrector: None,
     )  # fmt: skip
-    assert "another theory does for everybody" in _hypothesis("Tallying", [check])
+    assert "another theory describes all" in _hypothesis("Tallying", [check])
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
     assert "as the other one says" in _test(sheet, "Tallying", check)
 
