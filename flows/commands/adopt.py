@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import ColumnsSaid, columns_said
+from lakatos.flows.argument import columns_said
+from lakatos.flows.commands.options import ColumnsSaid
 from lakatos.flows.run.console import Console, escape
 
 AnswerFile = Annotated[

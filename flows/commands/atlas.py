@@ -23,13 +23,7 @@ Bundles = Annotated[
     ),
 ]
 
-atlas_app = typer.Typer(
-    help="One campaign for each public data set, and one page over all of them.",
-    no_args_is_help=True,
-)
 
-
-@atlas_app.command("run")
 def run_command(
     studies: Studies = ATLAS,
     data: DataFolder = None,
@@ -89,7 +83,6 @@ def run_command(
         )
 
 
-@atlas_app.command("show")
 def show_command(
     studies: Studies = ATLAS,
     runs: RunsFolder = Path("runs"),

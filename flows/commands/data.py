@@ -13,13 +13,7 @@ from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
-)
 
-
-@app.command("list")
 def data_list(
     run_name: Annotated[
         str,
@@ -61,9 +55,8 @@ def data_list(
     Console().print(table)
 
 
-@app.command("fetch")
 def data_fetch(
-    name: str,
+    name: Annotated[str, typer.Argument(help="Of the data set; `lakatos data list` names them.")],
     data: Annotated[
         Path, typer.Option("--data", envvar="LAKATOS_DATA", help="Folder to put it in.")
     ] = Path("data"),
@@ -81,7 +74,6 @@ def data_fetch(
     )
 
 
-@app.command("import")
 def data_import(
     run_name: RunNeeded,
     file: Annotated[
@@ -116,7 +108,6 @@ def data_import(
     )
 
 
-@app.command("export")
 def data_export(
     run_name: RunNeeded,
     out: Annotated[
@@ -138,7 +129,6 @@ def data_export(
         Console().print(escape(str(path)), soft_wrap=True)
 
 
-@app.command("withdraw")
 def data_withdraw(
     run_name: RunNeeded,
     person: Annotated[
@@ -169,7 +159,6 @@ def data_withdraw(
     )
 
 
-@app.command("more")
 def data_more(
     run_name: RunNeeded,
     people: Annotated[int, typer.Argument(help="How many more than are wanted now.", min=1)],
@@ -194,7 +183,6 @@ def data_more(
     )
 
 
-@app.command("expire")
 def data_expire(
     run_name: RunNeeded,
     dry_run: Annotated[

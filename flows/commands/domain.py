@@ -10,13 +10,7 @@ from rich.table import Table
 
 from lakatos.flows.run.console import Console, escape, write
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Kinds of tasks: those of the package, and your own, declared in a file of the study.",
-)
 
-
-@app.command()
 def new(
     file: Annotated[Path, typer.Argument(help="The file to write, such as fairness.toml.")],
 ) -> None:
@@ -32,7 +26,6 @@ def new(
     )
 
 
-@app.command()
 def check(
     domain: Annotated[str, typer.Argument(help="A file that declares a task, or a domain's name.")],
     page: Annotated[
@@ -54,7 +47,6 @@ def check(
         write(f"as people see them: {page}\n")
 
 
-@app.command("list")
 def list_command(
     folder: Annotated[Path, typer.Argument(help="Where your declarations are.")] = Path(),
 ) -> None:

@@ -25,12 +25,6 @@ Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown
 DEEP = 3
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add all commands of this module."""
-    for command in (evaluate, challenge, rewind, why, export):
-        app.command(command.__name__)(command)
-
-
 def evaluate(
     run_name: RunNeeded = "",
     runs: RunsFolder = Path("runs"),

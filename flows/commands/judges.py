@@ -17,18 +17,7 @@ from lakatos.flows.run.places import find_run
 if TYPE_CHECKING:
     from lakatos.judges.anchor import AnchorSet
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Judges, who say before people are asked whether a theory is worth it: who they are, how they changed, what "
-    "they rest on.",
-)
-anchor_app = typer.Typer(
-    no_args_is_help=True, help="Anchor sets: settled comparisons that judges answer to."
-)
-app.add_typer(anchor_app, name="anchor")
 
-
-@app.command("list")
 def judges_list() -> None:
     """List the judges that there are, and what each of them asks."""
     from lakatos.judges.rubrics import RUBRICS
@@ -56,7 +45,6 @@ def judges_list() -> None:
     Console().print(table)
 
 
-@app.command("show")
 def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
     from lakatos.flows.run.run import read_state
@@ -95,7 +83,6 @@ def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
                 )
 
 
-@app.command("epochs")
 def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
     from lakatos.flows.report.judging_facts import ended_epochs
@@ -137,7 +124,6 @@ def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> No
     Console().print(table if table.rows else "no epoch has ended")
 
 
-@app.command("gate")
 def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """Every challenge: what could be detected, what was found, in which groups, at which level."""
     from lakatos.flows.run.run import read_state
@@ -164,7 +150,6 @@ def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
         console.print("no challenger has been put to the gate")
 
 
-@app.command("vault")
 def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
     """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
 
@@ -178,7 +163,6 @@ def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> Non
         console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
 
 
-@app.command("explain")
 def judges_explain(
     score: Annotated[
         str,
@@ -211,7 +195,6 @@ def judges_explain(
         )
 
 
-@app.command("replay")
 def judges_replay(
     decision: Annotated[
         str,
@@ -232,7 +215,6 @@ def judges_replay(
     Console(soft_wrap=True).print(f"the same comes out: {again.verdict}, {escape(again.reason)}")
 
 
-@anchor_app.command("build")
 def anchor_build(
     out: Annotated[Path, typer.Argument(help="File to write, for example anchor.json.gz.")],
     domain: Annotated[
@@ -260,7 +242,6 @@ def anchor_build(
     _write_anchor(out, anchor)
 
 
-@anchor_app.command("split")
 def anchor_split(
     items: Annotated[Path, typer.Argument(help="File with items that have no parts.")],
     out: Annotated[Path, typer.Argument(help="File to write.")],

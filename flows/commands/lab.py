@@ -10,13 +10,7 @@ import typer
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.run.console import Console, escape
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Prefect's server with its pages, schedules, participant page, observatory and metrics: up and down together.",
-)
 
-
-@app.command()
 def up(
     studies: Annotated[
         Path | None,
@@ -74,7 +68,6 @@ def up(
     )
 
 
-@app.command()
 def down(runs: RunsFolder = Path("runs")) -> None:
     """Stop the laboratory of a folder of runs. In Python: `lakatos.flows.operations.lab.down(runs)`."""
     from lakatos.flows.operations.lab import down as stop
@@ -82,7 +75,6 @@ def down(runs: RunsFolder = Path("runs")) -> None:
     Console().print("the laboratory is down" if stop(runs) else "no laboratory was up")
 
 
-@app.command()
 def status(runs: RunsFolder = Path("runs")) -> None:
     """Say where the laboratory is; exit status 1 if none is up.
 

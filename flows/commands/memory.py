@@ -19,18 +19,9 @@ if TYPE_CHECKING:
     from lakatos.memory.library import Library
     from lakatos.traces.digest import Digest
 
-memory_app = typer.Typer(
-    no_args_is_help=True,
-    help="What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
-)
-tools_app = typer.Typer(
-    no_args_is_help=True,
-    help="What can be called: the laboratory's own tools, and those learned from recurring plans.",
-)
 ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
 
 
-@memory_app.command("list")
 def memory_list(
     runs: RunsFolder = Path("runs"),
     domain: Annotated[str, typer.Option(help="Only of this domain.")] = "",
@@ -65,7 +56,6 @@ def memory_list(
     )
 
 
-@memory_app.command("show")
 def memory_show(
     lesson: Annotated[
         str,
@@ -133,7 +123,6 @@ def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
             yield f"corrected ({digest[:10]}): {escape(said)}"
 
 
-@memory_app.command("recall")
 def memory_recall(
     domain: Annotated[str, typer.Argument(help="Kind of task.")],
     failed: Annotated[
@@ -168,7 +157,6 @@ def memory_recall(
         console.print("nothing comes back")
 
 
-@memory_app.command("rebuild")
 def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
     """Make the library again from the traces, and say whether the file held the same.
 
@@ -195,7 +183,6 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
     )
 
 
-@tools_app.command("list")
 def tools_list(runs: RunsFolder = Path("runs")) -> None:
     """The table: the laboratory's own tools, and learned ones with their record."""
     from lakatos.flows.roles.remember import shared_library
@@ -230,7 +217,6 @@ def tools_list(runs: RunsFolder = Path("runs")) -> None:
     Console().print(table)
 
 
-@tools_app.command("show")
 def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     """A learned tool on one page: plan, tests, evidence, use.
 
@@ -249,7 +235,6 @@ def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     write(tool_page(shared_library(runs), name))
 
 
-@tools_app.command("validate")
 def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     """Have a learned tool climb the ladder of validation again; exit status 1 if it fails.
 
@@ -268,7 +253,6 @@ def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
         console.print(f"  {escape(line)}")
 
 
-@tools_app.command("retire")
 def tools_retire(
     name: ToolName,
     reason: Annotated[str, typer.Option(help="Why; it stands in the trace.")],
@@ -286,7 +270,6 @@ def tools_retire(
     )
 
 
-@tools_app.command("run")
 def tools_run(
     name: Annotated[str, typer.Argument(help="A tool of the table.")],
     arguments: Annotated[

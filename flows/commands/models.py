@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from lakatos.language_models.serving.profile import ServingProfile
     from lakatos.language_models.settings import ModelSettings
 
-app = typer.Typer(
-    no_args_is_help=True, help="Serve local language models by vLLM, and see what a server can do."
-)
 RuntimeName = Annotated[
     Literal["gpu", "cpu"],
     typer.Option(help="Official build for NVIDIA GPUs, or unofficial build for processors."),
@@ -41,7 +38,6 @@ Port = Annotated[
 Log = Annotated[Path, typer.Option(help="Folder for the server's log.")]
 
 
-@app.command()
 def profiles() -> None:
     """Ready profiles: what they serve, and on what."""
     from lakatos.language_models.serving.profile import load_profile, ready_profiles
@@ -53,7 +49,6 @@ def profiles() -> None:
     Console().print(table)
 
 
-@app.command()
 def install(runtime: RuntimeName = "gpu") -> None:
     """Make vLLM's own environment by its lock, and check it.
 
@@ -74,7 +69,6 @@ def install(runtime: RuntimeName = "gpu") -> None:
         say(f"GPU: {name}, {memory:.0f} GiB")
 
 
-@app.command()
 def serve(
     profile: ProfileName,
     port: Port = None,
@@ -112,7 +106,6 @@ def serve(
             say("stopped")
 
 
-@app.command()
 def check(
     profile: Annotated[
         str, typer.Argument(help="The profile that is served; or give an address and a model.")
@@ -153,7 +146,6 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
 def budget(
     run_name: RunNeeded,
     runs: Annotated[
@@ -187,7 +179,6 @@ def budget(
     Console().print(table)
 
 
-@app.command()
 def answers(
     run_name: RunNeeded,
     runs: Annotated[
@@ -216,7 +207,6 @@ def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield from _flat(item, f"{place}, {name}" if place else str(name))
 
 
-@app.command()
 def speculation(
     profile: ProfileName,
     calls: Annotated[int, typer.Option(help="For each shape of prompt.", min=2)] = 60,
@@ -262,7 +252,6 @@ def speculation(
     Console().print(f"[bold]{verdict.advice}[/bold]: {escape(verdict.reason)}", soft_wrap=True)
 
 
-@app.command()
 def bridge(
     folder: Annotated[Path, typer.Argument(help="Folder of the questions and their answers.")],
     port: Annotated[int, typer.Option(help="On this machine only.", min=1, max=65535)] = 8000,
@@ -304,7 +293,6 @@ def bridge(
             say("stopped")
 
 
-@app.command()
 def tiny(
     folder: Annotated[Path, typer.Argument(help="Folder to make.")],
     port: Annotated[int, typer.Option(help="That the profile names.", min=1, max=65535)] = 8000,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -35,33 +34,3 @@ ColumnsSaid = Annotated[
         'participant=VP, amounts=\'["soon", "late"]\'. May be given again.',
     ),
 ]
-
-
-def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
-    """Meanings of columns as the section ``participants.columns`` of a study has them.
-
-    Raises:
-        TrialsError: One is not of the form KEY=COLUMN.
-    """
-    import tomllib
-
-    from lakatos.experiments.adoption.mapping import AnswerColumns
-    from lakatos.experiments.errors import TrialsError
-
-    found: dict[str, Any] = {}
-    for item in said or ():
-        key, equals, text = item.partition("=")
-        if not key or not equals:
-            raise TrialsError(f"--column {item}: write KEY=COLUMN, such as participant=subject.")
-        try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except (tomllib.TOMLDecodeError, RecursionError):
-            value = text
-        first, _, rest = key.partition(".")
-        if rest:
-            found.setdefault(first, {})[rest] = value
-        elif key in AnswerColumns.model_fields:
-            found[key] = value
-        else:
-            found.setdefault("stimulus", {})[key] = value
-    return found

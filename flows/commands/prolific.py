@@ -28,15 +28,10 @@ if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
     from lakatos.experiments.participants.prolific.recruiter import Action
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Recruit people through Prolific: plan, publish, look, pay, rehearse.",
-)
 ExperimentName = Annotated[str, typer.Option(help="Of the run; the last one planned by default.")]
 LOCK_FILE = "prolific.lock"
 
 
-@app.command()
 def plan(
     settings: Annotated[
         Path, typer.Argument(help="TOML file with what people are asked for and what they get.")
@@ -63,7 +58,6 @@ def plan(
     )
 
 
-@app.command()
 def publish(
     limit: Annotated[
         str, typer.Option(help="Most that may ever be spent, with fees, such as 250.00.")
@@ -96,7 +90,6 @@ def publish(
     Console().print(f"study {study.id}: {study.state}, {study.places} places, limit {most}")
 
 
-@app.command()
 def status(
     run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
@@ -119,7 +112,6 @@ def status(
         _print_actions(tuple(action for action in clerk.decide() if isinstance(action, Review)))
 
 
-@app.command()
 def pay(
     run_name: RunName = "",
     runs: RunsFolder = Path("runs"),
@@ -184,7 +176,6 @@ def pay(
             time.sleep(watch)
 
 
-@app.command()
 def rehearse(
     settings: Annotated[
         Path | None, typer.Argument(help="Settings of a plan; a small one by default.")

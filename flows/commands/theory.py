@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import ColumnsSaid, RunsFolder, columns_said
+from lakatos.flows.argument import columns_said
+from lakatos.flows.commands.options import ColumnsSaid, RunsFolder
 from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
 
@@ -21,16 +22,11 @@ if TYPE_CHECKING:
     from lakatos.theories.engine.fitting.posterior_check import PredictiveCheck, RankedTheory
     from lakatos.theories.engine.fitting.posterior_result import Posterior
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="One theory at a time: check it, bring it in, fit it to people's answers.",
-)
 DomainName = Annotated[
     str, typer.Option(help="Kind of task that the theory is about, or the file that declares it.")
 ]
 
 
-@app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="Source of the theory.")],
     domain: DomainName = "multiattribute",
@@ -59,7 +55,6 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command("import")
 def bring_in(
     file: Annotated[
         Path,
@@ -129,7 +124,6 @@ GuessedDomain = Annotated[
 Out = Annotated[Path | None, typer.Option(help="CSV file to write; shown by default.")]
 
 
-@app.command()
 def score(
     answers: AnswerFile,
     theories: Annotated[
@@ -153,7 +147,6 @@ def score(
     _show(score_theories(data, rivals), out)
 
 
-@app.command()
 def fit(
     theory: Annotated[
         str, typer.Argument(help="Name of a published theory, its file, or its name in a run.")
@@ -177,7 +170,6 @@ def fit(
     _show(fitted.people, out)
 
 
-@app.command()
 def groups(
     answers: AnswerFile,
     by: Annotated[str, typer.Option(help="Column that divides people, such as group or age.")],
@@ -223,7 +215,6 @@ def groups(
     console.print("Intervals are 95%; --csv prints the numbers of the first table for a program.")
 
 
-@app.command()
 def effects(
     answers: AnswerFile,
     by: Annotated[
@@ -375,7 +366,6 @@ def _table_of_scores(found: GroupComparison) -> Table:
     return shown
 
 
-@app.command()
 def each(
     answers: AnswerFile,
     theories: Annotated[
@@ -402,7 +392,6 @@ def each(
     _show(fit_each(data, rivals, halves=halves), out)
 
 
-@app.command()
 def predict(
     theory: Annotated[str, typer.Argument(help="Name of a published theory, or its file.")],
     trials: Annotated[Path, typer.Argument(help="Table of trials; nobody has to have answered.")],
@@ -429,7 +418,6 @@ def predict(
     _show(predict_shares(fitted, trials, columns=shown), out)
 
 
-@app.command()
 def export(
     theory: Annotated[
         str, typer.Argument(help="Name of a published theory, or its file; of a run with --run.")
@@ -483,7 +471,6 @@ def _show(table: Any, out: Path | None) -> None:
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")
 
 
-@app.command()
 def posterior(
     theories: Annotated[
         list[str],
@@ -506,7 +493,7 @@ def posterior(
             min=2, help="Chains; by default 4, or 16 where theories are sampled without gradients."
         ),
     ] = None,
-    seed: int = 0,
+    seed: Annotated[int, typer.Option(help="Of the chains.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the posteriors, as files that ArviZ opens.")
     ] = None,

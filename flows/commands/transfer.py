@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunsFolder, columns_said
+from lakatos.flows.argument import columns_said
+from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
 
