@@ -28,6 +28,10 @@ class Argument:
     most: float | None = None
     read: Callable[[Any], Any] | None = None
     """Makes the value of what was typed; the same value by default."""
+    first: bool = False
+    """Whether it is typed before the arguments that stand before it in Python."""
+    required: bool = False
+    """Whether the command line needs it, although Python has a default."""
     hidden: bool = False
     """Whether only Python can give it."""
 

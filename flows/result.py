@@ -7,8 +7,10 @@ from io import StringIO
 from typing import Any
 
 from rich.console import ConsoleRenderable
+from rich.text import Text
 
 from lakatos.flows.run.console import Console, escape
+from lakatos.traces.wording import printable
 
 Shown = str | ConsoleRenderable
 """A line with Rich's markup (`escape` what files, people and models say), or a table."""
@@ -30,6 +32,10 @@ class Result:
         """What is shown, from top to bottom."""
         raise NotImplementedError
 
+    def keep(self) -> Iterable[Shown]:
+        """Write the files that the command leaves beside what it shows; returns sentences about them."""
+        return ()
+
     @property
     def text(self) -> str:
         """What is shown, as plain text."""
@@ -48,6 +54,23 @@ class Result:
         )
 
 
+class PlainText(Result):
+    """Text that is printed as it is, such as a program."""
+
+    def __init__(self, text: str, notes: tuple[str, ...] = ()) -> None:
+        """The text, and what is printed to the standard error beside it."""
+        self._text, self.notes = text, notes
+
+    @property
+    def text(self) -> str:
+        """The text."""
+        return self._text
+
+    def lines(self) -> list[Shown]:
+        """The text, without control codes."""
+        return [Text(printable(self._text.removesuffix("\n")))]
+
+
 class Written(Result):
     """Files that a command wrote."""
 
@@ -64,4 +87,4 @@ class Written(Result):
 def show_lines(console: Console, lines: Iterable[Shown]) -> None:
     """Print lines unwrapped, and tables as wide as the console."""
     for line in lines:
-        console.print(line, soft_wrap=isinstance(line, str))
+        console.print(line, soft_wrap=isinstance(line, str | Text))

@@ -41,7 +41,10 @@ class Docstring:
 
 
 def read_docstring(text: str) -> Docstring:
-    """Divide a docstring into what the function does, its arguments, and examples."""
+    """Divide a docstring into what the function does, its arguments, and examples.
+
+    What an argument may be "in Python" beside is not for the command line and is dropped.
+    """
     blocks: dict[str, list[str]] = {"": []}
     section = ""
     for line in inspect.cleandoc(text).splitlines():
@@ -60,7 +63,10 @@ def read_docstring(text: str) -> Docstring:
             arguments[name] += f" {line.strip()}"
     examples = (line.strip() for line in [*blocks.get("Examples", ()), *blocks.get("Example", ())])
     shown = (line.partition("  # doctest")[0] for line in examples if line)
-    return Docstring("\n".join(blocks[""]).strip(), arguments, tuple(shown))
+    paragraphs = "\n".join(blocks[""]).strip().split("\n\n")
+    told = "\n\n".join(" ".join(item.split()) for item in paragraphs)
+    typed = {name: re.sub(r"; in Python [^.]*", "", item) for name, item in arguments.items()}
+    return Docstring(told, typed, tuple(shown))
 
 
 def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docstring]:
@@ -78,7 +84,7 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
         typed = _typed(parameter, hints[name], told.arguments.get(name, ""))
         if typed is not None:
             made, readers[name] = typed
-            wanted += made
+            wanted = [*made, *wanted] if _is_first(hints[name]) else [*wanted, *made]
     own = {item.name for item in wanted}
     shown = [item for item in _ways_to_show(returned) if item.name not in own]
     wanted += shown
@@ -100,7 +106,7 @@ def show(
     """Show what a function returned, and end with its exit status.
 
     Args:
-        found: A `Result`; a data frame, or what has ``to_frame``, which is written as CSV; or None, which shows nothing.
+        found: A `Result`; a data frame, or what has ``to_frame``, written as CSV; or None, which shows nothing.
         as_json: One JSON object in place of text.
         as_csv: The table as CSV in place of text.
         out: File for the CSV.
@@ -115,6 +121,7 @@ def show(
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
     elif isinstance(found, Result) and not (as_csv or out is not None):
         show_lines(Console(), found.lines())
+        show_lines(Console(), found.keep())
     elif found is not None:
         if headline := getattr(found, "headline", ""):
             aside.print(escape(headline))
@@ -164,8 +171,10 @@ def _typed(
     if run is not None:
         return _run_of(run)
     mark = next((mark for mark in marks if isinstance(mark, Argument)), Argument())
-    if mark.hidden or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+    if mark.hidden:
         return None
+    if mark.required:
+        default = inspect.Parameter.empty
     kind = mark.kind or _plain(get_args(hint)[0] if marks else hint)
     positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not mark.flag
     if default is not inspect.Parameter.empty and get_origin(kind) is list:
@@ -184,6 +193,10 @@ def _typed(
     return [
         _parameter(name, kind, _declared(name, mark, text, positional, default), typed_default)
     ], read
+
+
+def _is_first(hint: Any) -> bool:
+    return any(isinstance(mark, Argument) and mark.first for mark in get_args(hint)[1:])
 
 
 def _declared(
@@ -205,7 +218,7 @@ def _declared(
     return typer.Option(flag, **more)  # type: ignore[no-any-return]
 
 
-def _run_of(name: str, run: RunArgument) -> tuple[list[inspect.Parameter], Reader]:
+def _run_of(run: RunArgument) -> tuple[list[inspect.Parameter], Reader]:
     """A run's name and the folder of the runs, in place of the run's folder."""
     text = (
         f"Name of a run in the folder of runs, or its path{'; the newest by default' * run.newest}."

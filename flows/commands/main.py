@@ -25,16 +25,16 @@ FLOWS = "lakatos.flows"
 THEORY = Noun(
     "One theory at a time: check it, bring it in, fit it to people's answers.",
     {
-        "check": f"{FLOWS}.commands.theory:check",
-        "import": f"{FLOWS}.commands.theory:bring_in",
-        "score": f"{FLOWS}.commands.theory:score",
-        "fit": f"{FLOWS}.commands.theory:fit",
-        "groups": f"{FLOWS}.commands.theory:groups",
-        "effects": f"{FLOWS}.commands.theory:effects",
-        "each": f"{FLOWS}.commands.theory:each",
-        "predict": f"{FLOWS}.commands.theory:predict",
-        "export": f"{FLOWS}.commands.theory:export",
-        "posterior": f"{FLOWS}.commands.theory:posterior",
+        "check": f"{FLOWS}.notebook.exchange:check",
+        "import": f"{FLOWS}.notebook.exchange:import_theory",
+        "score": f"{FLOWS}.notebook.theory:score",
+        "fit": f"{FLOWS}.notebook.theory:fit",
+        "groups": f"{FLOWS}.notebook.groups:by_group",
+        "effects": f"{FLOWS}.notebook.effects:effects_of",
+        "each": f"{FLOWS}.notebook.each:fit_each",
+        "predict": f"{FLOWS}.notebook.theory:predict",
+        "export": f"{FLOWS}.notebook.exchange:export_theory",
+        "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
     },
 )
 DATA = Noun(
@@ -179,7 +179,7 @@ PANELS: dict[str, Noun] = {
         {
             "report": f"{FLOWS}.commands.looks:report",
             "why": f"{FLOWS}.commands.forensics:why",
-            "transfer": f"{FLOWS}.commands.transfer:transfer",
+            "transfer": f"{FLOWS}.notebook.transfer:transfer",
             "audit": f"{FLOWS}.commands.audit:audit_command",
             "export": f"{FLOWS}.commands.forensics:export",
             "bundle": f"{FLOWS}.commands.audit:bundle_command",

@@ -17,8 +17,8 @@ import pandas as pd
 from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.fitted import FittedTheory
 from lakatos.flows.notebook.frames import as_pandas, interval_columns
-from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.evidence import counted_again, theory_of, trials_in
