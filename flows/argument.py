@@ -22,6 +22,8 @@ class Argument:
     flag: str = ""
     """Its option. By default a parameter before ``*`` is typed without one, and others are called as in Python."""
     metavar: str = ""
+    help: str = ""
+    """Of a type that several commands share; the line of the docstring by default."""
     environment: str = ""
     """Variable that stands in for the option."""
     least: float | None = None

@@ -204,7 +204,7 @@ def _declared(
 ) -> ParameterInfo:
     """How Typer declares an argument or option."""
     more: dict[str, Any] = {
-        "help": escape(text),
+        "help": escape(text) if text else mark.help,
         "metavar": mark.metavar or None,
         "envvar": mark.environment or None,
         "min": mark.least,
@@ -213,7 +213,7 @@ def _declared(
     if positional:
         return typer.Argument(**more)  # type: ignore[no-any-return]
     flag = mark.flag or f"--{name.replace('_', '-')}"
-    if default is True:
+    if default is True and "/" not in flag:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     return typer.Option(flag, **more)  # type: ignore[no-any-return]
 

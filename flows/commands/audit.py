@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -22,31 +23,32 @@ MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "with
 
 
 def audit_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run",
-            help="Name of a run in the runs folder, its path, or a bundle; the newest by default.",
-        ),
-    ] = "",
+    run_name: Annotated[str, Argument(metavar="run")] = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    recompute: Annotated[
-        str, typer.Option(help="all, none, or sample: which records are computed again.")
-    ] = "all",
-    sample: Annotated[int, typer.Option(help="Steps of a sample.", min=1)] = 20,
-    as_machine: Annotated[
-        bool, typer.Option("--json", help="One JSON object instead of lines.")
-    ] = False,
-    key: Annotated[
-        str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")
-    ] = "",
+    recompute: str = "all",
+    sample: Annotated[int, Argument(least=1)] = 20,
+    as_machine: Annotated[bool, Argument(flag="--json")] = False,
+    key: str = "",
     data: DataFolder = None,
-    workers: Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)] = 2,
+    workers: Annotated[int, Argument(least=1)] = 2,
 ) -> None:
     """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
 
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
     In Python: `lakatos.flows.audit.audit.audit(folder)`.
+
+    Args:
+        run_name: Name of a run in the runs folder, its path, or a bundle; the newest by default.
+        recompute: all, none, or sample: which records are computed again.
+        sample: Steps of a sample.
+        as_machine: One JSON object instead of lines.
+        key: Public key that signed the heads; this laboratory's by default.
+        workers: Theories that run at the same time.
+
+    Examples:
+        $ lakatos audit allais-1
+        $ lakatos audit allais-1.bundle.zip --recompute sample
     """
     place = Path(run_name) if run_name and zipfile.is_zipfile(run_name) else None
     folder = find_run(run_name, runs) if place is None else None
@@ -105,20 +107,21 @@ def _show(found: RunAudit) -> None:
 
 
 def bundle_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run", help="Name of a run in the runs folder, or its path; newest by default."
-        ),
-    ] = "",
+    run_name: Annotated[str, Argument(metavar="run")] = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; NAME.bundle.zip here by default.")
-    ] = None,
+    out: Path | None = None,
 ) -> None:
     """Write one signed archive of a run that anybody can verify with Python alone, and compute again.
 
     In Python: `lakatos.flows.audit.bundle.bundle(folder, out)`.
+
+    Args:
+        run_name: Name of a run in the runs folder, or its path; newest by default.
+        out: File to write; NAME.bundle.zip here by default.
+
+    Examples:
+        $ lakatos bundle allais-1 --out allais.zip
     """
     from lakatos.flows.audit.bundle import bundle
     from lakatos.traces.head import known_key
@@ -132,20 +135,18 @@ def bundle_command(
     )
 
 
-def anchor_command(
-    day: Annotated[
-        str, typer.Argument(help="Day that is over (UTC), as YYYY-MM-DD; yesterday by default.")
-    ] = "",
-    server: Annotated[
-        str, typer.Option(help="Address of a time stamp server (RFC 3161) to stamp the file.")
-    ] = "",
-    trusted: Annotated[
-        Path | None, typer.Option(help="Certificates (PEM) to verify the file's time stamp with.")
-    ] = None,
-) -> None:
+def anchor_command(day: str = "", *, server: str = "", trusted: Path | None = None) -> None:
     """Write what was signed on a day into a file to be published, so that nothing can be backdated to it later.
 
     In Python: `traces.anchor.write_anchor(day)`.
+
+    Args:
+        day: Day that is over (UTC), as YYYY-MM-DD; yesterday by default.
+        server: Address of a time stamp server (RFC 3161) to stamp the file.
+        trusted: Certificates (PEM) to verify the file's time stamp with.
+
+    Examples:
+        $ lakatos anchor 2026-05-04
     """
     from datetime import UTC, date, datetime, timedelta
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from lakatos.flows.operations.backup import BackupContents
 
 
-def backup_command(
-    out: Annotated[
-        Path | None, typer.Argument(help="Archive to write; named after the time by default.")
-    ] = None,
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def backup_command(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> None:
     """Copy all runs, also while they are in use, into one archive.
 
     In Python: `lakatos.flows.operations.backup.save(runs, out)`.
+
+    Args:
+        out: Archive to write; named after the time by default.
+
+    Examples:
+        $ lakatos backup laboratory.tar.gz
     """
     from lakatos.flows.operations.backup import save
 
@@ -38,18 +40,18 @@ def backup_command(
     )
 
 
-def restore_command(
-    archive: Annotated[Path, typer.Argument(help="A backup.")],
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder to restore into; must be new or empty.")
-    ],
-    check: Annotated[
-        bool, typer.Option(help="Audit every run afterwards, without computing scores anew.")
-    ] = True,
-) -> None:
+def restore_command(archive: Path, *, runs: Path, check: bool = True) -> None:
     """Unpack a backup into a new folder and audit it.
 
     In Python: `lakatos.flows.operations.backup.restore(archive, runs)`.
+
+    Args:
+        archive: A backup.
+        runs: Folder to restore into; must be new or empty.
+        check: Audit every run afterwards, without computing scores anew.
+
+    Examples:
+        $ lakatos restore laboratory.tar.gz --runs restored
     """
     from lakatos.flows.operations.backup import restore
 
@@ -78,15 +80,21 @@ def _size(made: BackupContents) -> str:
 
 
 def metrics_command(
+    *,
     runs: RunsFolder = Path("runs"),
-    port: Annotated[
-        int, typer.Option(help="Serve them there until stopped; 0 prints them once.", min=0)
-    ] = 0,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Argument(least=0)] = 0,
+    host: str = "127.0.0.1",
 ) -> None:
     """Print or serve figures of all runs for Prometheus.
 
     In Python: `lakatos.flows.operations.metrics.metrics(runs)`.
+
+    Args:
+        port: Serve them there until stopped; 0 prints them once.
+        host: Address to listen on.
+
+    Examples:
+        $ lakatos metrics --port 8002
     """
     from lakatos.flows.operations.metrics import metrics, serve_metrics
 

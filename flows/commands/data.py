@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.table import Column, Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -15,16 +15,20 @@ from lakatos.traces.wording import plural
 
 
 def data_list(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run", help="A run: what it holds of people. Without: published data sets."
-        ),
-    ] = "",
+    run_name: Annotated[str, Argument(metavar="run")] = "",
+    *,
     data: DataFolder = None,
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Data sets with their licence and where they are published; or what a run holds of its people, and how long."""
+    """Data sets with their licence and where they are published; or what a run holds of its people, and how long.
+
+    Args:
+        run_name: A run: what it holds of people. Without: published data sets.
+
+    Examples:
+        $ lakatos data list
+        $ lakatos data list mine-1
+    """
     if run_name:
         _list_people(run_name, runs)
         return
@@ -56,12 +60,17 @@ def data_list(
 
 
 def data_fetch(
-    name: Annotated[str, typer.Argument(help="Of the data set; `lakatos data list` names them.")],
-    data: Annotated[
-        Path, typer.Option("--data", envvar="LAKATOS_DATA", help="Folder to put it in.")
-    ] = Path("data"),
+    name: str, *, data: Annotated[Path, Argument(environment="LAKATOS_DATA")] = Path("data")
 ) -> None:
-    """Download a data set from the commit that its source cites and check every file's digest."""
+    """Download a data set from the commit that its source cites and check every file's digest.
+
+    Args:
+        name: Of the data set; `lakatos data list` names them.
+        data: Folder to put it in.
+
+    Examples:
+        $ lakatos data fetch risky_cpc18 --data data
+    """
     from lakatos.domains import ARCHIVES
     from lakatos.domains.published_data import fetch_archive
     from lakatos.experiments.errors import DataMissingError
@@ -74,16 +83,16 @@ def data_fetch(
     )
 
 
-def data_import(
-    run_name: RunNeeded,
-    file: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file, one row an answer; see docs/data.md.")
-    ],
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def data_import(run_name: RunNeeded, file: Path, *, runs: RunsFolder = Path("runs")) -> None:
     """Bring in answers that were collected elsewhere: all of them, or none if a row is wrong.
 
     In Python: `lakatos.flows.operations.people.import_answers(folder, file)`.
+
+    Args:
+        file: A CSV or Parquet file, one row an answer; see docs/data.md.
+
+    Examples:
+        $ lakatos data import mine-1 responses.csv
     """
     from lakatos.flows.operations.people import import_answers
 
@@ -110,17 +119,21 @@ def data_import(
 
 def data_export(
     run_name: RunNeeded,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write; `export` in the run by default.")
-    ] = None,
-    psych_ds: Annotated[
-        bool, typer.Option("--psych-ds", help="As a folder in the form of Psych-DS.")
-    ] = False,
+    *,
+    out: Path | None = None,
+    psych_ds: bool = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Write a run's answers without identifiers, as CSV with a codebook; also those that no pass has taken yet.
 
     In Python: `lakatos.flows.operations.people_export.export(folder, out)`.
+
+    Args:
+        out: Folder to write; `export` in the run by default.
+        psych_ds: As a folder in the form of Psych-DS.
+
+    Examples:
+        $ lakatos data export mine-1 --out shared
     """
     from lakatos.flows.operations.people_export import export
 
@@ -130,16 +143,18 @@ def data_export(
 
 
 def data_withdraw(
-    run_name: RunNeeded,
-    person: Annotated[
-        str, typer.Argument(help="Beginning of a pseudonym; or an identifier, with --service.")
-    ],
-    service: Annotated[str, typer.Option(help="Whose identifier it is: prolific, file, ...")] = "",
-    runs: RunsFolder = Path("runs"),
+    run_name: RunNeeded, person: str, *, service: str = "", runs: RunsFolder = Path("runs")
 ) -> None:
     """Erase everything that a person left in a run; the next pass computes anew what rested on it.
 
     In Python: `lakatos.flows.operations.people.withdraw(folder, person)`.
+
+    Args:
+        person: Beginning of a pseudonym; or an identifier, with --service.
+        service: Whose identifier it is: prolific, file, ...
+
+    Examples:
+        $ lakatos data withdraw mine-1 5f3a
     """
     from lakatos.flows.operations.people import find_person, withdraw
     from lakatos.flows.operations.people_export import SHOWN
@@ -161,16 +176,22 @@ def data_withdraw(
 
 def data_more(
     run_name: RunNeeded,
-    people: Annotated[int, typer.Argument(help="How many more than are wanted now.", min=1)],
-    experiment: Annotated[
-        str, typer.Option(help="Its name; the one that the run waits in by default.")
-    ] = "",
+    people: Annotated[int, Argument(least=1)],
+    *,
+    experiment: str = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Ask for more people than planned while an experiment collects; the page has room for them at once.
 
     It is written down as a deviation from the preregistration.
     In Python: `lakatos.flows.operations.people.ask_more(folder, people)`.
+
+    Args:
+        people: How many more than are wanted now.
+        experiment: Its name; the one that the run waits in by default.
+
+    Examples:
+        $ lakatos data more mine-1 10
     """
     from lakatos.flows.operations.people import ask_more
 
@@ -184,15 +205,17 @@ def data_more(
 
 
 def data_expire(
-    run_name: RunNeeded,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be erased.")
-    ] = False,
-    runs: RunsFolder = Path("runs"),
+    run_name: RunNeeded, *, dry_run: bool = False, runs: RunsFolder = Path("runs")
 ) -> None:
     """Erase what is past the study's retention limits; run it daily.
 
     In Python: `lakatos.flows.operations.people.expire(folder)`.
+
+    Args:
+        dry_run: Only say what would be erased.
+
+    Examples:
+        $ lakatos data expire mine-1 --dry-run
     """
     from lakatos.experiments.participants.prolific.books import LEDGER_FILE
     from lakatos.flows.operations.people import expire, holdings

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.table import Table
 
 from lakatos.flows.run.console import Console, escape, write
 
 
-def new(
-    file: Annotated[Path, typer.Argument(help="The file to write, such as fairness.toml.")],
-) -> None:
+def new(file: Path) -> None:
     """Write a commented declaration of a task, to be changed.
 
     In Python: `lakatos.flows.operations.tasks.new_task(file)`.
+
+    Args:
+        file: The file to write, such as fairness.toml.
+
+    Examples:
+        $ lakatos domain new fairness.toml
     """
     from lakatos.flows.operations.tasks import new_task
 
@@ -26,16 +28,18 @@ def new(
     )
 
 
-def check(
-    domain: Annotated[str, typer.Argument(help="A file that declares a task, or a domain's name.")],
-    page: Annotated[
-        Path | None, typer.Option(help="Write the sample trials as people see them, as HTML.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Another number shows other trials.")] = 0,
-) -> None:
+def check(domain: str, *, page: Path | None = None, seed: int = 0) -> None:
     """Check a task and show it: sample trials, the size of its space, what theories see, and its rivals.
 
     In Python: `lakatos.flows.operations.tasks.examine_task(domain)`.
+
+    Args:
+        domain: A file that declares a task, or a domain's name.
+        page: Write the sample trials as people see them, as HTML.
+        seed: Another number shows other trials.
+
+    Examples:
+        $ lakatos domain check fairness.toml --page fairness.html
     """
     from lakatos.flows.operations.tasks import examine_task
     from lakatos.traces.artifact import write_whole
@@ -47,12 +51,16 @@ def check(
         write(f"as people see them: {page}\n")
 
 
-def list_command(
-    folder: Annotated[Path, typer.Argument(help="Where your declarations are.")] = Path(),
-) -> None:
+def list_command(folder: Path = Path()) -> None:
     """Domains of the package, and tasks declared in a folder.
 
     In Python: `lakatos.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
+
+    Args:
+        folder: Where your declarations are.
+
+    Examples:
+        $ lakatos domain list
     """
     from lakatos.domains import DOMAINS
     from lakatos.flows.operations.tasks import files_with_tasks

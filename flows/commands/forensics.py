@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunNeeded, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -20,23 +21,28 @@ if TYPE_CHECKING:
     from lakatos.flows.branches.rewind import RewindResult
     from lakatos.flows.branches.situations import SituationComparison
 
-Workers = Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)]
+Workers = Annotated[int, Argument(help="Theories that run at the same time.", least=1)]
 Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown", "tables"]
 DEEP = 3
 
 
 def evaluate(
     run_name: RunNeeded = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for a machine.")] = False,
-    situations: Annotated[
-        Path | None,
-        typer.Option(help="Write the situations that roles were in to this file, for `challenge`."),
-    ] = None,
+    as_json: Annotated[bool, Argument(flag="--json")] = False,
+    situations: Path | None = None,
 ) -> None:
     """How a run was conducted: repeated calls, unused results, unsupported claims, inventions, cost.
 
     Exit status 1 if a rule is broken. In Python: `lakatos.flows.branches.process.evaluate(folder)`.
+
+    Args:
+        as_json: JSON for a machine.
+        situations: Write the situations that roles were in to this file, for `challenge`.
+
+    Examples:
+        $ lakatos evaluate allais-1
     """
     from lakatos.flows.branches.process import evaluate as evaluate_run
     from lakatos.flows.branches.situations import situations_of, write_set
@@ -54,29 +60,25 @@ def evaluate(
 
 
 def challenge(
-    name: Annotated[
-        str, typer.Argument(metavar="SET", help="regression, capability, or a file.")
-    ] = "regression",
-    base_url: Annotated[
-        str, typer.Option(help="Of a server that speaks the OpenAI protocol, up to and with /v1.")
-    ] = "",
-    model: Annotated[str, typer.Option(help="Its name for the model.")] = "",
-    key_variable: Annotated[
-        str, typer.Option(help="Environment variable that holds the key.")
-    ] = "",
-    afresh: Annotated[
-        float | None,
-        typer.Option(
-            help="A search instead: share of its candidates composed at random.", min=0, max=1
-        ),
-    ] = None,
-    log: Annotated[Path, typer.Option(help="JSON lines with the results of every time.")] = Path(
-        "evaluations.jsonl"
-    ),
+    name: Annotated[str, Argument(metavar="SET")] = "regression",
+    *,
+    base_url: str = "",
+    model: str = "",
+    key_variable: str = "",
+    afresh: Annotated[float | None, Argument(least=0, most=1)] = None,
+    log: Path = Path("evaluations.jsonl"),
 ) -> None:
     """Put recorded situations to a model, or to a strategy of search, and compare with the last time.
 
     Exit status 1 if the regression set is not passed whole. In Python: `lakatos.flows.branches.situations`.
+
+    Args:
+        name: regression, capability, or a file.
+        base_url: Of a server that speaks the OpenAI protocol, up to and with /v1.
+        model: Its name for the model.
+        key_variable: Environment variable that holds the key.
+        afresh: A search instead: share of its candidates composed at random.
+        log: JSON lines with the results of every time.
     """
     import asyncio
 
@@ -119,33 +121,15 @@ def challenge(
 
 def rewind(
     run_name: RunNeeded,
-    at: Annotated[
-        str,
-        typer.Option(help="A record, by its number in the journal or the beginning of its digest."),
-    ] = "",
-    set_field: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="FIELD=VALUE to change in it; repeat for more hypotheses or doses."
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Replays of each change, and of none.", min=1)] = 20,
-    outcome: Annotated[
-        str, typer.Option(help="same_leader, holds, new_leader or recovered: what is compared.")
-    ] = "same_leader",
-    effects: Annotated[
-        Literal["recorded", "live"],
-        typer.Option(
-            help="Whether what was asked before is answered as before, or all is asked anew."
-        ),
-    ] = "recorded",
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Find the record after which prospects fell most.")
-    ] = False,
-    forks: Annotated[int, typer.Option(help="Most continuations of that search.", min=24)] = 100,
-    thorough: Annotated[
-        int, typer.Option(help="Fork so often from every record instead; dear.", min=0)
-    ] = 0,
+    *,
+    at: str = "",
+    set_field: Annotated[list[str] | None, Argument(flag="--set")] = None,
+    repeats: Annotated[int, Argument(least=1)] = 20,
+    outcome: str = "same_leader",
+    effects: Literal["recorded", "live"] = "recorded",
+    drop: bool = False,
+    forks: Annotated[int, Argument(least=24)] = 100,
+    thorough: Annotated[int, Argument(least=0)] = 0,
     runs: RunsFolder = Path("runs"),
     data: DataFolder = None,
     workers: Workers = 2,
@@ -154,6 +138,19 @@ def rewind(
 
     In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)` and
     `lakatos.flows.branches.rewind.find_drop(folder)`.
+
+    Args:
+        at: A record, by its number in the journal or the beginning of its digest.
+        set_field: FIELD=VALUE to change in it; repeat for more hypotheses or doses.
+        repeats: Replays of each change, and of none.
+        outcome: same_leader, holds, new_leader or recovered: what is compared.
+        effects: Whether what was asked before is answered as before, or all is asked anew.
+        drop: Find the record after which prospects fell most.
+        forks: Most continuations of that search.
+        thorough: Fork so often from every record instead; dear.
+
+    Examples:
+        $ lakatos rewind allais-1 --at 40 --set seed=7
     """
     from lakatos.flows.branches.branch import parse_edit
     from lakatos.flows.branches.rewind import find_drop
@@ -203,15 +200,21 @@ def rewind(
 
 def why(
     run_name: RunNeeded,
-    claim: Annotated[
-        str, typer.Argument(help="verdict, leader, a theory, or a record by its number or digest.")
-    ] = "verdict",
-    deep: Annotated[int, typer.Option(help="Levels that are shown; 0 for all.", min=0)] = DEEP,
+    claim: str = "verdict",
+    *,
+    deep: Annotated[int, Argument(least=0)] = DEEP,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Why a run says so: from a conclusion down to the people's responses that carry it.
 
     In Python: `lakatos.flows.report.why.why(folder, claim)`.
+
+    Args:
+        claim: verdict, leader, a theory, or a record by its number or digest.
+        deep: Levels that are shown; 0 for all.
+
+    Examples:
+        $ lakatos why allais-1 leader --deep 5
     """
     from lakatos.experiments.adoption.names import told_experiment
     from lakatos.flows.report.why import why as why_run
@@ -249,29 +252,30 @@ def why(
 
 
 def export(
-    to: Annotated[
-        Form,
-        typer.Option(
-            help="crate (RO-Crate with PROV), prov, otel, inspect, training, html, markdown, tables (CSV)."
-        ),
-    ],
     run_name: RunNeeded = "",
-    out: Annotated[Path | None, typer.Option(help="File or folder to write.")] = None,
-    endpoint: Annotated[
-        str, typer.Option(help="otel: address of the collector.")
-    ] = "http://127.0.0.1:4318",
-    contents: Annotated[
-        bool, typer.Option("--contents", help="otel: send what models read and said, too.")
-    ] = False,
-    author: Annotated[
-        str, typer.Option(help="crate: who is responsible; an ORCID address may stand in front.")
-    ] = "",
-    licence: Annotated[str, typer.Option(help="crate: address of a licence.")] = "",
+    *,
+    to: Form,
+    out: Path | None = None,
+    endpoint: str = "http://127.0.0.1:4318",
+    contents: bool = False,
+    author: str = "",
+    licence: str = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Write a run in a form that others read. Nobody's identifier and nothing of people who withdrew leaves the run.
 
     In Python: `flows.export`.
+
+    Args:
+        to: crate (RO-Crate with PROV), prov, otel, inspect, training, html, markdown, tables (CSV).
+        out: File or folder to write.
+        endpoint: otel: address of the collector.
+        contents: otel: send what models read and said, too.
+        author: crate: who is responsible; an ORCID address may stand in front.
+        licence: crate: address of a licence.
+
+    Examples:
+        $ lakatos export allais-1 --to tables --out tables
     """
     from lakatos.flows.export.crate import write_crate
     from lakatos.flows.export.evaluation_log import write_logs

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunOption, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def judges_list() -> None:
-    """List the judges that there are, and what each of them asks."""
+    """List the judges that there are, and what each of them asks.
+
+    Examples:
+        $ lakatos judges list
+    """
     from lakatos.judges.rubrics import RUBRICS
     from lakatos.judges.rubrics.rule import RULES
 
@@ -45,8 +49,12 @@ def judges_list() -> None:
     Console().print(table)
 
 
-def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
-    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
+def judges_show(run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
+    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part.
+
+    Examples:
+        $ lakatos judges show mine-1
+    """
     from lakatos.flows.run.run import read_state
     from lakatos.flows.stages.judging.epoch import dev_items
     from lakatos.flows.stages.judging.seats import present_judges
@@ -83,7 +91,7 @@ def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
                 )
 
 
-def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_epochs(run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
     from lakatos.flows.report.judging_facts import ended_epochs
     from lakatos.flows.run.records import RECORD_TYPES
@@ -124,7 +132,7 @@ def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> No
     Console().print(table if table.rows else "no epoch has ended")
 
 
-def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_gate(run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
     """Every challenge: what could be detected, what was found, in which groups, at which level."""
     from lakatos.flows.run.run import read_state
 
@@ -150,7 +158,7 @@ def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None
         console.print("no challenger has been put to the gate")
 
 
-def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_vault(run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
     """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
 
     What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
@@ -164,16 +172,14 @@ def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> Non
 
 
 def judges_explain(
-    score: Annotated[
-        str,
-        typer.Argument(help="Beginning of the digest of a verdict, a score or any other record."),
-    ],
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
+    score: str, *, run_name: RunOption = "", runs: RunsFolder = Path("runs")
 ) -> None:
     """The way from a record to every version that it rests on, and why it holds or does not.
 
     In Python: `lakatos.flows.report.explain.explain(folder, digest)`.
+
+    Args:
+        score: Beginning of the digest of a verdict, a score or any other record.
     """
     from lakatos.flows.report.explain import VERSIONS, explain
 
@@ -196,18 +202,14 @@ def judges_explain(
 
 
 def judges_replay(
-    decision: Annotated[
-        str,
-        typer.Argument(
-            help="Beginning of the digest of a decision; `lakatos judges gate` lists them."
-        ),
-    ],
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
+    decision: str, *, run_name: RunOption = "", runs: RunsFolder = Path("runs")
 ) -> None:
     """Decide a challenge again from what was recorded. Exit status 1 if another decision comes out.
 
     In Python: `lakatos.flows.report.explain.replay_decision(folder, digest)`.
+
+    Args:
+        decision: Beginning of the digest of a decision; `lakatos judges gate` lists them.
     """
     from lakatos.flows.report.explain import replay_decision
 
@@ -216,21 +218,28 @@ def judges_replay(
 
 
 def anchor_build(
-    out: Annotated[Path, typer.Argument(help="File to write, for example anchor.json.gz.")],
-    domain: Annotated[
-        list[str] | None, typer.Option(help="A domain; all by default. Can be repeated.")
-    ] = None,
-    items: Annotated[int, typer.Option(help="Simulated comparisons in each domain.", min=0)] = 128,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Published data sets, for comparisons that people settled."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of everything.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, help="Theories that run at the same time.")] = 2,
+    out: Path,
+    *,
+    domain: list[str] | None = None,
+    items: Annotated[int, Argument(least=0)] = 128,
+    data: Path | None = None,
+    seed: int = 1,
+    workers: Annotated[int, Argument(least=1)] = 2,
 ) -> None:
     """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
 
     In Python: `lakatos.flows.report.explain.build_anchor(domains, n_items, seed)`.
+
+    Args:
+        out: File to write, for example anchor.json.gz.
+        domain: A domain; all by default. Can be repeated.
+        items: Simulated comparisons in each domain.
+        data: Published data sets, for comparisons that people settled.
+        seed: Of everything.
+        workers: Theories that run at the same time.
+
+    Examples:
+        $ lakatos judges anchor build anchor.json.gz --items 64
     """
     from lakatos.domains import DOMAINS
     from lakatos.flows.errors import StudyError
@@ -242,14 +251,15 @@ def anchor_build(
     _write_anchor(out, anchor)
 
 
-def anchor_split(
-    items: Annotated[Path, typer.Argument(help="File with items that have no parts.")],
-    out: Annotated[Path, typer.Argument(help="File to write.")],
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 1,
-) -> None:
+def anchor_split(items: Path, out: Path, *, seed: int = 1) -> None:
     """Fix the parts of an anchor set, once, for all campaigns that will use it.
 
     In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
+
+    Args:
+        items: File with items that have no parts.
+        out: File to write.
+        seed: Of the split.
     """
     from lakatos.flows.stages.judging.anchor import split_items
 

@@ -9,22 +9,25 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.commands.status_view import show_status
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 
 
-def theories(
-    domain: Annotated[
-        str, typer.Argument(help="A domain, or a file that declares one; all by default.")
-    ] = "",
-    source: Annotated[str, typer.Option(help="Print the source of this theory.")] = "",
-    mechanisms: Annotated[
-        bool, typer.Option(help="List the mechanisms of the grammar too.")
-    ] = False,
-) -> None:
-    """Published theories by domain, as study files name them."""
+def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) -> None:
+    """Published theories by domain, as study files name them.
+
+    Args:
+        domain: A domain, or a file that declares one; all by default.
+        source: Print the source of this theory.
+        mechanisms: List the mechanisms of the grammar too.
+
+    Examples:
+        $ lakatos theories risky
+        $ lakatos theories --source hyperbolic > mine.py
+    """
     from lakatos.domains import FAMILIES, open_domain
     from lakatos.flows.errors import StudyError
     from lakatos.theories.language.family import find_family
@@ -53,15 +56,16 @@ def theories(
         raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
 
 
-def doctor(
-    runs: RunsFolder = Path("runs"),
-    model_server: Annotated[
-        str, typer.Option(help="Address of a server of language models, with /v1.")
-    ] = "",
-) -> None:
+def doctor(*, runs: RunsFolder = Path("runs"), model_server: str = "") -> None:
     """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
 
     Exit status 1 if something is wrong. In Python: `lakatos.flows.operations.doctor.examine(runs)`.
+
+    Args:
+        model_server: Address of a server of language models, with /v1.
+
+    Examples:
+        $ lakatos doctor
     """
     from lakatos.flows.operations.doctor import examine
 
@@ -81,15 +85,17 @@ def doctor(
 
 
 def report(
-    run_name: RunName = "",
-    runs: RunsFolder = Path("runs"),
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; report.html in the run by default.")
-    ] = None,
+    run_name: RunName = "", *, runs: RunsFolder = Path("runs"), out: Path | None = None
 ) -> None:
     """Write the report: one HTML file that holds everything a reader needs.
 
     In Python: `lakatos.flows.report.report.write_report(folder)`.
+
+    Args:
+        out: File to write; report.html in the run by default.
+
+    Examples:
+        $ lakatos report allais-1 --out allais.html
     """
     folder = find_run(run_name, runs)
     from lakatos.flows.report.report import write_report
@@ -98,10 +104,14 @@ def report(
 
 
 def status(
-    run_name: Annotated[
-        str, typer.Argument(metavar="run", help="A run; all of them by default.")
-    ] = "",
-    runs: RunsFolder = Path("runs"),
+    run_name: Annotated[str, Argument(metavar="run")] = "", *, runs: RunsFolder = Path("runs")
 ) -> None:
-    """How far runs are, whom they wait for, and how their rivals stand."""
+    """How far runs are, whom they wait for, and how their rivals stand.
+
+    Args:
+        run_name: A run; all of them by default.
+
+    Examples:
+        $ lakatos status
+    """
     show_status(run_name, runs)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunOption, RunsFolder
 from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
     from lakatos.memory.library import Library
     from lakatos.traces.digest import Digest
 
-ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
+ToolName = Annotated[str, Argument(help="A learned tool, or the beginning of its name.")]
 
 
-def memory_list(
-    runs: RunsFolder = Path("runs"),
-    domain: Annotated[str, typer.Option(help="Only of this domain.")] = "",
-    kind: Annotated[
-        str, typer.Option(help="Only of one kind: plan, fact, pitfall, theory_won.")
-    ] = "",
-) -> None:
-    """All lessons that count, oldest first; those that are in doubt say so."""
+def memory_list(*, runs: RunsFolder = Path("runs"), domain: str = "", kind: str = "") -> None:
+    """All lessons that count, oldest first; those that are in doubt say so.
+
+    Args:
+        domain: Only of this domain.
+        kind: Only of one kind: plan, fact, pitfall, theory_won.
+
+    Examples:
+        $ lakatos memory list --domain risky
+    """
     from lakatos.flows.errors import StudyError
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.recall import lesson_text
@@ -56,14 +59,12 @@ def memory_list(
     )
 
 
-def memory_show(
-    lesson: Annotated[
-        str,
-        typer.Argument(help="Beginning of a lesson's digest; `lakatos memory list` lists them."),
-    ],
-    runs: RunsFolder = Path("runs"),
-) -> None:
-    """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
+def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> None:
+    """One lesson with all that is known of it: evidence, what justified it, what corrects it.
+
+    Args:
+        lesson: Beginning of a lesson's digest; `lakatos memory list` lists them.
+    """
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.errors import LessonError
     from lakatos.memory.library import Lesson
@@ -124,17 +125,25 @@ def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
 
 
 def memory_recall(
-    domain: Annotated[str, typer.Argument(help="Kind of task.")],
-    failed: Annotated[
-        str, typer.Argument(help="What went wrong, or what is looked for, in words.")
-    ],
+    domain: str,
+    failed: str,
+    *,
     runs: RunsFolder = Path("runs"),
-    stage: Annotated[str, typer.Option(help="Of the cycle: design, revise, ...")] = "",
-    most: Annotated[int, typer.Option(min=1, max=10, help="Lessons at most.")] = 3,
+    stage: str = "",
+    most: Annotated[int, Argument(least=1, most=10)] = 3,
 ) -> None:
     """What would come back in a situation.
 
     In Python: `memory.recall.LexicalRecall(library).recall(situation)`.
+
+    Args:
+        domain: Kind of task.
+        failed: What went wrong, or what is looked for, in words.
+        stage: Of the cycle: design, revise, ...
+        most: Lessons at most.
+
+    Examples:
+        $ lakatos memory recall risky "losses are missed"
     """
     from lakatos.domains import DOMAINS
     from lakatos.flows.errors import StudyError
@@ -157,7 +166,7 @@ def memory_recall(
         console.print("nothing comes back")
 
 
-def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
+def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> None:
     """Make the library again from the traces, and say whether the file held the same.
 
     In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
@@ -183,8 +192,12 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
     )
 
 
-def tools_list(runs: RunsFolder = Path("runs")) -> None:
-    """The table: the laboratory's own tools, and learned ones with their record."""
+def tools_list(*, runs: RunsFolder = Path("runs")) -> None:
+    """The table: the laboratory's own tools, and learned ones with their record.
+
+    Examples:
+        $ lakatos tools list
+    """
     from lakatos.flows.roles.remember import shared_library
     from lakatos.memory.tool import plan_in_short
     from lakatos.memory.tools import TOOLS
@@ -217,7 +230,7 @@ def tools_list(runs: RunsFolder = Path("runs")) -> None:
     Console().print(table)
 
 
-def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+def tools_show(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
     """A learned tool on one page: plan, tests, evidence, use.
 
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
@@ -235,7 +248,7 @@ def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     write(tool_page(shared_library(runs), name))
 
 
-def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+def tools_validate(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
     """Have a learned tool climb the ladder of validation again; exit status 1 if it fails.
 
     In Python: `lakatos.flows.operations.tool_desk.validate_again(runs, name)`.
@@ -253,14 +266,13 @@ def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
         console.print(f"  {escape(line)}")
 
 
-def tools_retire(
-    name: ToolName,
-    reason: Annotated[str, typer.Option(help="Why; it stands in the trace.")],
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def tools_retire(name: ToolName, *, reason: str, runs: RunsFolder = Path("runs")) -> None:
     """Take a learned tool from the offers. Nothing is deleted; `lakatos tools validate` brings it back.
 
     In Python: `lakatos.flows.operations.tool_desk.retire_tool(runs, name, reason)`.
+
+    Args:
+        reason: Why; it stands in the trace.
     """
     from lakatos.flows.operations.tool_desk import retire_tool
 
@@ -271,16 +283,15 @@ def tools_retire(
 
 
 def tools_run(
-    name: Annotated[str, typer.Argument(help="A tool of the table.")],
-    arguments: Annotated[
-        str, typer.Argument(help='JSON, for example {"theories": ["A", "B"], "design": "1.1"}.')
-    ],
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
+    name: str, arguments: str, *, run_name: RunOption = "", runs: RunsFolder = Path("runs")
 ) -> None:
     """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
 
     In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
+
+    Args:
+        name: A tool of the table.
+        arguments: JSON, for example {"theories": ["A", "B"], "design": "1.1"}.
     """
     from lakatos.flows.operations.tool_desk import run_by_hand
     from lakatos.language_models.errors import ToolError

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.places import find_run
@@ -97,18 +96,23 @@ def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
 
 def preregister_command(
     run_name: RunName = "",
-    experiment: Annotated[
-        str, typer.Option(help="Name of an experiment; the newest by default.")
-    ] = "",
-    form: Annotated[
-        Literal["markdown", "json"], typer.Option("--format", help="Of what is written.")
-    ] = "markdown",
-    out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
+    *,
+    experiment: str = "",
+    form: Annotated[Literal["markdown", "json"], Argument(flag="--format")] = "markdown",
+    out: Path | None = None,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print what was frozen before people were asked (or answers opened), under the headings of OSF and AsPredicted.
 
     In Python: `lakatos.flows.commands.preregister.registration_of(folder, experiment)`.
+
+    Args:
+        experiment: Name of an experiment; the newest by default.
+        form: Of what is written.
+        out: File to write; printed by default.
+
+    Examples:
+        $ lakatos preregister allais-1 --out registration.md
     """
     from lakatos.experiments.registration import to_markdown
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.adopt import DomainName, prepared_study
 from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
 from lakatos.flows.run.console import Console, escape
@@ -21,61 +22,81 @@ UNANSWERED = 4
 """Exit status of a run that ended although no question to its language models brought an answer."""
 Engine = Annotated[
     EngineName,
-    typer.Option(
-        help="[bold]prefect[/bold] (with a temporary server of its own unless one is "
-        "configured) or [bold]none[/bold] (plain asyncio)."
+    Argument(
+        help="[bold]prefect[/bold] (with a temporary server of its own unless one is configured) or "
+        "[bold]none[/bold] (plain asyncio)."
     ),
 ]
 Workers = Annotated[
-    int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
+    int, Argument(help="Theories that run at the same time; does not change results.", least=1)
 ]
 
 
 def demo(
+    *,
     engine: Engine = "none",
     runs: RunsFolder = Path("runs"),
-    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    seed: int | None = None,
     workers: Workers = 2,
 ) -> None:
     """Up to five cycles with simulated people who follow a hidden rule; then the report.
 
     In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
+
+    Args:
+        seed: Another seed than the study's.
+
+    Examples:
+        $ lakatos demo
     """
     _run_study(STUDIES / "demo.toml", None, engine, runs, None, seed, workers)
 
 
 def run(
-    study: Annotated[Path, typer.Argument(help="A study file; studies/ has examples.")],
+    study: Path,
+    *,
     data: DataFolder = None,
     engine: Engine = "prefect",
     runs: RunsFolder = Path("runs"),
-    name: Annotated[
-        str | None, typer.Option(help="Name of the run; numbered after the study by default.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
+    name: str | None = None,
+    seed: int | None = None,
     workers: Workers = 2,
 ) -> None:
     """Run a study up to its verdict.
 
     In Python: `flows.start.run_study(study, ...)`.
+
+    Args:
+        study: A study file; studies/ has examples.
+        name: Name of the run; numbered after the study by default.
+        seed: Another seed than the study's.
+
+    Examples:
+        $ lakatos run studies/allais.toml
     """
     _run_study(study, data, engine, runs, name, seed, workers)
 
 
 def explain(
-    file: Annotated[
-        Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
-    ],
+    file: Path,
+    *,
     domain: DomainName = "",
     engine: Engine = "none",
     runs: RunsFolder = Path("runs"),
-    cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
+    cycles: Annotated[int, Argument(least=1)] = 2,
     workers: Workers = 2,
     column: ColumnsSaid = None,
 ) -> None:
     """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
 
     In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
+
+    Args:
+        file: Answers of people: CSV, Parquet, JSON, or a folder of tables.
+        cycles: Rounds of search.
+
+    Examples:
+        $ lakatos explain responses.csv --domain intertemporal
     """
     study = prepared_study(file, domain, runs, cycles, column)
     _run_study(study, None, engine, runs, None, None, workers)
@@ -83,26 +104,26 @@ def explain(
 
 def resume(
     run_name: RunName = "",
+    *,
     data: DataFolder = None,
     engine: Engine = "prefect",
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
-    enough: Annotated[
-        bool, typer.Option("--enough", help="Wait for no more people than have answered.")
-    ] = False,
-    accept_code: Annotated[
-        str | None,
-        typer.Option(
-            help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
-        ),
-    ] = None,
-    because: Annotated[
-        str, typer.Option(help="With --accept-code: why the results still hold.")
-    ] = "",
+    enough: bool = False,
+    accept_code: str | None = None,
+    because: str = "",
 ) -> None:
     """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
 
     In Python: `flows.start.resume_run(folder, ...)`.
+
+    Args:
+        enough: Wait for no more people than have answered.
+        accept_code: Go on although the code has changed: the beginning of its fingerprint, as the refusal said it.
+        because: With --accept-code: why the results still hold.
+
+    Examples:
+        $ lakatos resume allais-1
     """
     from lakatos.flows.run.next_pass import look
 

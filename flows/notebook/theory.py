@@ -205,7 +205,7 @@ def predict(
         $ lakatos theory predict hyperbolic trials.csv --fit responses.csv
         >>> lakatos.predict(lakatos.fit("responses.csv", "hyperbolic"), "trials.csv")  # doctest: +SKIP
     """
-    fitted, notes = theory, ()
+    fitted, notes = theory, tuple[str, ...]()
     if fit_to is not None:
         fitted, notes, columns = _fitted_to(theory, fit_to, domain, columns, runs)
         domain = ""

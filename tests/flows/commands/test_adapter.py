@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -152,6 +153,17 @@ def test_every_command_of_the_table_exists_and_says_what_each_parameter_is(
         if not (getattr(item, "help", "") or getattr(item, "hidden", False))
     ]  # fmt: skip
     assert unexplained == []
+
+
+@pytest.mark.parametrize("command", list(all_commands()), ids=lambda command: command.place)
+def test_the_examples_of_a_command_can_be_typed(command: LazyCommand) -> None:
+    loaded = command.loaded()
+    _, told = command_of(resolve_name(command.place))
+    for example in told.examples:
+        if example.startswith("$ lakatos "):
+            words = shlex.split(example.partition(" > ")[0])[2:]
+            given = words[words.index(command.name or "") + 1 :]
+            loaded.make_context(command.name, given)
 
 
 def test_the_panels_name_each_command_once() -> None:
