@@ -54,6 +54,18 @@ class Result:
         )
 
 
+class Sentences(Result):
+    """What a command says of what it did."""
+
+    def __init__(self, *said: Shown, notes: tuple[str, ...] = (), exit_status: int = 0) -> None:
+        """Sentences and tables, in their order; notes for the standard error; and the status."""
+        self._said, self.notes, self.exit_status = said, notes, exit_status
+
+    def lines(self) -> Iterable[Shown]:
+        """The sentences."""
+        return self._said
+
+
 class PlainText(Result):
     """Text that is printed as it is, such as a program."""
 

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -21,7 +21,7 @@ import typer
 from typer.models import ParameterInfo
 
 from lakatos.flows.argument import Argument, RunArgument
-from lakatos.flows.result import Result, show_lines
+from lakatos.flows.result import PlainText, Result, show_lines
 from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
 
@@ -106,7 +106,8 @@ def show(
     """Show what a function returned, and end with its exit status.
 
     Args:
-        found: A `Result`; a data frame, or what has ``to_frame``, written as CSV; or None, which shows nothing.
+        found: A `Result`; lines, shown as they come; a list of files; a data frame, or what has ``to_frame``, written
+            as CSV; or None, which shows nothing.
         as_json: One JSON object in place of text.
         as_csv: The table as CSV in place of text.
         out: File for the CSV.
@@ -119,9 +120,15 @@ def show(
         aside.print(f"[yellow]{escape(note)}[/yellow]", highlight=False)
     if as_json:
         print(json.dumps(found.to_json(), indent=1, ensure_ascii=False))
+    elif isinstance(found, PlainText):
+        write(found.text if found.text.endswith("\n") else f"{found.text}\n")
     elif isinstance(found, Result) and not (as_csv or out is not None):
         show_lines(Console(), found.lines())
         show_lines(Console(), found.keep())
+    elif isinstance(found, Iterator):
+        show_lines(Console(), found)
+    elif isinstance(found, list):  # of files that were written
+        show_lines(Console(), [escape(str(path)) for path in found])
     elif found is not None:
         if headline := getattr(found, "headline", ""):
             aside.print(escape(headline))

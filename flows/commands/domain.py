@@ -6,32 +6,29 @@ from pathlib import Path
 
 from rich.table import Table
 
-from lakatos.flows.run.console import Console, escape, write
+from lakatos.domains import DOMAINS
+from lakatos.flows.operations.tasks import examine_task, files_with_tasks, new_task
+from lakatos.flows.result import PlainText, Sentences
+from lakatos.flows.run.console import escape
+from lakatos.traces.artifact import write_whole
 
 
-def new(file: Path) -> None:
+def declare(file: Path) -> Sentences:
     """Write a commented declaration of a task, to be changed.
-
-    In Python: `lakatos.flows.operations.tasks.new_task(file)`.
 
     Args:
         file: The file to write, such as fairness.toml.
 
     Examples:
         $ lakatos domain new fairness.toml
+        >>> lakatos.flows.operations.tasks.new_task(file)  # doctest: +SKIP
     """
-    from lakatos.flows.operations.tasks import new_task
-
     made = escape(str(new_task(file)))
-    Console(soft_wrap=True).print(
-        f"{made} is written. Change it; then: lakatos domain check {made}"
-    )
+    return Sentences(f"{made} is written. Change it; then: lakatos domain check {made}")
 
 
-def check(domain: str, *, page: Path | None = None, seed: int = 0) -> None:
+def check(domain: str, *, page: Path | None = None, seed: int = 0) -> PlainText:
     """Check a task and show it: sample trials, the size of its space, what theories see, and its rivals.
-
-    In Python: `lakatos.flows.operations.tasks.examine_task(domain)`.
 
     Args:
         domain: A file that declares a task, or a domain's name.
@@ -40,21 +37,17 @@ def check(domain: str, *, page: Path | None = None, seed: int = 0) -> None:
 
     Examples:
         $ lakatos domain check fairness.toml --page fairness.html
+        >>> lakatos.flows.operations.tasks.examine_task("fairness.toml")  # doctest: +SKIP
     """
-    from lakatos.flows.operations.tasks import examine_task
-    from lakatos.traces.artifact import write_whole
-
     found = examine_task(domain, seed)
-    write(found.to_text())
-    if page is not None:
-        write_whole(page, found.to_page().encode())
-        write(f"as people see them: {page}\n")
+    if page is None:
+        return PlainText(found.to_text())
+    write_whole(page, found.to_page().encode())
+    return PlainText(f"{found.to_text()}as people see them: {page}\n")
 
 
-def list_command(folder: Path = Path()) -> None:
+def list_domains(folder: Path = Path()) -> Sentences:
     """Domains of the package, and tasks declared in a folder.
-
-    In Python: `lakatos.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
 
     Args:
         folder: Where your declarations are.
@@ -62,12 +55,9 @@ def list_command(folder: Path = Path()) -> None:
     Examples:
         $ lakatos domain list
     """
-    from lakatos.domains import DOMAINS
-    from lakatos.flows.operations.tasks import files_with_tasks
-
     table = Table("domain", "options", "from")
     for name, domain in DOMAINS.items():
         table.add_row(name, escape(", ".join(domain.options)), "the package")
     for path, name in files_with_tasks(folder):
         table.add_row(escape(name), "", escape(str(path)))
-    Console().print(table)
+    return Sentences(table)

@@ -1,22 +1,23 @@
-"""The commands `theories`, `doctor`, `report` and `status`: look at what there is."""
+"""The commands `theories` and `report`: look at what there is."""
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.table import Table
 
-from lakatos.flows.argument import Argument
-from lakatos.flows.commands.options import RunName, RunsFolder
-from lakatos.flows.commands.status_view import show_status
-from lakatos.flows.run.console import Console, escape
-from lakatos.flows.run.places import find_run
+from lakatos.domains import FAMILIES, open_domain
+from lakatos.flows.argument import RunFolder
+from lakatos.flows.errors import StudyError
+from lakatos.flows.report.report import write_report
+from lakatos.flows.result import PlainText, Result, Sentences, Written
+from lakatos.flows.run.console import escape
+from lakatos.theories.language.family import Family, find_family
+from lakatos.theories.language.theory import read_program
 
 
-def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) -> None:
+def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) -> Result:
     """Published theories by domain, as study files name them.
 
     Args:
@@ -27,91 +28,41 @@ def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) ->
     Examples:
         $ lakatos theories risky
         $ lakatos theories --source hyperbolic > mine.py
+        >>> lakatos.published("risky")  # doctest: +SKIP
     """
-    from lakatos.domains import FAMILIES, open_domain
-    from lakatos.flows.errors import StudyError
-    from lakatos.theories.language.family import find_family
-    from lakatos.theories.language.theory import read_program
-
-    console = Console()
-    for family in [find_family(open_domain(domain))] if domain else FAMILIES.values():
-        if source:
-            if source in family.seeds:
-                sys.stdout.write(family.program(source).source)
-                return
-            continue
-        table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
-        for name in family.seeds:
-            theory = read_program(family.program(name))
-            table.add_row(name, escape(theory.name), escape(theory.claim))
-        console.print(table)
-        if mechanisms:
-            parts = Table(
-                "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
-            )
-            for item in family.grammar.mechanisms:
-                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
-            console.print(parts)
+    families = [find_family(open_domain(domain))] if domain else list(FAMILIES.values())
     if source:
-        raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
+        found = next((family for family in families if source in family.seeds), None)
+        if found is None:
+            raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
+        return PlainText(found.program(source).source)
+    return Sentences(*(table for family in families for table in _tables_of(family, mechanisms)))
 
 
-def doctor(*, runs: RunsFolder = Path("runs"), model_server: str = "") -> None:
-    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
-
-    Exit status 1 if something is wrong. In Python: `lakatos.flows.operations.doctor.examine(runs)`.
-
-    Args:
-        model_server: Address of a server of language models, with /v1.
-
-    Examples:
-        $ lakatos doctor
-    """
-    from lakatos.flows.operations.doctor import examine
-
-    console = Console()
-    found = examine(runs, model_server=model_server)
-    for line in found:
-        mark = {
-            "ok": "[green]ok[/green]     ",
-            "missing": "[yellow]missing[/yellow]",
-            "wrong": "[red]wrong[/red]  ",
-        }
-        console.print(
-            f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True
+def _tables_of(family: Family, mechanisms: bool) -> Iterator[Table]:
+    table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
+    for name in family.seeds:
+        theory = read_program(family.program(name))
+        table.add_row(name, escape(theory.name), escape(theory.claim))
+    yield table
+    if mechanisms:
+        parts = Table(
+            "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
         )
-    if any(line.state == "wrong" for line in found):
-        raise typer.Exit(1)
+        for item in family.grammar.mechanisms:
+            parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+        yield parts
 
 
-def report(
-    run_name: RunName = "", *, runs: RunsFolder = Path("runs"), out: Path | None = None
-) -> None:
+def report(folder: RunFolder, *, out: Path | None = None) -> Written:
     """Write the report: one HTML file that holds everything a reader needs.
 
-    In Python: `lakatos.flows.report.report.write_report(folder)`.
-
     Args:
+        folder: The run's folder.
         out: File to write; report.html in the run by default.
 
     Examples:
         $ lakatos report allais-1 --out allais.html
+        >>> lakatos.read_run("allais-1").report()  # doctest: +SKIP
     """
-    folder = find_run(run_name, runs)
-    from lakatos.flows.report.report import write_report
-
-    Console().print(f"report: {escape(str(write_report(folder, out)))}")
-
-
-def status(
-    run_name: Annotated[str, Argument(metavar="run")] = "", *, runs: RunsFolder = Path("runs")
-) -> None:
-    """How far runs are, whom they wait for, and how their rivals stand.
-
-    Args:
-        run_name: A run; all of them by default.
-
-    Examples:
-        $ lakatos status
-    """
-    show_status(run_name, runs)
+    return Written(write_report(folder, out), said="report: {}")

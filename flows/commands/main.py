@@ -41,21 +41,21 @@ DATA = Noun(
     "Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
     {
         "describe": f"{FLOWS}.commands.adopt:describe_command",
-        "list": f"{FLOWS}.commands.data:data_list",
-        "fetch": f"{FLOWS}.commands.data:data_fetch",
-        "import": f"{FLOWS}.commands.data:data_import",
-        "export": f"{FLOWS}.commands.data:data_export",
-        "withdraw": f"{FLOWS}.commands.data:data_withdraw",
-        "more": f"{FLOWS}.commands.data:data_more",
-        "expire": f"{FLOWS}.commands.data:data_expire",
+        "list": f"{FLOWS}.commands.data:list_data",
+        "fetch": f"{FLOWS}.commands.data:fetch",
+        "import": f"{FLOWS}.operations.people:import_answers",
+        "export": f"{FLOWS}.operations.people_export:export",
+        "withdraw": f"{FLOWS}.commands.data:withdraw_person",
+        "more": f"{FLOWS}.commands.data:more_people",
+        "expire": f"{FLOWS}.commands.data:expire_data",
     },
 )
 DOMAIN = Noun(
     "Kinds of tasks: those of the package, and your own, declared in a file of the study.",
     {
-        "new": f"{FLOWS}.commands.domain:new",
+        "new": f"{FLOWS}.commands.domain:declare",
         "check": f"{FLOWS}.commands.domain:check",
-        "list": f"{FLOWS}.commands.domain:list_command",
+        "list": f"{FLOWS}.commands.domain:list_domains",
     },
 )
 PROLIFIC = Noun(
@@ -142,7 +142,7 @@ PANELS: dict[str, Noun] = {
         {
             "demo": f"{FLOWS}.commands.study:demo",
             "explain": f"{FLOWS}.commands.study:explain",
-            "doctor": f"{FLOWS}.commands.looks:doctor",
+            "doctor": f"{FLOWS}.operations.doctor:diagnose",
         },
     ),
     "Your data": Noun(
@@ -158,11 +158,11 @@ PANELS: dict[str, Noun] = {
     "Studies": Noun(
         "",
         {
-            "design": f"{FLOWS}.operations.first_design:design_command",
-            "preregister": f"{FLOWS}.commands.preregister:preregister_command",
+            "design": f"{FLOWS}.operations.first_design:preview_design",
+            "preregister": f"{FLOWS}.commands.preregister:preregister",
             "run": f"{FLOWS}.commands.study:run",
             "resume": f"{FLOWS}.commands.study:resume",
-            "status": f"{FLOWS}.commands.looks:status",
+            "status": f"{FLOWS}.commands.status_view:status",
             "sweep": f"{FLOWS}.commands.sweep:sweep_command",
         },
     ),
@@ -178,11 +178,11 @@ PANELS: dict[str, Noun] = {
         "",
         {
             "report": f"{FLOWS}.commands.looks:report",
-            "why": f"{FLOWS}.commands.forensics:why",
+            "why": f"{FLOWS}.report.why:why",
             "transfer": f"{FLOWS}.notebook.transfer:transfer",
-            "audit": f"{FLOWS}.commands.audit:audit_command",
+            "audit": f"{FLOWS}.commands.audit:audit_run",
             "export": f"{FLOWS}.commands.forensics:export",
-            "bundle": f"{FLOWS}.commands.audit:bundle_command",
+            "bundle": f"{FLOWS}.commands.audit:bundle_run",
             "view": f"{FLOWS}.commands.view:view_command",
         },
     ),
@@ -194,9 +194,9 @@ PANELS: dict[str, Noun] = {
             "schedule": f"{FLOWS}.commands.schedule:schedule_command",
             "watch": f"{FLOWS}.commands.schedule:watch_command",
             "wake": f"{FLOWS}.commands.schedule:wake_command",
-            "backup": f"{FLOWS}.commands.backup:backup_command",
-            "restore": f"{FLOWS}.commands.backup:restore_command",
-            "metrics": f"{FLOWS}.commands.backup:metrics_command",
+            "backup": f"{FLOWS}.commands.backup:back_up",
+            "restore": f"{FLOWS}.commands.backup:restore_runs",
+            "metrics": f"{FLOWS}.commands.backup:show_metrics",
         },
     ),
     "Advanced": Noun(
@@ -209,7 +209,7 @@ PANELS: dict[str, Noun] = {
             "evaluate": f"{FLOWS}.commands.forensics:evaluate",
             "challenge": f"{FLOWS}.commands.forensics:challenge",
             "rewind": f"{FLOWS}.commands.forensics:rewind",
-            "anchor": f"{FLOWS}.commands.audit:anchor_command",
+            "anchor": f"{FLOWS}.commands.audit:publish_anchor",
             "atlas": ATLAS,
         },
     ),
