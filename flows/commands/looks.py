@@ -50,7 +50,7 @@ def _tables_of(family: Family, mechanisms: bool) -> Iterator[Table]:
             "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
         )
         for item in family.grammar.mechanisms:
-            parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+            parts.add_row(item.slot, item.name, escape(item.claim), escape(item.source))
         yield parts
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from lakatos import __version__
 from lakatos.flows.guard import check_packages
 
 check_packages()
@@ -256,9 +257,7 @@ app = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"lakatos {version('lakatos')}")
+        typer.echo(f"lakatos {__version__}")
         raise typer.Exit
 
 
