@@ -41,8 +41,6 @@ def demo(
 ) -> None:
     """Up to five cycles with simulated people who follow a hidden rule; then the report.
 
-    In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
-
     Args:
         seed: Another seed than the study's.
 
@@ -64,8 +62,6 @@ def run(
 ) -> None:
     """Run a study up to its verdict.
 
-    In Python: `flows.start.run_study(study, ...)`.
-
     Args:
         study: A study file; studies/ has examples.
         name: Name of the run; numbered after the study by default.
@@ -73,6 +69,7 @@ def run(
 
     Examples:
         $ lakatos run studies/allais.toml
+        >>> lakatos.run("studies/allais.toml")  # doctest: +SKIP
     """
     _run_study(study, data, engine, runs, name, seed, workers)
 
@@ -89,14 +86,13 @@ def explain(
 ) -> None:
     """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
 
-    In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
-
     Args:
         file: Answers of people: CSV, Parquet, JSON, or a folder of tables.
         cycles: Rounds of search.
 
     Examples:
         $ lakatos explain responses.csv --domain intertemporal
+        >>> lakatos.explain("responses.csv", "intertemporal")  # doctest: +SKIP
     """
     study = prepared_study(file, domain, runs, cycles, column)
     _run_study(study, None, engine, runs, None, None, workers)
