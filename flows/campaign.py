@@ -97,7 +97,7 @@ def _say_of_file(
         progress.note(f"the file: {line}")
     n_all, n_open = source.n_answers, source.n_open
     sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
-    progress.note(f"{plural(n_all, 'answer is', 'answers are')} there{sealed}")
+    progress.note(f"{plural(n_all, 'response')} available{sealed}")
 
 
 @task(name="fold")

@@ -112,8 +112,8 @@ class RunReading:
 
     @property
     def came(self) -> str:
-        """What happened to the answers once predictions were frozen: they came, or were opened to the theories."""
-        return "were opened to the theories" if self.is_collected_before else "came"
+        """What happened to the responses after predictions were frozen: they were collected or released."""
+        return "were released to the theories" if self.is_collected_before else "were collected"
 
     @property
     def concluded(self) -> CampaignConcluded | None:
@@ -162,10 +162,10 @@ class RunReading:
 
     @property
     def answerers(self) -> str:
-        """Who gave the answers."""
+        """The kind of participants, in the plural."""
         if self.simulated:
-            return "simulated people"
-        return "sessions of a language model" if self.model else "people"
+            return "simulated participants"
+        return "sessions of a language model" if self.model else "participants"
 
     @property
     def missing(self) -> Counter[str]:

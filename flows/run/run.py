@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
+from lakatos import __version__
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
@@ -54,7 +55,7 @@ from lakatos.traces.step import INBOX_PLACE, Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
-ENGINE_VERSION = "0.1.0"
+ENGINE_VERSION = __version__
 
 
 class Run:

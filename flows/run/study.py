@@ -37,7 +37,7 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
+from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig, refuse_gone_keys
 from lakatos.flows.run.model_settings import (
     Budget,
     ModelSettings,
@@ -443,6 +443,10 @@ def _read(study: Path, name: str, key: str) -> str:
 
 def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
     """Check a study given as plain values; ``where`` names it in errors."""
+    try:
+        refuse_gone_keys(value)
+    except ValueError as error:
+        raise StudyError(f"the study {where}: {error}.") from None
     try:
         return CampaignConfig.model_validate(value)
     except ValidationError as error:

@@ -37,10 +37,10 @@ from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.record import RECORDS
-from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import Answer, RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
 from participating import answered, noted, page_of, right_answers

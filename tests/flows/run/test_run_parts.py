@@ -17,7 +17,7 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.clients.scripted import ScriptedModel
-from lakatos.language_models.rehearsal.serve import running
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small import SHORT, small_study
