@@ -21,7 +21,7 @@ from lakatos.flows.run.console import escape, write
 from lakatos.flows.run.places import find_run
 from lakatos.language_models.errors import ToolError
 from lakatos.memory.errors import LessonError
-from lakatos.memory.item import LessonSuperseded, ToolValidated
+from lakatos.memory.item import ToolValidated
 from lakatos.memory.library import Lesson, Library
 from lakatos.memory.recall import LexicalRecall, RecallSituation, lesson_text
 from lakatos.memory.signature import canonical_form
