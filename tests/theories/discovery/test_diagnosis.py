@@ -453,7 +453,9 @@ class TestDiagnosis:
             rules = [claim.rule for claim in found.claims]
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
-            assert said.text.startswith("participants follow Other rather than Loser, and there is no evidence")
+            assert said.text.startswith(
+                "participants follow Other rather than Loser, and there is no evidence"
+            )
 
     def test_every_claim_cites_the_records_that_carry_it(self):
         found = diagnosed(np.random.default_rng(14), planted="mixture", n_experiments=2)
@@ -476,7 +478,9 @@ class TestDiagnosis:
         last = diagnose(1, wrong, loser, ScoreEstimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[
             -1
         ]
-        assert last.text.startswith(f"the leading theory gains most on trial 8 of e1: observed {share:.2f}")
+        assert last.text.startswith(
+            f"the leading theory gains most on trial 8 of e1: observed {share:.2f}"
+        )
         assert last.feature == ""
 
     def test_where_nothing_is_found_it_says_so_and_proposes_single_changes(self):
