@@ -31,7 +31,7 @@ from tests.rehearsal.fault import ServerMisbehaviour
 from tests.rehearsal.serve import RehearsalServer, running
 
 OUT = ROOT / "benchmarks" / "raw" / "models" / "campaign.json"
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "reflector")
 CALLED = ("compare_predictions", "analyse_residuals", "recall")
 """Tools that arbiter, advocate and reviser are offered."""
 MISBEHAVING = {

@@ -134,6 +134,9 @@ class TaskExamination:
 def new_task(file: Path) -> Path:
     """Write a commented declaration of a task, to be changed.
 
+    Args:
+        file: The file to write, such as fairness.toml.
+
     Raises:
         TaskFileError: The file exists, or is not called something.toml.
     """
@@ -233,41 +236,3 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
             continue  # whatever it is, it is no declaration
         except TaskFileError as error:
             yield path, f"not valid: {error}"
-
-
-def domains_page() -> str:
-    """What trials, claims and features of every domain of the package are, as a page of the documentation."""
-    parts = [
-        "# Domains of the package",
-        "",
-        "Made from the code by `python -m lakatos.flows.operations.tasks`; a test holds it to it. A task of your own "
-        "is declared in a file: [own_task.md](own_task.md).",
-    ]
-    for name in DOMAINS:
-        found = examine_task(name)
-        parts += [
-            "",
-            f"## {name}",
-            "",
-            f"Options: {', '.join(found.domain.options)}. For example:",
-            "",
-            f"    {found.samples[0]}",
-            "",
-            "| array of `trials` | shape |",
-            "| --- | --- |",
-            *(
-                f"| `{array}` | `({', '.join(['n_trials', *map(str, shape)])})` |"
-                for array, shape in found.arrays.items()
-            ),
-            "",
-            "| a claim may be about | that is |",
-            "| --- | --- |",
-            *(f"| `{key}` | {words} |" for key, words in found.variations.items()),
-            "",
-            f"Features: {', '.join(f'`{item}`' for item in found.features)}.",
-        ]
-    return "\n".join(parts) + "\n"
-
-
-if __name__ == "__main__":
-    print(domains_page(), end="")

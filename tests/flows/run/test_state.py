@@ -225,9 +225,6 @@ ONE_OF_EACH = {
         cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
         passed=True, reason="",
     ),
-    "judging.readings": PairRead(
-        candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
-    ),
     "judging.epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "judging.verdicts": verdict(),
     "judging.resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
@@ -236,7 +233,7 @@ ONE_OF_EACH = {
     ),
     "memory.library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
     "memory.taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
-    "memory.looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,), hidden=()),
+    "memory.looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,)),
     "memory.winners": WinnersTaken(theories=(A,), studies=("s",), refused=(), n_passed_over=0, n_left=0),
     "memory.recalled": LessonsRecalled(
         cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",),
@@ -294,7 +291,8 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted, MachineUsed,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade, PairPreferred, StrategyChosen,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade,
+    PairPreferred, PairRead, StrategyChosen,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
