@@ -21,7 +21,7 @@ from lakatos.flows.run.console import escape, write
 from lakatos.flows.run.places import find_run
 from lakatos.language_models.errors import ToolError
 from lakatos.memory.errors import LessonError
-from lakatos.memory.item import LessonSuperseded, ToolValidated
+from lakatos.memory.item import ToolValidated
 from lakatos.memory.library import Lesson, Library
 from lakatos.memory.recall import LexicalRecall, RecallSituation, lesson_text
 from lakatos.memory.signature import canonical_form
@@ -107,17 +107,13 @@ def _evidence_lines(item: Any) -> Iterator[str]:
 
 
 def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
-    """Whether a lesson is doubted, contradicted or corrected."""
+    """Whether a lesson is doubted or contradicted."""
     if lesson in library.doubtful(lambda digest: True):
         yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():
         if lesson in pair:
             (other,) = [digest for digest in pair if digest != lesson]
             yield f"[yellow]contradicted[/yellow] by {other}"
-    for digest, link in library.all(LessonSuperseded):
-        if lesson in (link.old, link.new):
-            said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
-            yield f"corrected ({digest[:10]}): {escape(said)}"
 
 
 def memory_recall(
