@@ -128,7 +128,7 @@ def _draw_ceiling(
     known = [(x(cycle), y(value)) for cycle, value in sorted(ceilings.items())]
     first, last = known[0][1], known[-1][1]
     canvas.path([(x.start, first), *known, (x.end, last)], "ceiling")
-    canvas.text(x.end, last - 5, "noise ceiling", "small", "end")
+    canvas.text(x.end, last - 5, "group benchmark", "small", "end")
 
 
 def _draw_line(

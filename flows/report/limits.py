@@ -130,8 +130,8 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
         new = len(board.experiments) - standing.n_prequential
         yield (
             f"The main score of the leaderboard uses all data, including {new} of {len(board.experiments)} "
-            "experiments whose responses were known when the leading theory was derived. Frozen predictions, sealed "
-            "trials and folds are the tests."
+            "experiments whose responses were known when the leading theory was derived. Only frozen predictions, and "
+            "sealed or cross-validated trials if there are any, are genuine tests."
         )
     if len(board.experiments) == 1:
         yield (
@@ -178,7 +178,8 @@ def _limits_of_size(reading: RunReading) -> Iterator[str]:
     people = min(n_people, default=0)
     sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
-        yield f"The smallest experiment has {people} participants, so individual differences are imprecise."
+        yield f"The smallest experiment has {people} participants, so estimates of individual differences are "
+        "imprecise."
     for count, what in (
         (n_trials, "distinct trials were presented"),
         (sealed, "trials were sealed"),
@@ -186,7 +187,7 @@ def _limits_of_size(reading: RunReading) -> Iterator[str]:
         if 0 < count < FEW:
             yield f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
     if reading.board.standings and mean_ceiling(reading, known.collected) is None:
-        yield "No trial was repeated, so the proportion of choices that can be predicted at all is unknown."
+        yield "No trial was repeated, so the reliability of the choices cannot be estimated."
 
 
 def _limits_of_search(reading: RunReading) -> list[str]:
@@ -194,8 +195,8 @@ def _limits_of_search(reading: RunReading) -> list[str]:
     n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
         found.append(
-            f"The leading theory is the best of {plural(n_scored, 'scored theory')}, selected from {n_tried} that "
-            "were evaluated. Selection makes its score on the same data optimistic."
+            f"The leading theory is the best of {plural(n_scored, 'scored theory')}: the initial ones, and those "
+            f"selected from {n_tried} candidates. Selection makes its score on the same data optimistic."
         )
     found += [
         f"No presented trial shows whether {text}, although the leading theory has a parameter for it."

@@ -56,8 +56,8 @@ def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))
     limit = "; the centre lies at the limit of the range" if at_limit(prior) else ""
     if pooled:
-        return f"about {middle} for all people; two thirds of what is open lies from {low} to {high}{limit}"
-    return f"about two thirds of people from {low} to {high}{limit}"
+        return f"about {middle} for all participants; central two thirds of its uncertainty: {low} to {high}{limit}"
+    return f"central two thirds of the population: {low} to {high}{limit}"
 
 
 _COLOURED = {tokenize.STRING: "str", tokenize.NUMBER: "num", tokenize.COMMENT: "com"}

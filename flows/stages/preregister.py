@@ -153,7 +153,7 @@ ANALYSIS = (
     "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
     "over the population of parameters frozen here; this decides what counts as a test. Populations learned "
     "from the other experiments are scored beside it and rank the theories for the search. Theories are tied where "
-    "the 95% interval of their paired difference, clustered by participant, holds zero (Student's t, two standard "
+    "the 95% interval of their paired difference, clustered by participant, includes zero (Student's t, two standard "
     f"errors at least), or where fewer than {LEAST_UNITS} participants are behind it."
 )
 """How answers decide between theories."""

@@ -470,7 +470,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
     for words in (
         "the leading theory predicts better",
         "MIT",  # licence of the archive
-        "about two thirds of people from 1.23 to 3.24",
+        "central two thirds of the population: 1.23 to 3.24",
         "reversed",
         "below 0.0001, confidence 0.83",
         "62 checks against 200 simulated replicas of the theory",

@@ -454,7 +454,7 @@ class TestDiagnosis:
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
             assert said.text.startswith(
-                "participants follow Other rather than Loser, and there is no evidence"
+                "Other describes the participants better than Loser; estimated proportion"
             )
 
     def test_every_claim_cites_the_records_that_carry_it(self):
@@ -485,7 +485,7 @@ class TestDiagnosis:
 
     def test_where_nothing_is_found_it_says_so_and_proposes_single_changes(self):
         found = diagnosed(np.random.default_rng(16))
-        assert found.location == "no single property of trials, people or order"
+        assert found.location == "no single property of trials, participants or order"
         assert found.remedies == ()
         assert found.proposal == "change one mechanism at a time"
         assert found.confidence is None

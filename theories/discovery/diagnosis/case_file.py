@@ -132,7 +132,8 @@ def diagnose(
         standard_error=difference.standard_error,
         tie=is_tie(difference),
         claims=(*claims, _illustration(seen.sheet, leader, experiments, loser)),
-        location=", ".join(places) or "no single property of trials, people or order",
+        location=", ".join(dict.fromkeys(places))
+        or "no single property of trials, participants or order",
         hypothesis=_hypothesis(loser.name, [item.check for item in found]),
         proposal=first.recommendation if first else "change one mechanism at a time",
         remedies=tuple(dict.fromkeys(remedy for claim in claims for remedy in claim.remedies)),
@@ -294,14 +295,13 @@ def _claim(
         q=found.q,
         cites=cites,
         rule=check.rule,
-        trigger=f"{RULES[check.rule]}: {_chance(check)} if {name} were right, q = {found.q:.2g} over all checks",
+        trigger=f"{RULES[check.rule]}: {_chance(check)} if {name} were right; adjusted for all checks "
+        f"{_adjusted(found.q)}",
         interval=None if check.rule in ABOUT_OTHERS else ends,
         confidence=found.confidence,
         gain=worth.value,
         gain_error=worth.standard_error,
-        recommendation=(
-            "try " + ", ".join(remedies) if remedies else _WITHOUT_MECHANISM[check.rule]
-        )
+        recommendation=("try " + ", ".join(remedies) if remedies else _without_mechanism(check))
         + f": {expected}",
         remedies=remedies,
     )
@@ -319,17 +319,31 @@ _WITHOUT_MECHANISM = {
     "mixture": "let some participants follow the one theory and some the other",
     "another": "continue from that theory instead of revising this one",
     "lapse": "no mechanism of the grammar addresses this; add a proportion of random responses",
+    "lapse, too many": "no mechanism of the grammar addresses this; reduce or remove random responses",
     "repetition": "no mechanism of the grammar addresses this; let the last choice act on the next",
     "drift": "no mechanism of the grammar addresses this; let a parameter change over the trials",
     "consistency": "no mechanism of the grammar addresses this; let participants remember their responses, or "
     "weigh the "
     "trial differently each time",
 }
+
+
+def _without_mechanism(check: DiagnosisCheck) -> str:
+    """The change to try where no mechanism is known that repairs the misfit."""
+    too_many = check.rule == "lapse" and check.effect < 0
+    return _WITHOUT_MECHANISM["lapse, too many" if too_many else check.rule]
+
+
 _NO_TEST = "trials that are informative about the leading theory and its nearest rival"
 
 
 def _chance(check: DiagnosisCheck) -> str:
-    return f"p = {check.p:.2g}" if check.p >= 1e-6 else "p below 0.000001"
+    return f"p = {check.p:.2g}" if check.p >= 1e-4 else "p < 0.0001"
+
+
+def _adjusted(q: float) -> str:
+    """The p adjusted for the false discovery rate; replicas cannot support smaller values than 0.0001."""
+    return f"p = {q:.2g}" if q >= 1e-4 else "p < 0.0001"
 
 
 def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
@@ -339,13 +353,10 @@ def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
     if check.rule == "spread":
         ratio, low, high = (float(np.exp(value)) for value in (check.effect, *ends))
         return f"{ratio:.2f} (95% interval {low:.2f} to {high:.2f}) times"
-    low, high = (
-        sorted(abs(end) for end in ends)
-        if ends[0] * ends[1] > 0
-        else (0.0, max(abs(end) for end in ends))
-    )
+    sign = 1 if check.effect > 0 else -1
+    low, high = sorted(sign * end for end in ends)
     more = "more" if check.effect > 0 else "less"
-    return f"{abs(check.effect):.3f} ({low:.3f} to {high:.3f}) {more}" + (
+    return f"{abs(check.effect):.3f} (95% interval {low:.3f} to {high:.3f}) {more}" + (
         "" if check.rule == "lapse" else " often"
     )
 
@@ -379,7 +390,9 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
         "comes again",
     }
     rest = [words(check.feature) for check in found[1:]]
-    return causes[first.rule] + (f"; it also fails in {', '.join(rest)}" if rest else "")
+    return causes[first.rule] + (
+        f"; further misfits: {', '.join(dict.fromkeys(rest))}" if rest else ""
+    )
 
 
 def _curved_along(check: DiagnosisCheck) -> str:
@@ -391,7 +404,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many answers it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
-    enough = f"about {needed} responses like these would show it at three standard errors"
+    enough = f"about {needed} responses like these give an expected z of 3"
     ways = {
         "slope": f"trials that vary {words(check.feature)} and hold the others",
         "curvature": f"trials at both ends and in the middle of {_curved_along(check)} that hold the others",
@@ -409,7 +422,8 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "drift": "the same trials in the first and in the last part of a session",
         "consistency": "every trial twice, far apart",
     }
-    return f"{ways[check.rule]}; if the hypothesis holds, the deviation comes again, and {enough}"
+    return f"{ways[check.rule]}; if the hypothesis holds, the deviation will replicate, and if it is as large as "
+    f"here, {enough}"
 
 
 def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:

@@ -352,8 +352,8 @@ def region_check(sheet: DiagnosisSheet, held: Array | None = None) -> list[Diagn
             z=float(z[worst]),
             p=p,
             analysis=(
-                f"on the {int(size[worst])} trials where {where}, squared deviations from {{name}} are {{size}} those "
-                "of its replicas, the most of all regions"
+                f"on the {int(size[worst])} trials where {where}, squared prediction errors of {{name}} are {{size}} "
+                "those expected if it were true, the largest ratio among the regions searched"
             ),
             gain=lambda corrector: max(
                 (corrector.fixed(build) for build in builds), key=lambda gain: gain.total
@@ -394,19 +394,19 @@ def people_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
         (
             "own",
             "person_spread",
-            "how well {name} predicts single participants varies {size} as much as it expects",
+            "prediction accuracy varies {size} as much between participants as {name} implies",
             True,
         ),
         (
             "agreement",
             "person_spread",
-            "how closely participants follow {name} varies {size} as much as it expects",
+            "agreement with {name} varies {size} as much between participants as it implies",
             True,
         ),
         (
             "side",
             "person_side",
-            f"participants' preferences for {SECOND} vary {{size}} as much as {{name}} expects",
+            f"preferences for {SECOND} vary {{size}} as much between participants as {{name}} implies",
             False,
         ),
     )
@@ -474,9 +474,8 @@ def pool_checks(
             z=z_of(seen.replaced_p),
             p=seen.replaced_p,
             analysis=(
-                f"participants follow {_literal(others[seen.replaced_by].name)} rather than {{name}}, and there "
-                f"is no evidence that "
-                f"some do not (at least {replaced.interval[0]:.0%} of them do)"
+                f"{_literal(others[seen.replaced_by].name)} describes the participants better than {{name}}; estimated "
+                f"proportion of participants: {replaced.share:.0%} (95% lower limit {replaced.interval[0]:.0%})"
             ),
             gain=lambda corrector: replaced.gain,
         ),

@@ -116,7 +116,7 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     }
     if diagnosis.tie:
         value["settled"] = (
-            "no: the interval of the difference holds zero, or few people are behind it; "
+            "no: the interval of the difference includes zero, or few participants are behind it; "
             "the leader is the simplest theory that is not behind the "
             "best by more than one"
         )

@@ -252,7 +252,11 @@ class ScoreEstimate:
         if not self.is_known:
             return "no interval: the difference is the same for all participants"
         low, high = self.interval_of_chosen(n_compared)
-        chosen = f", corrected for selection among {n_compared} theories" if n_compared > 1 else ""
+        chosen = (
+            f", Bonferroni-corrected for selection among {n_compared} theories"
+            if n_compared > 1
+            else ""
+        )
         return f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
 
 

@@ -137,8 +137,7 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
         values = sorted(values, key=float)
     if len(values) > MOST_GROUPS:
         raise TrialsError(
-            f"{by} has {len(values)} different values that are no numbers; an effect can tell {MOST_GROUPS} groups "
-            "apart."
+            f"{by} has {len(values)} non-numeric values; at most {MOST_GROUPS} groups can be compared."
         )
     return _columns_of_groups(by, labels, known, values, of_whom)
 
@@ -295,7 +294,7 @@ def learn_effects(
     asked = [name for name in taught if not parameters or name in parameters]
     if not asked:
         raise TheoryError(
-            f"no answer depends on the parameters of {form.name} that were asked about."
+            f"the trials carry no information about the requested parameters of {form.name}."
         )
     free = np.array([[name in asked] * len(attribute.names) for name in taught])
 

@@ -113,7 +113,7 @@ def power_of_effects(
     for place, name in enumerate(people):
         pool = _simulated(theory, people, name, size, *asked)
         shown = [bool(_p_values(pool, n_people, rng)[place] <= LEVEL) for _ in range(n_simulations)]
-        changes = f"{name} by {abs(size):g} standard deviations between participants"
+        changes = f"{abs(size):g} between-participant SD in {name}"
         found.append(
             EffectPower(theory.name, changes, n_people, n_simulations, sum(shown), n_false)
         )

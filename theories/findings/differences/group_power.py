@@ -294,7 +294,7 @@ def _size_needed(
 def _in_words(name: str, before: Prior, after: Prior, shift: float) -> str:
     half = np.array([0.5])
     medians = (f"{float(prior.quantile(half)[0]):.3g}" for prior in (before, after))
-    return f"{name} by {abs(shift):g} standard deviations between participants (median {' and '.join(medians)})"
+    return f"{abs(shift):g} between-participant SD in {name} (medians {' and '.join(medians)})"
 
 
 def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:

@@ -273,7 +273,7 @@ def _of_alone(alone: Sequence[str]) -> str:
     if not alone:
         return ""
     share = "it shares" if len(alone) == 1 else "they share"
-    return f" Differences of {' and '.join(alone)} are not tested, because {share} no experiment with another group."
+    return f" Differences of {' and '.join(alone)} cannot be tested: {share} no experiment with another group."
 
 
 def _of_tested(differences: Sequence[ParameterDifference]) -> str:
@@ -292,7 +292,7 @@ def _of_tested(differences: Sequence[ParameterDifference]) -> str:
 
 def _from(nearest: ParameterDifference) -> str:
     """The least probability of those that show no difference."""
-    return "" if nearest.p is None else f" (from {p_in_words(nearest.p)})"
+    return "" if nearest.p is None else f" (smallest p: {p_in_words(nearest.p)})"
 
 
 def _of_numbers(gain: ScoreEstimate) -> str:
@@ -301,10 +301,7 @@ def _of_numbers(gain: ScoreEstimate) -> str:
         return "Separate parameters predict the groups better than one common population"
     if not is_tie(gain):
         return "One common population predicts the groups better than separate parameters"
-    return (
-        "The data do not decide whether separate parameters predict the groups better, since a participant's own "
-        "responses soon carry more information than the group"
-    )
+    return "It is not clear whether separate parameters predict the groups better than one common population"
 
 
 def _in_words(estimate: ScoreEstimate) -> str:

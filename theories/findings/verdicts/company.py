@@ -352,7 +352,7 @@ def describe(measured: CompletenessMeasured) -> str:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         parts.append(
             "Its completeness, on a scale from guessing (0) to generic learners (gradient boosting and a small neural "
-            f"network) trained on the same responses (1), is {own.completeness:.2f} "
+            f"network) trained on the same responses (1; a theory can exceed it), is {own.completeness:.2f} "
             f"(95% interval {low:.2f} to {high:.2f}; {measured.basis})."
         )
     if not measured.published:

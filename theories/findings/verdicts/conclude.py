@@ -317,7 +317,7 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
         parts.append(
-            f"Estimated at a limit of the declared range: {', '.join(held)}. Participants may be more extreme."
+            f"Estimated at a limit of the declared range: {', '.join(held)}. The true value may lie outside it."
         )
     return parts
 
@@ -332,13 +332,25 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     rival = evidence.theories.name(decides.rival)
     other = "other " if found.leader in evidence.seeds else ""
     claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
-    if not found.holds:
+    if decides.basis == EXPLORATORY:
+        claim = f"It was only explored whether {claim}"
+    elif not found.holds:
         claim = f"There is no clear evidence that {claim}"
+    size = _units_in_words(evidence, decides)
     return [
-        f"{claim}: difference in mean log score {advantage.value:+.4f} nats per choice ({interval}; {decides.basis}).",
+        f"{claim}: difference in mean log score {advantage.value:+.4f} nats per choice "
+        f"({interval}; {size}{decides.basis}).",
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
+
+
+def _units_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:
+    """The number of participants, or of problems, behind a comparison; empty if it is not known."""
+    if not compared.advantage.n_units:
+        return ""
+    pooled = any(item.record.pooled for item in evidence.experiments.collected.values())
+    return f"{plural(compared.advantage.n_units, 'problem' if pooled else 'participant')}; "
 
 
 def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
@@ -389,6 +401,6 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     if truth is None:
         return []
     return [
-        f"Compared with the hidden rule on all {truth.n_trials} trials of the space, its mean squared error is "
-        f"{truth.uncorrected[leader]:.2g}, or {truth.corrected[leader]:.2g} with random choices removed from both."
+        f"Compared with the hidden rule over all {truth.n_trials:,} possible trials, its mean squared error is "
+        f"{truth.uncorrected[leader]:.2g} ({truth.corrected[leader]:.2g} after removing random choices from both)."
     ]

@@ -127,12 +127,12 @@ def _in_words(
         else f"none of {n_checks} predictive checks finds a misfit"
     )
     text = (
-        f"exact: the responses do not distinguish {leader} from the truth"
+        f"the misfit of {leader} is below the limit of the study"
         if exact
         else f"{leader} may still be improved"
     )
     return (
-        f"{text}; beyond sampling noise, the mean squared error of its predictions before experiment "
-        f"{', '.join(map(told_experiment, experiments))} is {error.value:.4f} "
-        f"(95% interval {low:.4f} to {high:.4f}; limit {allowed:g}), and {found}"
+        f"{text}; the excess mean squared error of its predictions before experiment "
+        f"{', '.join(map(told_experiment, experiments))} (sampling variance subtracted, so it can be negative) is "
+        f"{error.value:.4f} (95% interval {low:.4f} to {high:.4f}; limit {allowed:g}), and {found}"
     )
