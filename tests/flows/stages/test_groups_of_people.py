@@ -165,7 +165,7 @@ def test_a_design_and_its_preregistration_say_how_often_groups_would_be_told_apa
     trace.close()
     (chosen,) = [item.record for item in state.experiments.designs.values()]
     assert chosen.groups.startswith(f"Groups by group: with {N_EACH} people in each of two groups")
-    assert "by 1 standard deviations of people" in chosen.groups
+    assert "1 between-participant SD in " in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis
     assert "by more than two standard errors" in frozen.to_markdown()

@@ -144,7 +144,7 @@ def test_groups_have_a_column_each_but_the_first() -> None:
     [
         (["12"] * 30, "is 12 for everybody"),
         (["12", "13"] * 3, "known for 6 participants; estimating an effect needs 10"),
-        ([f"v{number}" for number in range(12)], "12 different values that are no numbers"),
+        ([f"v{number}" for number in range(12)], "12 non-numeric values; at most"),
     ],
 )
 def test_what_can_have_no_effect_is_refused(labels: list[str], refused: str) -> None:

@@ -50,16 +50,16 @@ def test_many_people_show_a_large_effect_and_few_people_do_not(
     theory: Theory, laboratory: Laboratory
 ) -> None:
     many, few = (powers(theory, laboratory, n, 1.0)[0] for n in (100, 10))
-    assert many.changes == "discount_rate by 1 standard deviations of people"
+    assert many.changes == "1 between-participant SD in discount_rate"
     assert many.power >= 0.8
     assert few.power <= 0.75
     assert many.n_false <= 2  # of twelve; more have a probability of 0.3% at 2.5%
 
 
 def test_the_text_says_what_is_promised_and_with_which_prior() -> None:
-    found = [EffectPower("Hyperbolic", "rate by 0.5 standard deviations of people", 60, 40, 30, 1)]
+    found = [EffectPower("Hyperbolic", "0.5 between-participant SD in rate", 60, 40, 30, 1)]
     text = text_of_effect_powers("age", found, 0.25)
     assert "standard deviation 0.25 of the parameter's range" in text
     assert "shown in 0.03 of studies (0.00 to 0.13) where there is none" in text
-    assert "rate by 0.5 standard deviations of people: power 0.75 (0.60 to 0.86)" in text
+    assert "0.5 between-participant SD in rate: power 0.75 (0.60 to 0.86)" in text
     assert text_of_effect_powers("age", [], 0.25) == ""

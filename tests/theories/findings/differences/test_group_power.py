@@ -93,7 +93,7 @@ def test_each_parameter_is_told_but_those_that_no_trial_depends_on(
     assert [item.differs.partition(" ")[0] for item in found] == ["discount_rate", "sensitivity"]
     text = text_of_powers("age", found)
     assert "20 people in each of two groups" in text
-    assert "discount_rate by 0.5 standard deviations of people (median 0.01 and 0.0135)" in text
+    assert "0.5 between-participant SD in discount_rate (medians 0.01 and 0.0135)" in text
 
 
 @pytest.mark.long
