@@ -20,8 +20,10 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
 `lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.
 
 The packages lie at the top of a checkout and are imported as ``lakatos.flows``,
-``lakatos.theories`` and so on: this folder holds a link to each. A wheel holds the packages
-themselves in their place, and claims no other name in site-packages.
+``lakatos.theories`` and so on: this folder holds a symbolic link to each. Where a clone has no
+symbolic links (Git for Windows makes files of them by default), the packages are found beside
+this folder. A wheel holds the packages themselves in their place, and claims no other name in
+site-packages.
 """
 
 from importlib import import_module
@@ -45,7 +47,11 @@ if TYPE_CHECKING:
         transfer,
     )
 
-IMPORT_ROOT = Path(__file__).resolve().parent.parent
+__version__ = "0.1.0"
+_FOLDER = Path(__file__).resolve().parent
+if not (_FOLDER / "flows").is_dir():  # a clone without symbolic links
+    __path__.append(str(_FOLDER.parent))
+IMPORT_ROOT = _FOLDER.parent
 """The folder that holds this package: what another Python needs on its path to import it."""
 _PLACES = {
     "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from lakatos import __version__
 from lakatos.flows.guard import check_packages
 
 check_packages()
@@ -64,9 +65,7 @@ app = typer.Typer(
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"lakatos {version('lakatos')}")
+        typer.echo(f"lakatos {__version__}")
         raise typer.Exit
 
 
@@ -308,7 +307,7 @@ def theories(
                 "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
             )
             for item in family.grammar.mechanisms:
-                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.source))
             console.print(parts)
     if source:
         raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")

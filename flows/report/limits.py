@@ -1,4 +1,4 @@
-"""What the result of a run does not show, each sentence from a fact of the run."""
+"""The limitations of a run's result, each derived from a fact of the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEW = 30
 
 
 def limits(reading: RunReading) -> list[str]:
-    """What the result does not show, each from a fact of the run."""
+    """The limitations of the result, each derived from a fact of the run."""
     return [
         text
         for rule in (
@@ -41,7 +41,7 @@ def _limits_of_progress(reading: RunReading) -> list[str]:
     stop = reading.state.campaign.cycles[-1].record.stop if reading.state.campaign.cycles else ""
     if stop.startswith("budget"):
         found.append(
-            "The search ended because its budget was spent, not because nothing better could be found."
+            "The search ended because its budget was spent, not because no better theory could be found."
         )
     return found
 
@@ -59,49 +59,45 @@ def _limits_of_models(reading: RunReading) -> list[str]:
 def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.simulated:
         return [
-            "Nobody took part. A computer answered by a hidden rule, so the result says whether the laboratory finds "
-            "a rule that is known to exist. It says nothing about how people choose."
+            "No person took part. A computer generated the responses from a hidden rule, so the result shows whether "
+            "the laboratory recovers a known rule. It is not evidence about human behaviour."
         ]
     if reading.model:
         return [
-            f"Nobody took part. The language model {reading.model!r} answered in sessions of its own, "
-            "so the result says which theory describes this model under these texts. "
-            "It says nothing about how people choose, and the model may have read the theories, "
-            "and published answers to such trials, before.",
-            "The model read the words of each trial, not its drawing.",
+            f"No person took part. The language model {reading.model!r} gave the responses in separate sessions, "
+            "so the result shows which theory describes this model with these texts. "
+            "It is not evidence about human behaviour, and the training data of the model may include the theories "
+            "and published responses to such trials.",
+            "The model read the text of each trial, not its picture.",
         ]
     people = reading.config.participants
-    if not (people.archive or people.file):
+    if not reading.is_collected_before:
         return [
-            "Whoever took part chose to, and was paid or asked in one way only. What holds for them may not hold for "
-            "people who were recruited elsewhere."
+            "Participants were recruited in one way only and chose to take part. The result may not generalise to "
+            "other populations."
         ]
-    whence = "stood in a file" if people.file else "were made for other people's studies"
-    which = "are in it" if people.file else "were published"
+    which = "in the file" if people.file else "published"
     found = []
     if people.file:
         found.append(
-            "The answers were collected before this run, so that nothing about them was preregistered before people "
-            "were asked. Predictions were frozen before the answers were opened to the theories, but whoever chose the "
-            "file, the trials and the first rivals may have known the answers."
+            "The responses were collected before this run, so their collection was not preregistered. Predictions "
+            "were frozen before the responses were released to the theories, but the person who chose the file, the "
+            "trials and the initial theories may have known the responses."
         )
     found += [f"About the file: {line}." for line in people.told]
-    found += [
-        f"The choices {whence}: only trials that {which} could be asked, and a trial that would have told the "
-        "theories apart better may be missing."
-    ]
+    found += [f"Only trials {which} could be used; more informative trials may be missing."]
     collected = [item.record for item in reading.state.experiments.collected.values()]
     if any(item.pooled for item in collected):
         found.append(
-            f"Only counts {which}. People cannot be told apart, so differences between persons are not "
-            "tested, and uncertainty is counted over problems."
+            f"Only counts of responses are {which}. Individual differences cannot be tested, and intervals are "
+            "computed over problems instead of participants."
         )
     if reading.state.experiments.sealed is not None and not any(
         reading.state.experiments.sealed.record.of_people
     ):
         found.append(
-            "The sealed trials come from the same experiments, and the same people, as the trials the search has "
-            "seen. They test the winner on new problems, not on new people."
+            "The sealed trials come from the same experiments and the same participants as the trials of the search. "
+            "They test generalisation to new problems, not to new participants."
         )
     return found
 
@@ -127,20 +123,20 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
     )
     if board.standings and not untouched:
         yield (
-            "There are no untouched data for the winner: it was made from the same answers that it is scored on, so "
-            "its score is too good by an unknown amount."
+            "The leading theory was derived from the same responses on which it is scored, so its score is optimistic "
+            "by an unknown amount."
         )
     elif standing is not None and standing.n_prequential < len(board.experiments):
         new = len(board.experiments) - standing.n_prequential
         yield (
-            f"The leaderboard's main score counts all data, also the {new} of {len(board.experiments)} "
-            "experiments whose answers were known when the winner was made. Frozen predictions, sealed trials and "
-            "folds are the tests."
+            f"The main score of the leaderboard uses all data, including {new} of {len(board.experiments)} "
+            "experiments whose responses were known when the leading theory was derived. Frozen predictions, sealed "
+            "trials and folds are the tests."
         )
     if len(board.experiments) == 1:
         yield (
-            "There was one experiment, so that none could be left out: theories were compared on other people's (or "
-            "other) answers of the same one. The winner may not hold for other trials."
+            "There was only one experiment, so theories were compared on held-out participants (or responses) of the "
+            "same experiment. The result may not generalise to other trials."
         )
 
 
@@ -154,8 +150,8 @@ def _limits_of_failures(reading: RunReading) -> Iterator[str]:
     for limit in reading.state.theories.draws_limited.values():
         if reading.state.theories.is_limited(limit.record.theory):
             yield (
-                f"The score of {reading.label(limit.record.theory).tag} rests on {limit.record.kept:,} draws of its "
-                f"people, as it failed with {limit.record.n_draws:,}: {clean(limit.record.reason)}"
+                f"The score of {reading.label(limit.record.theory).tag} uses {limit.record.kept:,} draws from its "
+                f"population, because it failed with {limit.record.n_draws:,}: {clean(limit.record.reason)}"
             )
 
 
@@ -164,14 +160,12 @@ def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
     ties = [reading.label(theory).tag for theory in reading.tied_with_leader]
     if ties:
         yield (
-            f"The winner is tied with {', '.join(ties)}: the data do not show that it is better than "
-            f"{'them' if len(ties) > 1 else 'it'}."
+            f"The leading theory is tied with {', '.join(ties)}: the data do not show that it predicts better."
         )
     n_open = len(open_pairs(reading))
     if n_open:
         yield (
-            f"{n_open} pair{'s' if n_open > 1 else ''} of rivals could not be told apart by frozen predictions "
-            "(section 6)."
+            f"{plural(n_open, 'pair')} of theories could not be distinguished by frozen predictions (section 6)."
         )
 
 
@@ -184,35 +178,34 @@ def _limits_of_size(reading: RunReading) -> Iterator[str]:
     people = min(n_people, default=0)
     sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
-        yield f"The smallest experiment has {people} people: differences between persons are known coarsely."
+        yield f"The smallest experiment has {people} participants, so individual differences are imprecise."
     for count, what in (
-        (n_trials, "distinct trials were asked in all"),
+        (n_trials, "distinct trials were presented"),
         (sealed, "trials were sealed"),
     ):
         if 0 < count < FEW:
             yield f"Only {count} {what}: intervals are wide, and rare kinds of trials may be missing."
     if reading.board.standings and mean_ceiling(reading, known.collected) is None:
-        yield "No trial was repeated, so it is unknown how much of the choices could be predicted at all."
+        yield "No trial was repeated, so the proportion of choices that can be predicted at all is unknown."
 
 
 def _limits_of_search(reading: RunReading) -> list[str]:
     found = []
     n_scored, n_tried = len(reading.board.standings), reading.state.n_tried
     if n_scored:
-        themselves = "which was itself" if n_scored == 1 else "which were themselves"
         found.append(
-            f"The winner is the best of {plural(n_scored, 'theory')}, {themselves} picked from {n_tried} that were "
-            "tried. The best of many looks better than it is on the data used for picking."
+            f"The leading theory is the best of {plural(n_scored, 'scored theory')}, selected from {n_tried} that "
+            "were evaluated. Selection makes its score on the same data optimistic."
         )
     found += [
-        f"No trial that was asked shows whether {text}; the winner's program has a place for it."
+        f"No presented trial shows whether {text}, although the leading theory has a parameter for it."
         for text in _idle_clauses(reading)
     ]
     if reading.leader and (why := reading.checked[reading.leader].record.unreadable):
-        found.append(f"The winner is a predictor, not an explanation: {why}.")
+        found.append(f"The leading theory is a predictor, not an explanation: {why}.")
     found.append(
-        f"This is one run with one seed ({reading.config.seed}). Another seed tries other theories and, where designs "
-        "are chosen, asks other trials; it may end with another winner."
+        f"This is one run with one seed ({reading.config.seed}). A run with another seed evaluates other theories and, "
+        "if trials are designed, presents other trials; it may end with another theory."
     )
     return found
 
@@ -223,7 +216,7 @@ def _idle_clauses(reading: RunReading) -> list[str]:
         return []
     account, told = reading.theory(reading.leader).account(), reading.state.theories.told
     refused = told.record.refused if told else ()
-    idle = [item for item in account.clauses if item.idle and item.wording.says not in refused]
+    idle = [item for item in account.clauses if item.idle and item.wording.clause not in refused]
     return [clause.text if clause.of_some else f"people {clause.text}" for clause in idle]
 
 
@@ -232,13 +225,13 @@ def _limits_of_scope(reading: RunReading) -> list[str]:
     advocates = reading.config.theories.advocates
     ways = ["combines published mechanisms"] if "grammar" in advocates else []
     if "induction" in advocates and not pooled:
-        ways.append("reads rules off the answers")
+        ways.append("induces rules from the responses")
     if "language_model" in advocates and reading.config.roles.reviser:
-        ways.append("asks language models")
-    how = " and ".join(ways) or "tries nothing"
+        ways.append("takes proposals of language models")
+    how = " and ".join(ways) or "evaluates no new theories"
     return [
-        f"All trials are of one kind of task ({reading.config.domain}). The search {how}; an idea beyond "
-        "that could not win.",
-        "Predicting choices best does not make a theory true: another one with the same predictions would score the "
-        "same.",
+        f"All trials are of one kind of task ({reading.config.domain}). The search {how}; other ideas were not "
+        "considered.",
+        "The theory with the best predictions is not necessarily true: another theory with the same predictions would "
+        "have the same score.",
     ]

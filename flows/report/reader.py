@@ -103,7 +103,7 @@ class RunReading:
     @property
     def is_collected_before(self) -> bool:
         """Whether the answers were there before the run: published ones, or those of a study's own file."""
-        return self.config.participants.source == "archival"
+        return self.config.source.is_archive
 
     @property
     def is_of_file(self) -> bool:
@@ -112,8 +112,8 @@ class RunReading:
 
     @property
     def came(self) -> str:
-        """What happened to the answers once predictions were frozen: they came, or were opened to the theories."""
-        return "were opened to the theories" if self.is_collected_before else "came"
+        """What happened to the responses after predictions were frozen: they were collected or released."""
+        return "were released to the theories" if self.is_collected_before else "were collected"
 
     @property
     def concluded(self) -> CampaignConcluded | None:
@@ -153,7 +153,7 @@ class RunReading:
     @property
     def simulated(self) -> bool:
         """Whether a computer answered instead of people."""
-        return self.config.participants.source == "simulated"
+        return self.config.source.origin == "simulated"
 
     @property
     def model(self) -> str:
@@ -162,10 +162,10 @@ class RunReading:
 
     @property
     def answerers(self) -> str:
-        """Who gave the answers."""
+        """The kind of participants, in the plural."""
         if self.simulated:
-            return "simulated people"
-        return "sessions of a language model" if self.model else "people"
+            return "simulated participants"
+        return "sessions of a language model" if self.model else "participants"
 
     @property
     def missing(self) -> Counter[str]:

@@ -34,6 +34,7 @@ from lakatos.flows.report.judging_facts import (
     verdict_rows,
 )
 from lakatos.flows.report.limits import limits
+from lakatos.flows.report.methods import methods_paragraph
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs, open_reading
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
@@ -117,6 +118,7 @@ def render(reading: RunReading) -> str:
         "judging": judging_facts(reading),
         "models": utterance_facts(reading),
         "limits": limits(reading),
+        "methods": methods_paragraph(reading),
         "style": Markup("").join(Markup((TEMPLATES / name).read_text("utf-8")) for name in STYLES),
     }
     return environment.get_template("report.html").render(context)

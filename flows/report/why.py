@@ -164,7 +164,7 @@ def _chosen(reading: RunReading, events: Sequence[Event], claim: str) -> Event:
     if claim == "leader":
         if not state.campaign.cycles:
             raise RunMissingError(
-                f"no cycle of the run {reading.folder} has ended, so nobody leads yet."
+                f"no cycle of the run {reading.folder} has ended, so no theory leads yet."
             )
         return by_digest[state.campaign.cycles[-1].digest]
     if (
@@ -253,8 +253,8 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
     whose = "simulated or given by a language model" if by_machine else "given by people"
-    people = f" of {plural(n_people, 'person', 'people')}" if n_people else ""
-    return f"It rests on {plural(n_responses, 'response')}{people}, {whose}."
+    people = f" of {plural(n_people, 'participant')}" if n_people else ""
+    return f"It is based on {plural(n_responses, 'response')}{people}, {whose}."
 
 
 def _in_brief(
@@ -266,16 +266,18 @@ def _in_brief(
     rival = reading.first_rival or record.runner_up
     leader = _theory(reading, record.leader)
     if rival is None:
-        yield f"{leader} is the only theory left."
+        yield f"{leader} is the only remaining theory."
         return
     holds = (
-        "is shown to be ahead" if reading.is_shown else "is in front, but is not shown to be ahead"
+        "predicts better"
+        if reading.is_shown
+        else "leads without clear evidence that it predicts better"
     )
     yield f"{leader} {holds}, on {record.basis}."
     if reading.first_rival is not None:
-        yield f"Of the rivals that the study began with {_theory(reading, rival)} comes closest."
+        yield f"The closest initial theory is {_theory(reading, rival)}."
     else:
-        yield f"There is no first rival to compare it with; {_theory(reading, rival)} is the second best."
+        yield f"There is no other initial theory to compare it with; {_theory(reading, rival)} is second."
     found = {
         name: _difference(reading, record.leader, rival, name)
         for name in reading.state.experiments.collected
@@ -284,15 +286,15 @@ def _in_brief(
     if known:
         name = max(known, key=lambda item: known[item].value)
         yield (
-            f"Experiment {told_experiment(name)} (of {len(known)}) speaks for it most: "
+            f"The strongest evidence is experiment {told_experiment(name)} (of {len(known)}): "
             f"{known[name].value:+.4f} nats per choice ({known[name].interval_in_words()})."
         )
     if carried:
         most = carried[0]
         yield (
-            f"The trial that speaks for it most is {most.trial} of {told_experiment(most.experiment)} "
+            f"The strongest single trial is {most.trial} of experiment {told_experiment(most.experiment)} "
             f"({shortened(most.shown, 60)}): "
-            f"{most.share:.0%} of {plural(most.n_answers, 'answer')} chose the last option; it had said "
+            f"{most.share:.0%} of {plural(most.n_answers, 'response')} chose the last option; it predicted "
             f"{most.leader:.0%}, the rival {most.rival:.0%}."
         )
 

@@ -1,4 +1,4 @@
-"""What records are called, and each of them told in a line: by the observatory, by `why`, and by exports."""
+"""Names of kinds of records, and a sentence for each record: for the observatory, `why` and exports."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ STEPS: Final[Mapping[str, str]] = {
     "start": "beginning",
     "check": "checking a theory",
     "admit": "admitting theories",
-    "design": "searching for the most telling trials",
+    "design": "searching for informative trials",
     "preregister": "freezing predictions",
-    "recruit": "asking people",
-    "collect": "collecting answers",
+    "recruit": "recruiting participants",
+    "collect": "collecting responses",
     "score": "scoring theories",
-    "arbitrate": "finding out why the loser lost",
-    "weigh": "looking whether anything is left to find",
+    "arbitrate": "diagnosing the losing theory",
+    "weigh": "testing whether any misfit is left",
     "revise": "writing successors",
-    "judge": "asking the judges",
-    "decide": "deciding what to do about a candidate",
-    "compare": "comparing look-alikes",
-    "settle": "holding verdicts against the data",
+    "judge": "predicting by judges",
+    "decide": "deciding about a candidate",
+    "compare": "comparing similar theories",
+    "settle": "scoring judges' predictions",
     "close": "closing the cycle",
     "map": "drawing the map of theories",
-    "fold": "running the whole loop without a part of the trials",
+    "fold": "running the search without a part of the trials",
     "compare_truth": "comparing with the hidden rule",
-    "open_sealed": "opening the sealed answers",
-    "conclude": "coming to a verdict",
+    "open_sealed": "opening the sealed responses",
+    "conclude": "computing the verdict",
 }
 """Steps as one says them; others go by their own name."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -172,7 +172,7 @@ def _scored(body: Body, words: RecordWords) -> str:
     mean = sum(units["log_predictive"]) / sum(units["n_choices"])
     how = "with predictions frozen before" if body.get("frozen") else "with its declared population"
     return (
-        f"{words.theory(body)} predicted the answers to experiment {told_experiment(body['experiment'])} at "
+        f"{words.theory(body)} predicted the responses of experiment {told_experiment(body['experiment'])} at "
         f"{fixed(mean)} nats per choice, {how}"
     )
 
@@ -180,7 +180,7 @@ def _scored(body: Body, words: RecordWords) -> str:
 def _designed(body: Body, words: RecordWords) -> str:
     if not body["accepted"]:
         return f"experiment {told_experiment(body['experiment'])} was refused: {body['reason']}"
-    people = plural(body["n_participants"], "person", "people")
+    people = plural(body["n_participants"], "participant")
     trials = plural(body["n_trials"], "trial")
     return (
         f"experiment {told_experiment(body['experiment'])} with {trials} for {people} was designed"
@@ -189,7 +189,9 @@ def _designed(body: Body, words: RecordWords) -> str:
 
 def _collected(body: Body, words: RecordWords) -> str:
     one, many = (
-        ("simulated person", "simulated people") if words.simulated else ("person", "people")
+        ("simulated participant", "simulated participants")
+        if words.simulated
+        else ("participant", "participants")
     )
     if model := body.get("language_model"):
         one, many = (
@@ -201,7 +203,7 @@ def _collected(body: Body, words: RecordWords) -> str:
 
 
 def _arrived(body: Body, words: RecordWords) -> str:
-    who = f"person {body['person'][:8]}"
+    who = f"participant {body['person'][:8]}"
     if body.get("source") == LANGUAGE_MODEL:
         who = "a language model's session"
     status = body["status"].replace("_", " ")
@@ -211,7 +213,7 @@ def _arrived(body: Body, words: RecordWords) -> str:
 
 def _lost(body: Body, words: RecordWords) -> str:
     loser, leader = words.theory(body, "loser"), words.theory(body, "leader")
-    return f"{loser} lost to {leader}: {body['location']}"
+    return f"{loser} scored below {leader}: {body['location']}"
 
 
 def _searched(body: Body, words: RecordWords) -> str:
@@ -222,17 +224,17 @@ def _searched(body: Body, words: RecordWords) -> str:
 
 def _judged(body: Body, words: RecordWords) -> str:
     candidate, incumbent = words.theory(body, "candidate"), words.theory(body, "incumbent")
-    return f"judges gave {candidate} a probability of {body['probability']:.2f} against {incumbent}"
+    return f"judges predicted with probability {body['probability']:.2f} that {candidate} improves on {incumbent}"
 
 
 def _settled(body: Body, words: RecordWords) -> str:
     side = "for" if body["favoured"] else "against"
-    return f"experiment {told_experiment(body['experiment'])} spoke {side} the candidate"
+    return f"experiment {told_experiment(body['experiment'])} was evidence {side} the candidate"
 
 
 def _closed(body: Body, words: RecordWords) -> str:
     stop = f". {body['stop']}" if body["stop"] else ""
-    return f"cycle {body['cycle']} ended with {words.theory(body, 'leader')} in front{stop}"
+    return f"cycle {body['cycle']} ended with {words.theory(body, 'leader')} leading{stop}"
 
 
 def _asked(body: Body, words: RecordWords) -> str:
@@ -248,13 +250,8 @@ def _called(body: Body, words: RecordWords) -> str:
     return f"{body['tool']} {body['outcome']}" + (f": {body['reason']}" if body["reason"] else "")
 
 
-def _inquired(body: Body, words: RecordWords) -> str:
-    how = body["tool"] or "its plan"
-    return f"{body['name']} by {how}, {plural(len(body['calls']), 'call')}. {body['reason']}"
-
-
 def _displaced(body: Body, words: RecordWords) -> str:
-    return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'nobody'} displaced"
+    return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'no judge'} displaced"
 
 
 _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
@@ -281,7 +278,7 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
         f"{plural(len(body['rivals']), 'theory')} frozen"
     ),
     "recruited": lambda body, words: (
-        f"{plural(body['n_participants'], 'person was', 'people were')} asked for experiment "
+        f"{plural(body['n_participants'], 'participant was', 'participants were')} recruited for experiment "
         f"{told_experiment(body['experiment'])} ({body['source']})"
     ),
     "trials_collected": _collected,
@@ -305,7 +302,6 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "lessons_recalled": lambda body, words: (
         f"{plural(len(body['lessons']), 'lesson')} for {body['stage']}: {body['situation']}"
     ),
-    "inquiry_made": _inquired,
     "tool_called": _called,
     "tombstone": lambda body, words: f"a record was erased: {body['reason']}",
 }

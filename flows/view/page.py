@@ -86,10 +86,10 @@ def who(look: RunReading) -> str:
     if look.model:
         return "language model"
     if look.simulated:
-        return "simulated people"
+        return "simulated participants"
     if look.config.participants.file:
-        return "people's choices, already collected"
-    return "people's published choices" if look.config.participants.archives else "people's choices"
+        return "responses collected before the study"
+    return "published responses" if look.is_collected_before else "participants' responses"
 
 
 # --- story ----------------------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def test_a_theory_is_told_as_the_verdict_tells_it(campaign: Path) -> None:
     verdict = look.state.campaign.concluded
     assert verdict is not None
     claim = told[look.leader]["claim"]
-    assert f"It says: {claim[:1].upper()}{claim[1:]}" in verdict.record.text
+    assert f"Claim: {claim[:1].upper()}{claim[1:]}" in verdict.record.text
     browser = TestClient(create_app(campaign.parent), base_url="http://127.0.0.1")
     page = browser.get(f"/run/small/theory/{look.leader}")
     shown = re.search("<blockquote>(.*?)</blockquote>", page.text)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from lakatos.experiments.data_sets import data_set_of
-from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import clean
@@ -30,10 +29,7 @@ from lakatos.traces.step import Recorded, StepContext
 @task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed answers of an archive, once the loop has ended."""
-    source = run.source
-    if not isinstance(source, ArchivalParticipants):
-        return None
-    trials, people = list(source.sealed()), list(source.sealed_people())
+    trials, people = list(run.source.sealed()), list(run.source.sealed_people())
     if not trials and not people:
         return None
 
@@ -154,21 +150,21 @@ def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]
 
 def _say_of_answers(run: Run) -> list[str]:
     """Which part of the answers that were there the campaign used, and how to use the rest; nothing of new people."""
-    if not isinstance(run.source, ArchivalParticipants):
+    n_all = run.source.n_answers
+    if not n_all:
         return []
     opened = run.state.experiments.sealed
-    n_all = run.source.n_answers
     n_used = sum(int(run.trials(name).count.sum()) for name in run.state.experiments.collected)
     tables = opened.record.trials if opened is not None else ()
     n_sealed = sum(int(run.trials_of(table).count.sum()) for table in tables)
-    sealed = f", {n_sealed:,} stayed sealed until the verdict" if n_sealed else ""
-    said = f"Of {n_all:,} answers that were there, {n_used:,} were used in the loop{sealed}"
+    sealed = f", {n_sealed:,} were sealed until the verdict" if n_sealed else ""
+    said = f"Of {n_all:,} available responses, {n_used:,} were used in the search{sealed}"
     if (n_left := n_all - n_used - n_sealed) <= 0:
         return [f"{said}."]
     ended = run.state.campaign.cycles[-1].record.stop
     return [
-        f"{said}, and {n_left:,} were not used, as the loop ended before ({ended}). More cycles (stop.cycles, "
-        "stop.least_cycles), or more trials in each (design.trials), would use them."
+        f"{said}, and {n_left:,} were not used because the search ended earlier ({ended}). More cycles (stop.cycles, "
+        "stop.least_cycles) or more trials per cycle (design.trials) would use them."
     ]
 
 
@@ -176,8 +172,8 @@ def _say_of_failed_leaders(state: RunState) -> list[str]:
     """A sentence for each theory that led at the end of a cycle and then failed on responses."""
     led = {item.record.leader: item.record.cycle for item in state.campaign.cycles}
     return [
-        f"{state.theories.name(item.record.theory)} led after cycle {led[item.record.theory]} and is out since it "
-        f"failed on the responses of experiment {item.record.experiment}: {clean(item.record.reason).rstrip('.')}."
+        f"{state.theories.name(item.record.theory)} led after cycle {led[item.record.theory]} and was removed because "
+        f"it failed on the responses of experiment {item.record.experiment}: {clean(item.record.reason).rstrip('.')}."
         for item in state.theories.failed
         if item.record.theory in led
     ]
@@ -190,10 +186,14 @@ def _say_of_unasked(config: CampaignConfig, experiments: Iterable[str]) -> list[
     if len(named) < 2 or not missing:
         return []
     left = len(named) - len(missing)
-    how = "" if left > 1 else " Nothing was left out as a whole, and experiments decided who leads."
+    how = (
+        ""
+        if left > 1
+        else " No data set could be held out, so single experiments determined the leading theory."
+    )
     return [
-        f"Nothing of {' and '.join(missing)} was asked before the loop ended, so that nothing is said of it.{how} "
-        "More cycles (stop.cycles, stop.least_cycles) would ask it."
+        f"The search ended before data of {' and '.join(missing)} were used, so the result does not cover it.{how} "
+        "More cycles (stop.cycles, stop.least_cycles) would include it."
     ]
 
 
@@ -201,5 +201,5 @@ def _whose(config: CampaignConfig) -> list[str]:
     """Said wherever the verdict is, where no people answered but a language model."""
     name = config.participants.model
     return (
-        [f"All answers are those of the language model {name!r}, none of people."] if name else []
+        [f"All responses are those of the language model {name!r}, not of people."] if name else []
     )

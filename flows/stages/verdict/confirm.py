@@ -145,8 +145,9 @@ def choose_trials(
         ),
         accepted=True,
         reason=(
-            f"The trials on which {names[0]} and {names[1]} differ most. With {settings.participants} people the first "
-            f"is recovered with probability {best.power[0]:.2f} where it is true, the second with {best.power[1]:.2f}."
+            f"Trials on which the predictions of {names[0]} and {names[1]} differ most. With "
+            f"{settings.participants} participants "
+            f"the power is {best.power[0]:.2f} if the first theory is true and {best.power[1]:.2f} if the second is."
         ),
     )
 
@@ -279,8 +280,11 @@ def verdict(winner: str, rival: str, advantage: ScoreEstimate | None) -> tuple[O
     if advantage.is_above_zero():
         return (
             "confirmed",
-            f"A preregistered test on new people confirmed what {winner} alone predicts {how}.",
+            f"A preregistered test with new participants confirmed the prediction of {winner} {how}.",
         )
     if advantage.value < 0 and not is_tie(advantage):
-        return "refuted", f"A preregistered test on new people went against {winner} {how}."
-    return "inconclusive", f"A preregistered test on new people left {winner} open {how}."
+        return "refuted", f"A preregistered test with new participants contradicted {winner} {how}."
+    return (
+        "inconclusive",
+        f"A preregistered test with new participants was inconclusive for {winner} {how}.",
+    )

@@ -41,7 +41,7 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
         try:
             attribute = columns_of(labels_of(run.evidence, by), by)
         except TrialsError as error:
-            text = f"Effects of {by} could not be learned: {error}"
+            text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
         return _learned(run.evidence, attribute, names)
 
@@ -64,9 +64,9 @@ def _learned(
             continue  # nothing in it depends on people, or it does not run on these answers
     told = {evidence.state.theories.name(name): item for name, item in found.items()}
     text = (
-        f"By {by}, known of {attribute.n_known} people: {said_of_effects(told)}"
+        f"Effects of {by} ({attribute.n_known} participants): {said_of_effects(told)}"
         if told
-        else f"Effects of {by} could not be learned: no number of a leading theory can depend on it."
+        else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
     )
     if told and (again := counted_again(evidence.config, evidence.state)):
         text = f"{text} {again}"

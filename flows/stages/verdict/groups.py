@@ -77,7 +77,7 @@ def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
         raise TrialsError("these are counts of answers, which do not say who gave them.")
     if not all(by in item for item in known):
         there = ", ".join(sorted({name for item in known for name in item})) or "nothing"
-        raise TrialsError(f"nothing called {by!r} is known of these people; known is {there}.")
+        raise TrialsError(f"no attribute of these participants is called {by!r}; there is {there}.")
     return [np.array(item[by]) for item in known]
 
 
@@ -111,9 +111,9 @@ def _compared(
             best.form, best.populations, trials, members, evidence.laboratory, rng
         )
     text = (
-        f"By {by} (people: {people}): {said_of_groups(by, told, differences)}"
+        f"Groups by {by} (participants: {people}): {said_of_groups(by, told, differences)}"
         if told
-        else f"Groups by {by} could not be compared: no leading theory runs on a group's answers alone."
+        else f"Groups by {by} could not be compared: no leading theory runs on the responses of one group alone."
     )
     if told and (again := counted_again(evidence.config, evidence.state)):
         text = f"{text} {again}"

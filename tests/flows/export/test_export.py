@@ -88,7 +88,7 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     found = why(tiny_run())
     assert (found.n_responses, found.n_people, found.by_machine) == (192, 16, True)
     lines = list(found.lines())
-    assert "responses of 8 simulated people to experiment 2.1" in "\n".join(lines)
+    assert "responses of 8 simulated participants to experiment 2.1" in "\n".join(lines)
     assert lines[0].endswith(f"[record {found.reason.seq}, #{found.reason.digest[:8]}]")
     assert not [kind for kind in RECORD_TYPES if "_" in kind and kind in "\n".join(lines)]
     assert len(list(found.lines(1))) == 2
@@ -97,16 +97,16 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert 3 <= len(found.brief) <= 5
     assert (
         found.brief[-1]
-        == "It rests on 192 responses of 16 people, simulated or given by a language model."
+        == "It is based on 192 responses of 16 participants, simulated or given by a language model."
     )
-    assert any("speaks for it most" in line and "95% interval" in line for line in found.brief)
+    assert any("The strongest" in line and "95% interval" in line for line in found.brief)
     (verdict,) = records(tiny_run(), CampaignConcluded)
     state, trace = read_state(tiny_run())
     trace.close()
     assert verdict.rival in state.seeds
     rival = state.theories.name(verdict.rival)
-    assert f"choices better than {rival}, of the rivals that the study began with" in verdict.text
-    assert f"Of the rivals that the study began with {rival} comes closest." in found.brief
+    assert f"choices better than {rival}, the closest" in verdict.text
+    assert f"The closest initial theory is {rival}." in found.brief
     leader = why(tiny_run(), "leader")
     assert leader.reason.kind == "cycle_closed"
     assert len(leader.brief) == 1

@@ -114,7 +114,7 @@ def test_effects_of_what_each_experiment_has_one_of_have_no_probability() -> Non
     table["where"] = table.place
     answers = lakatos.adopt(table, columns={"attributes": ["where"], "experiment": "place"})
     found = lakatos.effects_of(answers, "hyperbolic", by="where")
-    assert "cannot be told from what differs between experiments" in found.verdict
+    assert "is confounded with experiments" in found.verdict
     assert found.effects.p.isna().all()
     assert not found.effects.shown.any()
 

@@ -51,7 +51,7 @@ def test_groups_with_other_numbers_are_predicted_better_with_numbers_of_their_ow
 ) -> None:
     gain = differing.theories["hyperbolic"].gain()
     assert gain.interval[0] > 0
-    assert "With numbers of its own each group is predicted better" in differing.verdict
+    assert "Separate parameters predict the groups better" in differing.verdict
     rates = differing.people.query("theory == 'hyperbolic' and parameter == 'discount_rate'")
     medians = dict(zip(rates.group, rates["median"], strict=True))
     assert 0.005 < medians["young"] < 0.02 < medians["all"] < 0.08 < medians["old"] < 0.16
@@ -70,7 +70,7 @@ def test_the_parameter_in_which_groups_differ_is_told_with_its_size(
     assert rate.loc["young", "compared_low"] < 0.1 < rate.loc["young", "compared_high"]
     assert np.isnan(rate.loc["old", "compared"])
     assert "the groups differ in discount_rate" in differing.verdict
-    assert "No difference is shown in" in differing.verdict
+    assert "No clear evidence of a difference in" in differing.verdict
 
 
 def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparison) -> None:
@@ -85,7 +85,7 @@ def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparis
 def test_groups_that_are_alike_gain_nothing() -> None:
     found = compared(two_groups(0.01))
     assert found.theories["hyperbolic"].gain().interval[0] <= 0
-    assert "no difference between the groups is shown" in found.verdict
+    assert "no clear evidence of a difference between the groups" in found.verdict
     assert all(item.p > 0.05 for item in found.found)
 
 
@@ -96,7 +96,7 @@ def test_groups_that_are_experiments_are_not_said_to_differ_by_a_probability() -
         table.assign(place=table.group), columns={"attributes": ["group"], "experiment": "place"}
     )
     found = lakatos.by_group(answers, "hyperbolic", by="group")
-    assert "cannot be told from what differs between experiments" in found.verdict
+    assert "the groups are confounded with experiments" in found.verdict
     assert "p =" not in found.verdict
     assert found.differences.p.isna().all()
     assert not found.differences.differs.any()
@@ -110,7 +110,10 @@ def test_a_group_that_has_an_experiment_of_its_own_is_said_not_to_be_tested() ->
     answers = lakatos.adopt(both, columns={"attributes": ["group"], "experiment": "place"})
     found = lakatos.by_group(answers, "hyperbolic", by="group")
     assert "the groups differ in discount_rate" in found.verdict
-    assert "Nothing is tested of third, which shares no experiment with another" in found.verdict
+    assert (
+        "Differences of third are not tested, because it shares no experiment with another"
+        in found.verdict
+    )
 
 
 def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
@@ -127,9 +130,9 @@ def test_what_is_not_known_of_people_divides_nobody() -> None:
         TrialsError, match="nothing called 'sex' is known of these people; there is"
     ):
         compared(table, by="sex")
-    with pytest.raises(TrialsError, match="group is 'rare' for 2 people; a group needs 5"):
+    with pytest.raises(TrialsError, match="group is 'rare' for 2 participants; a group needs 5"):
         compared(table.assign(group=np.where(table.subject.isin(["p0", "p1"]), "rare", "many")))
-    with pytest.raises(TrialsError, match="group is one for everybody"):
+    with pytest.raises(TrialsError, match="group is one for all participants"):
         compared(table.assign(group="one"))
 
 

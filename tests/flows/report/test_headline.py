@@ -32,9 +32,9 @@ def test_three_participants_who_click_at_random_show_nothing(seed: int, tmp_path
     page = page_of(
         tmp_path / "run", seed=seed, design__participants=3, participants__random_choices=1.0
     )
-    assert "Shown:" not in page
-    assert "Not shown: it is not clearly better" in page
-    assert "below 10 no difference is claimed" in page
+    assert "Supported:" not in page
+    assert "No clear evidence: this theory leads" in page
+    assert "with fewer than 10 no difference is claimed" in page
 
 
 @pytest.mark.slow
@@ -45,4 +45,4 @@ def test_many_participants_who_follow_a_first_theory_show_it(tmp_path: Path) -> 
         theories__seeds=["take_the_best", "tallying", "weighted_additive"],
         design__participants=60,
     )
-    assert "Shown: on answers that it was not made from" in page
+    assert "Supported: on responses that were not used to derive it" in page

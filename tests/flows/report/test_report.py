@@ -453,12 +453,12 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
     for words in (
         state.campaign.concluded.record.text,
         state.theories.checked[state.campaign.concluded.record.leader].record.claim[1:],
-        "Nobody took part",
+        "No person took part",
         f"lakatos audit {finished}",
         head,
         state.campaign.truth.record.hidden,
         "Which rule do simulated people follow?",
-        "were answered yes",
+        "checks passed",
     ):
         assert " ".join(words.split()) in page.text
     headings = [tag for tag, _ in page.tags if tag == "h2"]
@@ -468,20 +468,20 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
 def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path: Path) -> None:
     page = outline(eventful, tmp_path)
     for words in (
-        "The winner predicts better".lower(),
+        "the leading theory predicts better",
         "MIT",  # licence of the archive
         "about two thirds of people from 1.23 to 3.24",
         "overturned",
         "below 0.0001, confidence 0.83",
         "62 checks against 200 simulated replicas of the theory",
         "Recommended: recommended",
-        "What this depends on",
-        "Over 1 settled verdict the mean score is",
+        "Assumptions",
+        "Over 1 settled prediction the mean log score is",
         "could not be run",
-        "This design was searched and not run",
+        "This design was not run",
         "Only 4 trials were sealed",
-        "The smallest experiment has 12 people",
-        "what each fold's search ended with",
+        "The smallest experiment has 12 participants",
+        "leading theory of each fold",
         "0.0103 to 0.0143",  # interval of the cross-validated error
         "3 theories, which were themselves picked from 2",
         "budget was spent",
@@ -506,16 +506,16 @@ def test_each_experiment_says_whether_the_leader_was_found_without_it(
     assert second.ahead is not None
     assert (first.ahead.value + second.ahead.value) / 2 == pytest.approx(seeds[0].behind.value)
     page = outline(eventful, tmp_path)
-    assert "How it does on each experiment when predicted from the others" in page.text
+    assert "The leading theory on each experiment, predicted from the others" in page.text
 
 
 def test_one_experiment_is_said_to_be_too_few_to_leave_one_out(eventful: Path) -> None:
     state, trace = read_state(eventful)
     with trace:
         reading = RunReading(eventful, state, trace)
-        assert not any(text.startswith("There was one experiment") for text in limits(reading))
+        assert not any(text.startswith("There was only one experiment") for text in limits(reading))
         reading.board = replace(state.board(), experiments=("1.1",))
-        assert any(text.startswith("There was one experiment") for text in limits(reading))
+        assert any(text.startswith("There was only one experiment") for text in limits(reading))
 
 
 @pytest.mark.slow
@@ -628,7 +628,7 @@ def test_a_damaged_trace_is_said_to_be_damaged(tmp_path: Path) -> None:
     damaged.chmod(0o644)
     damaged.write_bytes(b"another table")
     page = outline(folder, tmp_path)
-    assert "does not hold. Do not rely on this report" in page.text
+    assert "a check failed. Do not rely on this report" in page.text
 
 
 @pytest.mark.slow
@@ -652,7 +652,7 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tied", "head"), [(1, "Not shown:"), (None, "Shown:")])
+@pytest.mark.parametrize(("tied", "head"), [(1, "No clear evidence:"), (None, "Supported:")])
 def test_a_verdict_is_not_called_shown_above_a_leaderboard_on_which_a_first_rival_is_tied(
     tied: int | None, head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -672,16 +672,18 @@ def test_a_verdict_is_not_called_shown_above_a_leaderboard_on_which_a_first_riva
     monkeypatch.setattr(RunReading, "tied_with_leader", on_board)
     page = outline(written.folder, tmp_path)
     assert head in page.text
-    assert {"Not shown:": "Shown:", "Shown:": "Not shown:"}[head] not in page.text
+    assert {"No clear evidence:": "Supported:", "Supported:": "No clear evidence:"}[
+        head
+    ] not in page.text
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rival", "words"),
     [
-        (0, "The verdict compares the winner with another one:"),
-        (1, "It is the rival of the verdict, too"),
-        (None, "on the leaderboard of all theories. Why it stopped"),
+        (0, "The verdict compares the leading theory with the closest initial theory,"),
+        (1, "It is also the closest initial theory"),
+        (None, ". Reason for stopping"),
     ],
     ids=["another", "the same", "none"],
 )
@@ -705,8 +707,8 @@ def test_whether_the_second_is_the_rival_of_the_verdict_is_said(
 @pytest.mark.parametrize(
     ("people", "words"),
     [
-        ({"source": "web"}, "People who took part on the laboratory's own page"),
-        ({"source": "simulated", "program": LEAN}, "people would who follow the rule Lean ."),
+        ({"source": "web"}, "Participants responded on the laboratory's own page"),
+        ({"source": "simulated", "program": LEAN}, "generated the responses from the rule Lean ."),
     ],
     ids=["page", "program"],
 )
@@ -715,7 +717,7 @@ def test_whose_choices_they_are_is_said(people: dict[str, str], words: str, tmp_
     written.config = small_study(participants=people)
     page = outline(written.write("started"), tmp_path)
     assert words in page.text
-    assert "published choices" not in page.text
+    assert "published responses" not in page.text
 
 
 def test_where_a_theory_comes_from_is_said() -> None:

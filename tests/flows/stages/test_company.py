@@ -39,10 +39,10 @@ def measured(leader, *published, ahead=None) -> CompletenessMeasured:
 
 def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     text = describe(measured(line("Adding", 0.9), line("Books", 0.8), ahead=0.012))
-    assert "predicts 90% of what generic learners" in text
-    assert "95% interval 86% to 94%; people left out in turn" in text
-    assert "Books, predicts 80%" in text
-    assert "advantage over it is +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
+    assert "trained on the same responses (1), is 0.90" in text
+    assert "95% interval 0.86 to 0.94; people left out in turn" in text
+    assert "Books (completeness 0.80)" in text
+    assert "differs from it by +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
 
 
 def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
@@ -68,7 +68,7 @@ def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_pa
     assert len(found.published) + len(found.failed) == len(FAMILIES["multiattribute"].seeds)
     assert found.guessing < found.ceiling < 0
     report = write_report(tmp_path / "run").read_text()
-    assert "(textbook)" in report
-    assert "generic learners: gradient boosting and a small network" in report
+    assert "(best published)" in report
+    assert "Generic learners (gradient boosting and a small neural network)" in report
     report = audit(tmp_path / "run")
     assert report.passed, report

@@ -79,7 +79,7 @@ class TestNearestOfAll:
             state.theories, state.experiments, name["leader"], name["first"]
         )
         assert sentence.startswith(
-            "Of all rivals found comes closest on the sealed trials: +0.0075 (95% interval"
+            "The closest of all theories on the sealed trials is found: +0.0075 nats per choice (95% interval"
         )
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:

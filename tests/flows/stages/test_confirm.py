@@ -15,11 +15,11 @@ from lakatos.theories.findings.verdicts.sensitivity import describe
         (
             ScoreEstimate(0.011, 0.005),
             "confirmed",
-            r"confirmed what A alone predicts .*\+0.0010 to \+0.0210",
+            r"confirmed the prediction of A .*\+0.0010 to \+0.0210",
         ),
-        (ScoreEstimate(-0.011, 0.005), "refuted", "went against A"),
-        (ScoreEstimate(0.009, 0.005), "inconclusive", "left A open"),
-        (ScoreEstimate(0.01, 0.005), "inconclusive", "left A open"),
+        (ScoreEstimate(-0.011, 0.005), "refuted", "contradicted A"),
+        (ScoreEstimate(0.009, 0.005), "inconclusive", "inconclusive for A"),
+        (ScoreEstimate(0.01, 0.005), "inconclusive", "inconclusive for A"),
         (ScoreEstimate(0.5, 0.01, 9, 8.0), "inconclusive", "below 10 participants"),
         (ScoreEstimate(-0.5, 0.01, 9, 8.0), "inconclusive", "below 10 participants"),
         (None, "inconclusive", "could not be scored"),
@@ -33,9 +33,9 @@ def test_the_preregistered_interval_alone_decides(advantage, outcome, words):
 
 def test_what_exclusions_change_is_told_with_both_numbers():
     text = describe(3, "A", "A", ScoreEstimate(0.05, 0.01), ScoreEstimate(0.04, 0.01))
-    assert "With the 3 people" in text
-    assert "A leads as well" in text
+    assert "the 3 participants" in text
+    assert "A also leads" in text
     assert "+0.0400 nats per choice (95% interval +0.0200 to +0.0600) instead of +0.0500" in text
-    assert "A is behind B" in describe(
+    assert "A scores below B" in describe(
         3, "A", "B", ScoreEstimate(0.05, 0.01), ScoreEstimate(-0.04, 0.01)
     )

@@ -43,10 +43,12 @@ GRAMMAR = Grammar(
     domain="small",
     slots=(SkeletonSlot("value"),),
     mechanisms=(
-        Mechanism("value", "plain", "take it", ""),
-        Mechanism("value", "root", "take its root", "", answers=("size",)),
-        Mechanism("value", "log", "take its logarithm", "", answers=("size", "evidence")),
-        Mechanism("value", "habit", "repeat it", "", answers=("last_choice",)),
+        Mechanism(slot="value", name="plain", clause="take it"),
+        Mechanism(slot="value", name="root", clause="take its root", repairs=("size",)),
+        Mechanism(
+            slot="value", name="log", clause="take its logarithm", repairs=("size", "evidence")
+        ),
+        Mechanism(slot="value", name="habit", clause="repeat it", repairs=("last_choice",)),
     ),
     before="",
     after="",

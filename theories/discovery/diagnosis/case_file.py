@@ -277,7 +277,7 @@ def _claim(
         dict.fromkeys(
             f"{item.slot}:{item.name}"
             for feature in check.answered_by
-            for item in grammar.mechanisms_answering(feature)
+            for item in grammar.mechanisms_repairing(feature)
         )
     )
     low, high = worth.interval

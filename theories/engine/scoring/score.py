@@ -248,11 +248,11 @@ class ScoreEstimate:
         return self.interval_of_chosen(n_compared)[0] > 0 and not self.is_of_few
 
     def interval_in_words(self, n_compared: int = 1) -> str:
-        """For example ``95% interval +0.0020 to +0.0220``, with the choice that it was corrected for."""
+        """For example ``95% interval +0.0020 to +0.0220``, with the selection that it is corrected for."""
         if not self.is_known:
-            return "no interval: everybody who answered gains the same by it"
+            return "no interval: the difference is the same for all participants"
         low, high = self.interval_of_chosen(n_compared)
-        chosen = f", corrected for the choice among {n_compared} theories" if n_compared > 1 else ""
+        chosen = f", corrected for selection among {n_compared} theories" if n_compared > 1 else ""
         return f"95% interval {low:+.4f} to {high:+.4f}{chosen}"
 
 

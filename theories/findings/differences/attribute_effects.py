@@ -121,8 +121,8 @@ def columns_of(labels: Sequence[NDArray[Any]], by: str) -> AttributeColumns:
     known = said[said != ""]
     if len(known) < FEWEST_KNOWN:
         raise TrialsError(
-            f"{by} is known of {len(known)} people; an effect needs {FEWEST_KNOWN}, as five parts of them are left "
-            "out in turn."
+            f"{by} is known for {len(known)} participants; estimating an effect needs {FEWEST_KNOWN}, because it is "
+            "cross-validated over five parts of them."
         )
     of_whom = tuple(column != "" for column in labels)
     values = sorted(set(known.tolist()))
@@ -404,9 +404,9 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     best = theories[name]
     by = best.attribute.by
     if best.gain.is_above_zero():
-        worth = f"To know {by} predicts other people better"
+        worth = f"Knowing {by} improves the prediction of other participants"
     elif not is_tie(best.gain):
-        worth = f"To know {by} predicts other people worse than one population for all does"
+        worth = f"Knowing {by} makes the prediction of other participants worse than one common population"
     else:
         worth = (
             f"Whether to know {by} predicts other people better is not decided, since a person's own answers soon tell "
@@ -415,18 +415,16 @@ def said_of_effects(theories: Mapping[str, TheoryWithEffects]) -> str:
     gained = f"{best.gain.value:+.4f} nats per choice, {best.gain.interval_in_words()}"
     shown = [_in_words(best, item) for item in best.effects_shown]
     nearest = min(best.effects, key=_least_likely_first)
-    nothing = (
-        f"no number is shown to change with {by}; nearest is {nearest.parameter}{_p_of(nearest)}."
-    )
+    nothing = f"no clear evidence that a parameter depends on {by}; smallest p: {nearest.parameter}{_p_of(nearest)}."
     if best.attribute.is_of_experiments:
         nothing = (
-            f"what {by} changes cannot be told from what differs between experiments, each of which has one {by} "
-            "alone: that anything changes is not tested, and there is no p."
+            f"{by} is confounded with experiments, each of which has one value of {by} only, so effects of {by} are "
+            "not tested and there is no p value."
         )
     said = [f"{name}: {' '.join(shown) or nothing}", f"{worth} ({gained})."]
     others = [key for key in theories if key != name and theories[key].effects_shown]
     if others:
-        said.append(f"Effects are shown in {', '.join(others)} as well.")
+        said.append(f"Effects with p of at most .05 are also found in {', '.join(others)}.")
     return " ".join(said)
 
 
@@ -463,7 +461,7 @@ def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:
         own = [
             clause.text
             for clause in clauses
-            if clause.wording.by == parameter or f"{{{parameter}" in clause.wording.says
+            if clause.wording.parameter == parameter or f"{{{parameter}" in clause.wording.clause
         ]
         if own:
             told[label] = own[0]
@@ -471,4 +469,4 @@ def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:
         return ""
     by = theory.attribute.by
     parts = [f"where {by} is {label}, people {text}" for label, text in told.items()]
-    return f" In words: {'; '.join(parts)}."
+    return f" That is, {'; '.join(parts)}."

@@ -113,7 +113,7 @@ def power_of_effects(
     for place, name in enumerate(people):
         pool = _simulated(theory, people, name, size, *asked)
         shown = [bool(_p_values(pool, n_people, rng)[place] <= LEVEL) for _ in range(n_simulations)]
-        changes = f"{name} by {abs(size):g} standard deviations of people"
+        changes = f"{name} by {abs(size):g} standard deviations between participants"
         found.append(
             EffectPower(theory.name, changes, n_people, n_simulations, sum(shown), n_false)
         )
@@ -195,8 +195,8 @@ def text_of_effect_powers(by: str, powers: Sequence[EffectPower], prior_sd: floa
     low, high = first.false_alarm_interval
     told = "; ".join(item.to_text() for item in powers)
     return (
-        f"Effects of {by}: all numbers of a theory may change evenly with it, each effect with a normal prior of "
-        f"standard deviation {prior_sd:g} of the parameter's range. With {first.n_people} people and {first.theory}, "
-        f"an effect would be shown in {first.false_alarms:.2f} of studies ({low:.2f} to {high:.2f}) "
-        f"where there is none. Where, for a standard deviation of {by}, one parameter changes, {told}."
+        f"Effects of {by}: all parameters of a theory may depend linearly on it, each effect with a normal prior of "
+        f"standard deviation {prior_sd:g} of the parameter's range. With {first.n_people} participants and "
+        f"{first.theory}, the false positive rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). Power for "
+        f"a change of one parameter per standard deviation of {by}: {told}."
     )

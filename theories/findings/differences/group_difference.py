@@ -60,12 +60,6 @@ class MedianPerson:
     value: float
     interval: tuple[float, float]
 
-    @property
-    def other_way_round(self) -> MedianPerson:
-        """A difference told from the other side: the median person who has so much less has so much more."""
-        low, high = self.interval
-        return MedianPerson(-self.value, (-high, -low))
-
 
 @dataclass(frozen=True)
 class ParameterDifference:
@@ -95,22 +89,17 @@ class ParameterDifference:
         return self.p is not None and self.p <= LEVEL and is_clear
 
     def to_text(self) -> str:
-        """The medians with their intervals, what one is compared with the other, and how likely that is by chance."""
-        told = [f"{_in_words(item)} where it is {name}" for name, item in self.medians.items()]
-        unit = f" {self.unit}" if self.unit else ""
-        said = f"{self.parameter} has the median{unit} {', '.join(told)}"
+        """The median of each group with its interval, their difference or ratio if there are two, and p."""
+        medians = [f"{_in_words(item)} for {name}" for name, item in self.medians.items()]
+        unit = f" ({self.unit})" if self.unit else ""
+        said = f"median {self.parameter}{unit} {', '.join(medians)}"
         if len(self.differences) == 1:
             ((first, second), found) = next(iter(self.differences.items()))
-            said += f"; that of {second} is {self._compared_in_words(found)} that of {first}"
-        return said if self.p is None else f"{said} ({p_in_words(self.p)})"
-
-    def _compared_in_words(self, found: MedianPerson) -> str:
-        """How one group's median compares with another one's, without a sign that the words contradict."""
-        if self.is_ratio:
-            return f"{_in_words(found)} times"
-        if found.value < 0:
-            return f"{_in_words(found.other_way_round)} less than"
-        return f"{_in_words(found)} more than"
+            compared = (
+                f"ratio {second} / {first}" if self.is_ratio else f"difference {second} - {first}"
+            )
+            said += f"; {compared} {_in_words(found)}"
+        return said if self.p is None else f"{said}, {p_in_words(self.p)}"
 
 
 def _in_words(item: MedianPerson) -> str:

@@ -294,9 +294,7 @@ def _size_needed(
 def _in_words(name: str, before: Prior, after: Prior, shift: float) -> str:
     half = np.array([0.5])
     medians = (f"{float(prior.quantile(half)[0]):.3g}" for prior in (before, after))
-    return (
-        f"{name} by {abs(shift):g} standard deviations of people (median {' and '.join(medians)})"
-    )
+    return f"{name} by {abs(shift):g} standard deviations between participants (median {' and '.join(medians)})"
 
 
 def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:
@@ -307,7 +305,7 @@ def text_of_powers(by: str, powers: Sequence[GroupPower]) -> str:
     low, high = first.false_alarm_interval
     told = "; ".join(item.to_text() for item in powers)
     return (
-        f"Groups by {by}: with {first.n_each} people in each of two groups and {first.theory}, a difference "
-        f"in some number would be shown in {first.false_alarms:.2f} of studies ({low:.2f} to {high:.2f}) where there "
-        f"is none. Where one parameter differs, {told}."
+        f"Groups by {by}: with {first.n_each} participants in each of two groups and {first.theory}, the false "
+        f"positive rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). "
+        f"Power for a difference in one parameter: {told}."
     )

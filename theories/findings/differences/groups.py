@@ -166,12 +166,13 @@ def members_by(
     members = {name: [column == name for column in labels] for name in names}
     if len(names) < 2:
         raise TrialsError(
-            f"{by} is {', '.join(names) or 'empty'} for everybody; there is nothing to compare."
+            f"{by} is {', '.join(names) or 'empty'} for all participants; there is nothing to compare."
         )
     for name, chosen in members.items():
         if (n := sum(int(who.sum()) for who in chosen)) < FEWEST:
             raise TrialsError(
-                f"{by} is {name!r} for {n} people; a group needs {FEWEST}, as five parts of it are left out in turn."
+                f"{by} is {name!r} for {n} participants; a group needs {FEWEST}, because it is "
+                "cross-validated in five parts."
             )
     return members
 
@@ -247,10 +248,12 @@ def said_of_groups(
         ahead = paired_difference([theories[best].scores[group]], [theories[name].scores[group]])
         if best != name and ahead.is_above_zero():
             said.append(
-                f"Where {by} is {group}, {best} is another form that predicts better ({_in_words(ahead)})."
+                f"Where {by} is {group}, another theory, {best}, predicts better ({_in_words(ahead)})."
             )
     if len(said) == 1 + bool(differences) and len(theories) > 1:
-        said.append(f"In no group is another of {len(theories)} theories clearly better.")
+        said.append(
+            f"In no group does another of the {len(theories)} theories clearly predict better."
+        )
     return " ".join(said)
 
 
@@ -259,8 +262,8 @@ def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
     alone = differences[0].alone
     if len(alone) == len(differences[0].medians):
         return (
-            "what differs between the groups cannot be told from what differs between experiments, each of which has "
-            "one group alone: that they differ is not tested, and there is no p."
+            "the groups are confounded with experiments, each of which has one group only, so differences are not "
+            "tested and there is no p value."
         )
     return f"{_of_tested(differences)}{_of_alone(alone)}"
 
@@ -269,8 +272,8 @@ def _of_alone(alone: Sequence[str]) -> str:
     """That nothing is tested of groups which share no experiment with another one; empty where there are none."""
     if not alone:
         return ""
-    share = "shares" if len(alone) == 1 else "share"
-    return f" Nothing is tested of {' and '.join(alone)}, which {share} no experiment with another group."
+    share = "it shares" if len(alone) == 1 else "they share"
+    return f" Differences of {' and '.join(alone)} are not tested, because {share} no experiment with another group."
 
 
 def _of_tested(differences: Sequence[ParameterDifference]) -> str:
@@ -278,12 +281,12 @@ def _of_tested(differences: Sequence[ParameterDifference]) -> str:
     differ = [item for item in differences if item.differs]
     rest = [item for item in differences if not item.differs]
     if not differ:
-        return f"no difference between the groups is shown; nearest is {rest[0].to_text()}."
+        return f"no clear evidence of a difference between the groups; smallest p: {rest[0].to_text()}."
     named = " and ".join(item.parameter for item in differ)
     said = [f"the groups differ in {named}: {'; '.join(item.to_text() for item in differ)}."]
     if rest:
         names = ", ".join(item.parameter for item in rest)
-        said.append(f"No difference is shown in {names}{_from(rest[0])}.")
+        said.append(f"No clear evidence of a difference in {names}{_from(rest[0])}.")
     return " ".join(said)
 
 
@@ -295,12 +298,12 @@ def _from(nearest: ParameterDifference) -> str:
 def _of_numbers(gain: ScoreEstimate) -> str:
     """Whether numbers of each group's own predict better, in words."""
     if gain.is_above_zero():
-        return "With numbers of its own each group is predicted better than by one population"
+        return "Separate parameters predict the groups better than one common population"
     if not is_tie(gain):
-        return "One population predicts everybody better than numbers of each group's own"
+        return "One common population predicts the groups better than separate parameters"
     return (
-        "Whether numbers of its own predict a group's people better is not decided, since a person's own answers "
-        "soon tell more than the group"
+        "The data do not decide whether separate parameters predict the groups better, since a participant's own "
+        "responses soon carry more information than the group"
     )
 
 

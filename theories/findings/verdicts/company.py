@@ -45,10 +45,10 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 
 BASES = {
-    "data sets": "data sets left out in turn",
-    "experiments": "experiments left out in turn",
-    "people": "people left out in turn",
-    "trials": "trials left out in turn",
+    "data sets": "data sets held out in turn",
+    "experiments": "experiments held out in turn",
+    "people": "participants held out in turn",
+    "trials": "trials held out in turn",
 }
 SEALED = "sealed trials, everything learned from the open ones"
 
@@ -340,34 +340,34 @@ def _trials_with_regret(
 
 
 def describe(measured: CompletenessMeasured) -> str:
-    """What the leader is worth in fair company, in at most three sentences."""
+    """The leader beside generic learners and published theories, in at most three sentences."""
     own = measured.theories[0]
     parts = []
     if own.completeness is None or own.completeness_error is None:
         parts.append(
-            "Generic learners (gradient boosting and a small network) taught by the same answers are not clearly "
-            "better than guessing, so that completeness is not defined."
+            "Generic learners (gradient boosting and a small neural network) trained on the same responses are not "
+            "clearly better than guessing, so completeness is not defined."
         )
     else:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         parts.append(
-            f"It predicts {own.completeness:.0%} of what generic learners (gradient boosting and a small network) "
-            f"taught by the same answers predict (completeness; 95% interval {low:.0%} to "
-            f"{high:.0%}; {measured.basis})."
+            "Its completeness, on a scale from guessing (0) to generic learners (gradient boosting and a small neural "
+            f"network) trained on the same responses (1), is {own.completeness:.2f} "
+            f"(95% interval {low:.2f} to {high:.2f}; {measured.basis})."
         )
     if not measured.published:
         return parts[0]
     best, n_published = measured.published[0], len(measured.published)
-    share = "" if best.completeness is None else f", predicts {best.completeness:.0%}"
+    share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
     if measured.ahead is None or measured.ahead_error is None:
         parts.append(
-            f"It is itself the best of {n_published} published theories, all fitted likewise."
+            f"It is itself the best of {n_published} published theories estimated in the same way."
         )
     else:
         ahead = measured.estimate(measured.ahead, measured.ahead_error)
         interval = ahead.interval_in_words()
         parts.append(
-            f"The textbook's best of {n_published} published theories fitted likewise, {best.name}{share}; the "
-            f"leader's advantage over it is {measured.ahead:+.4f} nats per choice ({interval})."
+            f"The best of {n_published} published theories estimated in the same way is {best.name}{share}; the "
+            f"leading theory's score differs from it by {measured.ahead:+.4f} nats per choice ({interval})."
         )
     return " ".join(parts)

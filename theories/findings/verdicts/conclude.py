@@ -129,8 +129,8 @@ def conclude_from(
     if cross_validated:
         best = cross_validated[0]
         parts.append(
-            f"Over {len(folds)} folds of problems that the whole loop had not seen, "
-            f"the error is {best.error:.4f} (standard error {best.standard_error:.4f})."
+            f"Over {len(folds)} folds of trials that were sealed from the whole search, "
+            f"the mean squared error is {best.error:.4f} (standard error {best.standard_error:.4f})."
         )
     return CampaignConcluded(
         leader=leader,
@@ -222,7 +222,7 @@ def compare_leader(
 def _nearest_of_all(
     theories: TheoriesState, experiments: ExperimentsState, leader: Digest, told: Digest
 ) -> list[str]:
-    """A sentence about the rival that comes closest of all on sealed trials, where it is not the one told already.
+    """A sentence about the closest of all theories on sealed trials, unless `told` is that theory.
 
     Rivals that the campaign itself found are often much closer than those that it began with.
     """
@@ -235,8 +235,8 @@ def _nearest_of_all(
         return []
     gain = nearest.advantage
     return [
-        f"Of all rivals {theories.name(nearest.rival)} comes closest on the sealed trials: "
-        f"{gain.value:+.4f} ({gain.interval_in_words(nearest.n_compared)})."
+        f"The closest of all theories on the sealed trials is {theories.name(nearest.rival)}: "
+        f"{gain.value:+.4f} nats per choice ({gain.interval_in_words(nearest.n_compared)})."
     ]
 
 
@@ -307,15 +307,17 @@ def _cross_validated(folds: Sequence[FoldFinished]) -> tuple[CrossValidated, ...
 def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     """The leader's claim, whether its form was published before, and which of its numbers lie at limits."""
     theory, told = evidence.theory(leader), evidence.theories.told
-    parts = [f"It says: {theory.claim}"]
+    parts = [f"Claim: {theory.claim}"]
     title = told.record.published.get(leader) if told else None
     if title:
-        apart = "" if theory.name == title else ", random choices apart"
-        parts.append(f"This is a published theory ({title}){apart}, with numbers learned here.")
+        apart = "" if theory.name == title else ", except for its random choices"
+        parts.append(
+            f"This is a published theory ({title}){apart}, with parameters estimated here."
+        )
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
         parts.append(
-            f"At a limit of the declared range: {', '.join(held)}; people may be more extreme than it says."
+            f"Estimated at a limit of the declared range: {', '.join(held)}. Participants may be more extreme."
         )
     return parts
 
@@ -324,15 +326,16 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     """Whether the leader is ahead, of which rival, and by how much."""
     name, decides = evidence.theories.name(found.leader), found.strictest
     if decides is None:
-        return [f"{name} leads; there is no first rival to compare it with."]
+        return [f"{name} leads; the study has no other initial theory to compare it with."]
     advantage = decides.advantage
     interval = advantage.interval_in_words(decides.n_compared)
-    better = "predicts choices better than"
-    claim = better if found.holds else "is not shown to predict choices better than"
+    rival = evidence.theories.name(decides.rival)
+    other = "other " if found.leader in evidence.seeds else ""
+    claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
+    if not found.holds:
+        claim = f"There is no clear evidence that {claim}"
     return [
-        f"{name} {claim} {evidence.theories.name(decides.rival)}, "
-        f"of the rivals that the study began with the closest: "
-        f"{advantage.value:+.4f} nats per choice ({interval}; {decides.basis}).",
+        f"{claim}: difference in mean log score {advantage.value:+.4f} nats per choice ({interval}; {decides.basis}).",
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
@@ -345,9 +348,10 @@ def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
         return []
     pooled = any(item.record.pooled for item in evidence.experiments.collected.values())
     units = plural(fewest, "problem" if pooled else "participant")
-    verb = "is" if fewest == 1 else "are"
-    more = "" if pooled or evidence.terms.archival else " Ask more (design.participants)."
-    return [f"Only {units} {verb} behind it; below {LEAST_UNITS} no difference is claimed.{more}"]
+    more = "" if pooled or evidence.terms.archival else " Recruit more (design.participants)."
+    return [
+        f"The comparison is based on {units}; with fewer than {LEAST_UNITS} no difference is claimed.{more}"
+    ]
 
 
 def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | None) -> list[str]:
@@ -364,17 +368,20 @@ def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | 
         gain = paired_difference([mine], [other])
         ahead = f", {gain.value:+.4f} ({gain.interval_in_words()})" if rival else ""
         lines.append(f"{name} {mine.mean:.4f}{ahead}")
-    beside = f", and ahead of (+) or behind (-) {evidence.theories.name(rival)}" if rival else ""
+    beside = f", and difference to {evidence.theories.name(rival)}" if rival else ""
     return [
-        "It leads by what it predicts for each data set with people that only the other data sets taught "
-        f"(nats per choice{beside}): {'; '.join(lines)}. Its form was found on all of them."
+        "It leads by its predictions of each data set with parameters estimated from the other data sets "
+        f"(nats per choice{beside}): {'; '.join(lines)}. Its form was derived from all of them."
     ]
 
 
 def _error_in_words(own: ErrorOnTrials) -> str:
     """The leader's error on open and on sealed trials."""
-    sealed = "" if own.sealed is None else f" and {own.sealed:.4f} on the sealed ones"
-    return f"Its error on choice proportions is {own.open:.4f} on the trials the loop has seen{sealed}."
+    sealed = "" if own.sealed is None else f" and {own.sealed:.4f} on sealed trials"
+    return (
+        "The mean squared error of its predicted choice proportions is "
+        f"{own.open:.4f} on the trials available to the search{sealed}."
+    )
 
 
 def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
@@ -382,7 +389,6 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     if truth is None:
         return []
     return [
-        f"Against the hidden rule its error over all {truth.n_trials} trials of the space is "
-        f"{truth.uncorrected[leader]:.2g}, and {truth.corrected[leader]:.2g} without what is chosen at random on both "
-        "sides."
+        f"Compared with the hidden rule on all {truth.n_trials} trials of the space, its mean squared error is "
+        f"{truth.uncorrected[leader]:.2g}, or {truth.corrected[leader]:.2g} with random choices removed from both."
     ]

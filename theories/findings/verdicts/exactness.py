@@ -122,17 +122,17 @@ def _in_words(
     low, high = error.interval
     exact = high < allowed and not misfits
     found = (
-        f"{len(misfits)} of {n_checks} checks find a misfit: {', '.join(misfits)}"
+        f"{len(misfits)} of {n_checks} predictive checks find a misfit: {', '.join(misfits)}"
         if misfits
-        else f"none of {n_checks} checks of its people's answers finds a misfit"
+        else f"none of {n_checks} predictive checks finds a misfit"
     )
     text = (
-        f"exact: {leader} cannot be told from the truth"
+        f"exact: the responses do not distinguish {leader} from the truth"
         if exact
         else f"{leader} may still be improved"
     )
     return (
-        f"{text}; the squared error of what it predicted before {', '.join(map(told_experiment, experiments))} is "
-        f"{error.value:.4f} beyond chance (95% interval {low:.4f} to {high:.4f}, up to {allowed:g} allowed), and "
-        f"{found}"
+        f"{text}; beyond sampling noise, the mean squared error of its predictions before experiment "
+        f"{', '.join(map(told_experiment, experiments))} is {error.value:.4f} "
+        f"(95% interval {low:.4f} to {high:.4f}; limit {allowed:g}), and {found}"
     )

@@ -62,11 +62,11 @@ def without_exclusions(
 def describe(
     n_excluded: int, leader: str, leader_without: str, own: ScoreEstimate, other: ScoreEstimate
 ) -> str:
-    """What the exclusions change, in a sentence."""
-    same = "leads as well" if leader == leader_without else f"is behind {leader_without}"
+    """The effect of the exclusions on the result, in a sentence."""
+    same = "also leads" if leader == leader_without else f"scores below {leader_without}"
     return (
-        f"With the {n_excluded} people who were excluded by the preregistered rules {leader} {same}; its advantage "
-        f"over the next theory is then {other.value:+.4f} nats per choice ({other.interval_in_words()}) "
+        f"If the {n_excluded} participants excluded by the preregistered rules are included, {leader} {same}; its "
+        f"advantage over the next theory is then {other.value:+.4f} nats per choice ({other.interval_in_words()}) "
         f"instead of {own.value:+.4f}."
     )
 

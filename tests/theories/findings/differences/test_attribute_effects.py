@@ -143,7 +143,7 @@ def test_groups_have_a_column_each_but_the_first() -> None:
     ("labels", "refused"),
     [
         (["12"] * 30, "is 12 for everybody"),
-        (["12", "13"] * 3, "known of 6 people; an effect needs 10"),
+        (["12", "13"] * 3, "known for 6 participants; estimating an effect needs 10"),
         ([f"v{number}" for number in range(12)], "12 different values that are no numbers"),
     ],
 )
@@ -176,7 +176,7 @@ def test_the_theory_s_own_clause_is_told_at_both_ends_where_it_differs() -> None
         ScoreEstimate(0.1, 0.01),
     )
     said = said_of_effects({"Perseveration": found})
-    assert "To know age predicts other people better" in said
+    assert "Knowing age improves the prediction of other participants" in said
     assert "rises with age: median -1 where age is 10, 1 where age is 20 (p = 0.001)." in said
-    assert "In words: where age is 10, people" in said
+    assert "That is, where age is 10, people" in said
     assert "; where age is 20, people" in said

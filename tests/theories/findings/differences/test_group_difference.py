@@ -24,7 +24,7 @@ from lakatos.theories.findings.differences.group_difference import (
 from lakatos.theories.language.prior import Prior, draw_population
 
 
-def test_a_difference_is_told_with_medians_and_intervals() -> None:
+def test_a_difference_is_reported_with_medians_and_intervals() -> None:
     item = ParameterDifference(
         parameter="rate",
         unit="per day",
@@ -35,23 +35,23 @@ def test_a_difference_is_told_with_medians_and_intervals() -> None:
     )
     assert item.differs
     assert item.to_text() == (
-        "rate has the median per day 0.05 (0.04 to 0.07) where it is a, 0.01 (0.008 to 0.02) where it is b; "
-        "that of b is 0.2 (0.1 to 0.4) times that of a (p < 0.001)"
+        "median rate (per day) 0.05 (0.04 to 0.07) for a, 0.01 (0.008 to 0.02) for b; "
+        "ratio b / a 0.2 (0.1 to 0.4), p < 0.001"
     )
 
 
-def test_a_smaller_median_is_said_to_be_less_and_not_to_be_more_by_a_negative_number() -> None:
+def test_a_difference_names_the_groups_in_the_order_in_which_they_are_subtracted() -> None:
     medians = {"a": MedianPerson(0.6, (0.5, 0.7)), "b": MedianPerson(0.53, (0.4, 0.6))}
 
     def said(value: float, low: float, high: float) -> str:
         compared = {("a", "b"): MedianPerson(value, (low, high))}
         return ParameterDifference("start", "", False, medians, 0.2, compared).to_text()
 
-    assert "; that of b is 0.07 (-0.02 to 0.16) less than that of a" in said(-0.07, -0.16, 0.02)
-    assert "; that of b is 0.07 (-0.02 to 0.16) more than that of a" in said(0.07, -0.02, 0.16)
+    assert "; difference b - a -0.07 (-0.16 to 0.02), p" in said(-0.07, -0.16, 0.02)
+    assert "; difference b - a 0.07 (-0.02 to 0.16), p" in said(0.07, -0.02, 0.16)
 
 
-def test_without_a_probability_none_is_told() -> None:
+def test_without_a_p_value_none_is_reported() -> None:
     medians = {"a": MedianPerson(0.6, (0.5, 0.7)), "b": MedianPerson(0.53, (0.4, 0.6))}
     item = ParameterDifference("start", "", False, medians, None, {}, alone=("a", "b"))
     assert not item.differs

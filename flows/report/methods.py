@@ -1,0 +1,131 @@
+"""A Methods paragraph for a paper, written from the facts of a run."""
+
+from __future__ import annotations
+
+from lakatos import __version__
+from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.flows.report.experiment_facts import people_facts
+from lakatos.flows.report.reader import RunReading
+from lakatos.traces.wording import plural
+
+
+def methods_paragraph(reading: RunReading) -> str:
+    """Participants, trials, theories, estimation, scoring and software, one sentence or two each.
+
+    Every number is read from the journal; what a run does not have (sealed trials, exclusions) is not mentioned.
+    """
+    parts = [
+        _participants(reading),
+        _exclusions(reading),
+        _trials(reading),
+        _theories(reading),
+        _estimation(reading),
+        _comparison(reading),
+        _software(reading),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _participants(reading: RunReading) -> str:
+    collected = [item.record for item in reading.state.experiments.collected.values()]
+    if not collected:
+        return "No responses have been collected."
+    n_responses = sum(item.n_responses for item in collected)
+    if any(item.pooled for item in collected):
+        whose = ""
+    else:
+        sizes = sorted({item.n_people or item.n_participants for item in collected})
+        size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        whose = f" of {size} {reading.answerers} per experiment"
+    came = "They had been collected before this study. " if reading.is_collected_before else ""
+    experiments = plural(len(collected), "experiment")
+    return (
+        f"We analysed {plural(n_responses, 'response')}{whose} in {experiments} "
+        f"(kind of task: {reading.config.domain.replace('_', ' ')}). {came}"
+    ).strip()
+
+
+def _exclusions(reading: RunReading) -> str:
+    facts = [people_facts(reading, name) for name in reading.state.experiments.collected]
+    known = [item for item in facts if item is not None]
+    n_excluded = sum(item["n_excluded"] for item in known)
+    n_withdrawn = sum(item["withdrawn"] for item in known)
+    rules = sorted({words for item in known for words in item["rules"]})
+    parts = []
+    if n_excluded:
+        parts.append(
+            f"{plural(n_excluded, 'participant')} met a preregistered exclusion rule ({'; '.join(rules)})."
+        )
+    if n_withdrawn:
+        parts.append(
+            f"{plural(n_withdrawn, 'participant')} withdrew, and their responses were erased."
+        )
+    return " ".join(parts)
+
+
+def _trials(reading: RunReading) -> str:
+    known = reading.state.experiments
+    designs = [item.record for name, item in known.designs.items() if name in known.collected]
+    if not designs:
+        return ""
+    n_trials = sum(item.n_trials for item in designs)
+    n_random = sum(item.n_random for item in designs)
+    chosen = f"We presented {plural(n_trials, 'trial')}"
+    if n_random < n_trials:
+        chosen += (
+            f", of which {n_trials - n_random} were selected by their expected information about which of the leading "
+            f"theories is right and {n_random} were drawn at random"
+        )
+    sealed = known.sealed.record.n_trials if known.sealed else 0
+    kept = (
+        f" Another {plural(sealed, 'trial')} remained sealed until the final comparison."
+        if sealed
+        else ""
+    )
+    return f"{chosen}.{kept}"
+
+
+def _theories(reading: RunReading) -> str:
+    names = [reading.label(digest).name for digest in reading.state.seeds]
+    if not names:
+        return ""
+    initial = ", ".join(names[:-1]) + (f" and {names[-1]}" if len(names) > 1 else names[0])
+    n_tried = sum(item.record.n_attempts for item in reading.state.theories.searches)
+    n_pool = len(reading.board.standings)
+    search = (
+        f" A search evaluated {plural(n_tried, 'further combination')} of mechanisms; "
+        f"{plural(n_pool, 'theory was', 'theories were')} compared in the end."
+        if n_tried
+        else ""
+    )
+    return (
+        f"The initial theories were {initial}. Each theory is a program that gives the probability of every "
+        f"response.{search}"
+    )
+
+
+def _estimation(reading: RunReading) -> str:
+    n_experiments = len(reading.state.experiments.collected)
+    held_out = "experiments" if n_experiments > 1 else "participants or responses"
+    return (
+        "The population distributions of the theories' parameters (independent truncated normal distributions, on the "
+        "logarithmic or logit scale where a parameter is declared so) were estimated by maximising the marginal "
+        "likelihood. Theories were scored by the mean log predictive probability of the responses, with parameters "
+        f"estimated from other {held_out}."
+    )
+
+
+def _comparison(reading: RunReading) -> str:
+    pooled = any(item.record.pooled for item in reading.state.experiments.collected.values())
+    units = "problems" if pooled else "participants"
+    return (
+        f"Differences in score are reported with 95% confidence intervals (Student's t, {units} as units; corrected "
+        "for the number of theories if a theory was selected on the same data); with fewer than "
+        f"{LEAST_UNITS} {units} no difference is claimed. The leading theory is the simplest one within one paired "
+        "standard error of the best score."
+    )
+
+
+def _software(reading: RunReading) -> str:
+    _, head = reading.trace.journal.head
+    return f"Analyses used Lakatos {__version__} (seed {reading.config.seed}; journal {head[:16]})."

@@ -1,0 +1,27 @@
+"""The Methods paragraph states what the journal holds, and nothing that the run does not have."""
+
+from __future__ import annotations
+
+from rewinding import tiny_run
+
+from lakatos import __version__
+from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.reader import open_reading
+
+
+def test_the_paragraph_has_the_numbers_of_the_journal() -> None:
+    with open_reading(tiny_run()) as reading:
+        text = methods_paragraph(reading)
+        collected = [item.record for item in reading.state.experiments.collected.values()]
+        assert f"{sum(item.n_responses for item in collected):,} responses" in text
+        assert f"in {len(collected)} experiment" in text
+        assert all(reading.label(seed).name in text for seed in reading.state.seeds)
+        assert f"Lakatos {__version__} (seed {reading.config.seed}; journal " in text
+
+
+def test_what_a_run_does_not_have_is_not_mentioned() -> None:
+    with open_reading(tiny_run()) as reading:
+        text = methods_paragraph(reading)
+    assert "sealed" not in text
+    assert "withdrew" not in text
+    assert "exclusion rule" not in text
