@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from reading import only, read
 
 from lakatos.domains import DOMAINS, open_domain
-from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
-from lakatos.experiments.adoption.tables import read_answers, table_of_frame
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import ImplausibleError, TrialsError
-from lakatos.experiments.task import Trials
 
 FOUR = """
 name = "yoghurt"
@@ -32,21 +31,6 @@ kind = "amount"
 label = "Advertised"
 levels = [0, 1]
 """
-
-
-def read(table: Path | pd.DataFrame, domain: Any = None, **said: Any) -> AdoptedAnswers:
-    """What a file is read as, by guessed meanings of columns and those that are said."""
-    if isinstance(table, pd.DataFrame):
-        rows = table_of_frame("answers.csv", table)
-    else:
-        rows = read_answers(table)
-    found = describe_table(rows, domain).with_columns(said)
-    return adopt(rows, found.mapping, domain or DOMAINS[found.domain])
-
-
-def only(found: AdoptedAnswers) -> Trials:
-    (trials,) = found.trials
-    return trials
 
 
 # Files as they are found ----------------------------------------------------------------------
