@@ -316,7 +316,8 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     if meaning in ("response_time", "order", "count", "share"):
         return item.numeric
     if meaning == "participant":
-        return item.n_distinct > 1 or not set(words_of(item.name)) & WEAK
+        strong = set(NAMES["participant"].split()) - WEAK
+        return item.n_distinct > 1 or bool(set(words_of(item.name)) & strong)
     return item.n_distinct <= 200
 
 
