@@ -1,9 +1,9 @@
 """Change one thing in a module and see whether a test fails.
 
-    python benchmarks/mutation.py                        # every target; benchmarks/results/mutation.csv
-    python benchmarks/mutation.py --only planning --n 60
-    python benchmarks/mutation.py --again                # only those that survived, with the tests of today
-    python benchmarks/mutation.py --again --slow         # likewise, with the tests that take seconds
+    python benchmarks/run.py mutation                        # every target; benchmarks/results/mutation.csv
+    python benchmarks/run.py mutation --only planning --n 60
+    python benchmarks/run.py mutation --again                # only those that survived, with the tests of today
+    python benchmarks/run.py mutation --again --slow         # likewise, with the tests that take seconds
 
 A mutant differs from the source in one place: a comparison, an operator, a number, a condition turned round or left
 out, two arguments exchanged, a call left out, nothing returned. Texts, docstrings and types are left alone. Where a
@@ -43,14 +43,11 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import hypothesis
+import numpy as np
+import pytest
 
-import hypothesis  # noqa: E402
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
 
 PRELOADED = (
     "numpy",
@@ -743,7 +740,3 @@ class MutationTrial:
         ]
         nearest = min(same, key=lambda mutant: abs(mutant.line - row.line), default=None)
         return row if nearest is None else self._tried(nearest)
-
-
-if __name__ == "__main__":
-    main()
