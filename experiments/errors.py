@@ -5,6 +5,7 @@ ExperimentError
 ├── TaskFileError         a file that declares no domain
 ├── AnswerScaleError      a grid of outcomes that is none
 ├── TrialsError           responses that cannot be counted
+│   └── ImplausibleError  responses that most likely mean something else than they were read as
 ├── DesignError           no admissible design
 │   └── EmptyDesignSpaceError
 ├── PreregistrationError  collection without frozen predictions
@@ -33,6 +34,10 @@ class AnswerScaleError(ExperimentError):
 
 class TrialsError(ExperimentError):
     """Responses that cannot be counted."""
+
+
+class ImplausibleError(TrialsError):
+    """Responses that most likely mean something else than they were read as; the user may say that they are right."""
 
 
 class DesignError(ExperimentError):

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
 from lakatos.experiments.adoption.layouts import StimulusLayout
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
+from lakatos.traces.wording import plural
 
 Array = NDArray[Any]
 PARTS: Mapping[str, str] = {
@@ -45,6 +47,16 @@ CONGRUENCE = {
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
 }  # fmt: skip
+SAME = {
+    "congruence",
+    "congruency",
+    "congruent",
+    "compatibility",
+    "compatible",
+    "consistent",
+    "cong",
+}
+OTHER = {"incongruent", "incompatible", "inconsistent", "conflict", "incong"}
 CONDITIONS = {"congruence", "congruency", "congruent", "compatibility", "compatible", "conflict"}
 TARGETS = {"target"}
 DISTRACTORS = {"distractor", "distractors", "flanker", "flankers", "distracter"}
@@ -113,6 +125,7 @@ def conflict_answers(
     """
     _check_order(cells, columns, participant)
     rows = _rows(cells, columns, participant, notes)
+    _question_accuracy(rows, cells, columns, notes)
     fine = rows.can_be_answers
     _check_times(rows.time_s, fine, cells.name, columns)
     kept = np.flatnonzero(fine)
@@ -148,8 +161,7 @@ def _rows(
     """The cells of a file as what they mean."""
     told, code = columns.stimulus, columns.responses
     n_rows = len(participant)
-    time_s = cells.numbers(columns.response_time, empty=True)
-    time_s = time_s / 1000 if columns.response_time_unit == "ms" else time_s
+    time_s = _seconds(cells, columns, participant, notes)
     said = folded(cells.text(columns.response))
     answered = (said != "") & ~np.isnan(time_s)
     if not answered.all():
@@ -185,7 +197,7 @@ def _rows(
     return ConflictRows(
         participant=participant,
         block=block,
-        congruence=_congruence(cells, told["congruence"]),
+        congruence=_congruence(cells, told["congruence"], notes),
         right=right,
         pressed=pressed,
         is_right=is_right,
@@ -195,23 +207,55 @@ def _rows(
     )
 
 
+def _seconds(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> Array:
+    """``(n_rows,)`` response times in seconds; NaN where there is none.
+
+    Raises:
+        TrialsError: Some participants' times are about a thousand times those of the others.
+    """
+    times = cells.numbers(columns.response_time, empty=True)
+    in_larger = in_larger_numbers(times, participant)
+    if columns.response_time_unit == BY_PARTICIPANT:
+        is_ms = (
+            in_larger if in_larger is not None else np.full(len(times), np.nanmedian(times) >= 20)
+        )
+        n_ms = len(np.unique(participant[is_ms]))
+        notes.append(
+            f"{columns.response_time}: {plural(n_ms, 'participant')} in ms, the others in s"
+        )
+        return np.where(is_ms, times / 1000, times)
+    if in_larger is not None:
+        first = cells.row_numbers(np.flatnonzero(in_larger)[0])
+        raise TrialsError(
+            f"{cells.name}: {columns.response_time} seems to be in ms for "
+            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants (from row "
+            f"{first}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
+            f"'response_time_unit={BY_PARTICIPANT}' to convert each participant's times (response_time_unit in "
+            "participants.columns), or correct the file."
+        )
+    return times / 1000 if columns.response_time_unit == "ms" else times
+
+
 def _whole_number(value: Any, name: str) -> int:
     if not isinstance(value, int):
         raise TrialsError(f"columns.stimulus.{name}: {value!r} is no whole number.")
     return value
 
 
-def _congruence(cells: RowCells, told: Any) -> Array:
+def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
     """What the distractor suggests: 1 the right answer, -1 another one, 0 none."""
     if isinstance(told, str):
         said = folded(cells.text(told))
         cells.refuse_empty(said == "", told)
+        code = _congruence_code(cells.name, told, set(said.tolist()), notes)
         cells.refuse(
-            ~np.isin(said, list(CONGRUENCE)),
+            ~np.isin(said, list(code)),
             told,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
         )
-        return np.array([CONGRUENCE[cell] for cell in said])
+        return np.array([code[cell] for cell in said])
     if not isinstance(told, list | tuple) or len(told) != 2:
         raise TrialsError(
             "columns.stimulus.congruence: name one column, or two: what is asked for, and what distracts from it."
@@ -226,6 +270,31 @@ def _congruence(cells: RowCells, told: Any) -> Array:
             "name a column that says it (columns.stimulus.congruence)."
         )
     return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
+
+
+def _congruence_code(
+    name: str, column: str, said: set[str], notes: list[str]
+) -> Mapping[str, float]:
+    """What each cell says of the distractor; 0 is another answer, not none, where the other cells say 1 alone.
+
+    Raises:
+        TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
+    """
+    yes_or_no = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+    if not said <= set(yes_or_no):
+        return CONGRUENCE
+    words = set(words_of(column))
+    if not words & (SAME | OTHER):
+        raise TrialsError(
+            f"{name}: {column} says {' and '.join(sorted(said))}. Say which is which: --column "
+            f'\'recode.{column}={{1 = "congruent", 0 = "incongruent"}}\', or the other way round '
+            "(participants.columns.recode in a study)."
+        )
+    sign = -1.0 if words & OTHER else 1.0
+    notes.append(
+        f"{column}: 1 is {'in' * (sign < 0)}congruent and 0 is {'in' * (sign > 0)}congruent"
+    )
+    return {cell: sign if value else -sign for cell, value in yes_or_no.items()}
 
 
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
@@ -258,6 +327,27 @@ def _pressed(right: Array, is_right: Array, answered: Array, n_answers: int) -> 
     return np.where(answered, np.where(is_right, right, other), np.nan)
 
 
+def _question_accuracy(
+    rows: ConflictRows, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Refuse responses of which fewer are right than chance would have, unless the mapping accepts them."""
+    answered = ~np.isnan(rows.time_s)
+    n_rows, n_right = int(answered.sum()), int((rows.is_right & answered).sum())
+    chance = 1 / rows.n_answers
+    if n_rows < FEWEST or n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
+        return
+    code = ", ".join(f"{cell} = {place}" for cell, place in columns.responses.items())
+    meaning = "keys from the left" if "right_key" in columns.stimulus else "0 is right, 1 is wrong"
+    question(
+        columns,
+        notes,
+        "below_chance",
+        f"{cells.name}: {n_right:,} of {n_rows:,} responses are right, fewer than by chance ({chance:.0%}), with the "
+        f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
+        f"(--column responses.CELL=PLACE)",
+    )
+
+
 def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) -> None:
     known = ~np.isnan(time_s)
     if not known.any():
@@ -267,7 +357,7 @@ def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) 
     if fine[known].mean() < UNLIKELY_SHARE:
         middle = float(np.median(time_s[known]))
         raise TrialsError(
-            f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read as "
+            f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
             f"{columns.response_time_unit}, and most are not from {SCALE.edges[0]:g} to {SCALE.edges[-1]:g} s. Say the "
             'unit: response_time_unit = "s" or "ms" in participants.columns.'
         )
@@ -288,7 +378,7 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
 def _times_in_words(time_s: Array, columns: AnswerColumns) -> list[str]:
     """The unit, what is left out, and what bins of time hide."""
     known = time_s[~np.isnan(time_s)]
-    unit = {"s": "seconds", "ms": "milliseconds"}[columns.response_time_unit]
+    unit = {"s": "seconds", "ms": "milliseconds"}.get(columns.response_time_unit, "seconds or ms")
     fit = SCALE.fit_in_words(known.tolist()).rstrip(".")
     return [
         f"times in {columns.response_time} are {unit} (median {float(np.median(known)):.3g} s)",
@@ -307,9 +397,10 @@ def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {"congruence": congruence}
     used = {congruence} if isinstance(congruence, str) else set(congruence)
-    key = next((n for n, said in words.items() if n not in used and said & CORRECT and said & KEYS), "")  # fmt: skip
-    if key and guessed_keys(set(folded(frame[key])) - {""}):
-        found["right_key"] = key
+    for name, said in words.items():
+        is_key = name not in used and said & CORRECT and said & KEYS
+        if is_key and guessed_keys(set(folded(frame[name])) - {""}):
+            return found | {"right_key": name}
     return found
 
 

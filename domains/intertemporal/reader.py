@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.domains.intertemporal.task import dominance
 from lakatos.experiments.adoption.layouts import AMOUNTS, DAYS, DELAYS, NOW, StimulusLayout, by_side
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.task import Stimuli
@@ -33,6 +34,15 @@ def _dated(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({"amounts": parts["amounts"], "delays_days": parts["delays_days"]})
 
 
+def _for_second(stimuli: Stimuli) -> Array:
+    """How much speaks for the second option: its growth for each day of waiting; of losses, the less is lost."""
+    amounts, delays = stimuli["amounts"], stimuli["delays_days"]
+    size = np.maximum(np.abs(amounts), 0.01)
+    growth = np.log(size[:, 1] / size[:, 0]) * np.sign(amounts.sum(axis=1))
+    wait = np.abs(delays[:, 1] - delays[:, 0])
+    return np.asarray(growth / np.maximum(wait, 1 / 24))
+
+
 LAYOUT = StimulusLayout(
     {
         "amounts": "amount of the first and of the second option",
@@ -43,5 +53,7 @@ LAYOUT = StimulusLayout(
     _dated,
     _guess_dated,
     guess_rank=2,
+    in_favour=_for_second,
+    dominance=dominance,
 )
 """The trials of this kind of task as columns."""

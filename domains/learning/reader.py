@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.domains.learning.task import steps
+from lakatos.domains.learning.task import steps, two_step_trials
 from lakatos.experiments.adoption.layouts import HasAttributes, StimulusLayout, layout_of_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
-from lakatos.experiments.adoption.step_cells import number_of_options
+from lakatos.experiments.adoption.step_cells import number_of_options, rewards
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
+SECOND = "second_choice"
+"""Part of a trial of two stages that stands in one row."""
 
 
 def sequence_of_steps(
@@ -28,6 +30,7 @@ def sequence_of_steps(
     participant: Array,
     domain: Domain,
     size: float,
+    notes: list[str],
 ) -> Trials:
     """Answers of people who learn: everybody's steps are numbered in their order.
 
@@ -38,12 +41,15 @@ def sequence_of_steps(
         participant: ``(n_rows,)`` number of the person.
         domain: Of the trials.
         size: What a reward of 1 is in the file; see `size_of_rewards`.
+        notes: What is assumed is added to them.
     """
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
     for key in needed:
         if key not in columns.feedback:
             what = "people received" if key == "reward" else "an option would have paid"
             raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
+    if SECOND in columns.stimulus:
+        return _two_stages(name, cells, columns, participant, size, notes)
     lengths = np.bincount(participant)
     n_steps = int(lengths.max())
     step = np.concatenate([np.arange(length) for length in lengths])
@@ -62,7 +68,8 @@ def sequence_of_steps(
     chosen = chosen_options(cells, columns)
     cells.refuse(chosen >= n_options, columns.response, f"is none of {n_options} options")
     feedback = {"next_state": np.zeros(len(step))}
-    feedback |= {key: cells.numbers(column) for key, column in columns.feedback.items()}
+    for key, column in columns.feedback.items():
+        feedback[key] = rewards(cells, column, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
     return Trials(
         experiment=name,
@@ -75,6 +82,44 @@ def sequence_of_steps(
         n_people=len(lengths),
         feedback=feedback,
     )
+
+
+def _two_stages(
+    name: str,
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    size: float,
+    notes: list[str],
+) -> Trials:
+    """Responses of the two-step task, of which each row is a trial: two choices, the state between them, the reward.
+
+    Raises:
+        TrialsError: The choices or the states are not two.
+    """
+    second, state = str(columns.stimulus[SECOND]), str(columns.stimulus.get("state", ""))
+    said = cells.text(state)
+    cells.refuse_empty(said == "", state)
+    states = sorted(set(said.tolist()))
+    if len(states) != 2:
+        raise TrialsError(
+            f"{cells.name}: {state} says {', '.join(states[:6])}; a first choice leads to one of two states."
+        )
+    notes.append(f"{state}: {states[0]} is the first and {states[1]} the second state")
+    first = chosen_options(cells, columns)
+    then = chosen_options(cells, columns.model_copy(update={"response": second}))
+    gained = (rewards(cells, columns.feedback["reward"], notes) / size).round(12)
+    rows = zip(
+        first.tolist(),
+        [1 + states.index(cell) for cell in said],
+        then.tolist(),
+        gained.tolist(),
+        strict=True,
+    )
+    people: list[list[Any]] = [[] for _ in range(int(participant.max()) + 1)]
+    for who, trial in zip(participant.tolist(), rows, strict=True):
+        people[who].append(trial)
+    return two_step_trials(name, people)
 
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
@@ -121,6 +166,8 @@ LAYOUT = StimulusLayout(
         "options": "number of options",
         "stage": "column: 0 for a first or only stage, 1 for the second",
         "block_start": "column: 1 where a new game begins",
+        SECOND: "column: the choice at the second stage, where a row is a trial of two stages",
+        "state": "column: likewise the state that the first choice led to",
     },
     (),
     None,

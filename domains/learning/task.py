@@ -207,7 +207,7 @@ def two_step_trials(
     n_steps = 2 * max(map(len, people))
     lengths = [2 * len(own) for own in people]
     table = np.array([trial for own in people for trial in own])
-    response = table[:, [0, 2]].ravel()
+    response = table[:, [0, 2]].astype(np.int64).ravel()
     nothing = np.zeros(len(table))
     return Trials(
         experiment=experiment,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.risky.space import pairs
+from lakatos.domains.risky.space import dominance, pairs
 from lakatos.experiments.adoption.layouts import (
     AMOUNTS,
     CHANCES,
@@ -23,6 +24,9 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
 Array = NDArray[np.float64]
+
+MOST_CODES = 3
+"""Different cells of a column of choices between two options, with those of missing ones."""
 
 
 def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
@@ -78,6 +82,45 @@ def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, flo
     ]
 
 
+def _for_second(stimuli: Stimuli) -> Array:
+    """How much more the second gamble pays on average, as a share of what is at stake."""
+    outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
+    mean = (outcomes * probabilities).sum(axis=-1)
+    stake = np.ptp(outcomes, axis=(1, 2))
+    return np.asarray((mean[:, 1] - mean[:, 0]) / np.maximum(stake, 1e-9))
+
+
+GAINS, LOSSES, SURE = (
+    {"gain", "gains", "win"},
+    {"loss", "losses", "lose"},
+    {"cert", "certain", "sure", "safe"},
+)
+"""Words of names of columns of a gamble between a gain and a loss, and of what is sure instead."""
+CHOICES = {"choice", "choose", "chosen", "response", "resp", "deck", "arm"}
+
+
+def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
+    """Columns of a gamble as in ``gain`` and ``loss``, each with an even chance, against what is sure or nothing."""
+    words = {str(name): set(words_of(str(name))) for name in frame.columns}
+    told = [[name for name, said in words.items() if said & kind] for kind in (GAINS, LOSSES, SURE)]
+    gain, loss, sure = told
+    if len(gain) != 1 or len(loss) != 1 or any(said & set(CHANCES) for said in words.values()):
+        return {}
+    for name, said in words.items():
+        if said & CHOICES and frame[name].nunique() > MOST_CODES:
+            return {}  # more than two options
+    is_positive = (pd.to_numeric(frame[loss[0]], errors="coerce").dropna() > 0).any()
+    lost = f"-{loss[0]}" if is_positive and loss[0].isidentifier() else loss[0]
+    return {
+        "a_amounts": sure[:1] or [0], "a_probabilities": [1],
+        "b_amounts": [gain[0], lost], "b_probabilities": [0.5, 0.5],
+    }  # fmt: skip
+
+
+def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
+    return _guess_gambles([str(name) for name in frame.columns]) or _guess_mixed(frame)
+
+
 LAYOUT = StimulusLayout(
     {
         "a_amounts": "amounts that the first gamble can pay, a list of columns",
@@ -91,6 +134,9 @@ LAYOUT = StimulusLayout(
     _gambles,
     _guess_gambles,
     ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
+    guess_cells=_guess_cells,
     guess_rank=1,
+    in_favour=_for_second,
+    dominance=dominance,
 )
 """The trials of this kind of task as columns."""

@@ -32,7 +32,16 @@ from lakatos.experiments.adoption.option_code import (
     check_share,
     chosen_options,
     code_of_cells,
+    zero_question,
 )
+from lakatos.experiments.adoption.plausible import (
+    check_cells,
+    check_responses,
+    check_steps,
+    question,
+)
+from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.read_back import read_back
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
@@ -40,6 +49,7 @@ from lakatos.experiments.adoption.row_cells import (
     gone_people,
     left_out_by_condition,
     read_part,
+    shown_rows,
     whole_numbers,
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
@@ -55,6 +65,8 @@ SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
+LEAST_NOT_OFFERED = 0.02
+"""Share of rows in which an option has no values, from which on it is a question whether it was on offer."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
 
@@ -71,6 +83,13 @@ class AdoptedAnswers:
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     n_left_out: int = 0
     """Rows that could not be read, and that the study lets be left out."""
+    read_back: tuple[str, ...] = ()
+    """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """How the file was read, for the user: what was assumed and left out, and some responses read back."""
+        return (*self.notes, *self.read_back)
 
 
 def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
@@ -124,14 +143,24 @@ def adopt(
     Raises:
         TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
     """
+    _check_zero(table, columns)
     _check_answered(columns, domain)
     notes: list[str] = []
-    frame = without_copies(chosen_rows(table, columns, notes), columns, table.name, notes)
+    rows = replace(table, frame=chosen_rows(table, columns, notes), notes=())
+    if not columns.wide and items is None:
+        rows = prepared(rows, columns)
+    frame = without_copies(rows.frame, columns, table.name, notes)
     notes += alike_names(frame, columns)
     if columns.wide:
         frame = melted(frame, columns, table.name)
     if items is not None:
         frame = with_items(frame, items, columns, table.name)
+    if columns.wide or items is not None:
+        rows = prepared(replace(rows, frame=frame), columns)
+        frame = rows.frame
+    notes += rows.notes
+    _check_rows_are_choices(frame, columns, table.name, notes)
+    frame = shown_rows(frame, columns, known_layout(domain), notes)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
@@ -145,14 +174,46 @@ def adopt(
         except RowsWrongError as error:
             frame = left_out.without(frame, error)
     notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
-    notes += left_out_by_condition(whole, used, columns)
-    return AdoptedAnswers(found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows)
+    notes += left_out_by_condition(whole, np.concatenate(used), columns)
+    back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
+    back += left_out.to_participants(whole, columns)
+    return AdoptedAnswers(
+        found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows, tuple(back)
+    )
+
+
+def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
+    """Refuse a table of which nobody has said whether 0 is an option or a missed response."""
+    if columns.stimulus.get("options") != OPEN_QUESTION or columns.response not in table.columns:
+        return
+    if told := zero_question(columns.response, table.frame[columns.response].str.strip().tolist()):
+        raise TrialsError(f"{table.name}: {told}")
+
+
+def _check_rows_are_choices(
+    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+) -> None:
+    """Question rows that seem to be single alternatives, of which one in each choice was chosen."""
+    if columns.is_pooled or columns.alternative or columns.wide:
+        return
+    rows = alternative_rows(frame, columns.participant, columns.response)
+    if rows is None:
+        return
+    told = rows.alternative or "COLUMN"
+    question(
+        columns,
+        notes,
+        "one_row_per_choice",
+        f"{name}: {rows.response} is 1 in exactly one row for each {rows.choice_set}, so that a row seems to be one "
+        f"alternative of a choice. Say --column alternative={told} --column choice_set={rows.choice_set} (in "
+        "participants.columns)",
+    )
 
 
 def _experiments(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], Array]:
-    """Experiments, what is known of their people, and the places of rows that are answers; all rows must be right.
+) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], list[Array]]:
+    """Experiments, what is known of their people, and the places of rows of the answers; all rows must be right.
 
     Raises:
         RowsWrongError: Some rows are not.
@@ -162,6 +223,11 @@ def _experiments(
         scale is None or scale.kind != "timed"
     ):  # else a row without an answer tells what came before the next one
         _check_response(cells, columns)
+    participant = None if columns.is_pooled else _people(cells, columns)
+    check_cells(cells, columns, participant, notes)
+    _check_offered(cells, columns, domain, notes)
+    if participant is not None and domain.sequential and not columns.experiment:
+        check_steps(cells, columns, participant, notes)
     columns = _with_code(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
@@ -175,7 +241,41 @@ def _experiments(
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
         people.append(known)
-    return tuple(found), tuple(people), np.concatenate(used)
+    layout = known_layout(domain)
+    if scale is None:
+        check_responses(found, layout.in_favour, layout.dominance, columns, notes)
+    return tuple(found), tuple(people), used
+
+
+def _check_offered(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> None:
+    """Question rows in which all cells of one option are empty, since it may not have been on offer there."""
+    layout = known_layout(domain)
+    lists = [
+        value
+        for part, value in columns.stimulus.items()
+        if isinstance(value, list | tuple) and len(value) == len(domain.options)
+        and part not in layout.ragged and part not in SETTINGS
+    ]  # fmt: skip
+    for place, option in enumerate(domain.options):
+        said = [value[place] for value in lists if isinstance(value[place], str)]
+        own = [name for name in said if name in cells.frame.columns]
+        if not own:
+            continue
+        is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
+        n_empty = int(is_empty.sum())
+        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty) or is_empty.all():
+            continue
+        question(
+            columns,
+            notes,
+            "not_offered",
+            f"{cells.name}: {' and '.join(own)} {'are' if len(own) > 1 else 'is'} empty in {n_empty:,} of "
+            f"{len(is_empty):,} rows (first row {cells.row_numbers(is_empty)[0]}), so that option {option} seems "
+            f"not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
+            f"{len(domain.options)} options: such rows cannot be read, and accepting this leaves them out",
+        )
 
 
 def stimuli_of_table(
@@ -192,7 +292,7 @@ def stimuli_of_table(
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
         )
-    return _stimuli(RowCells(table.frame, table.name), columns, domain)
+    return _stimuli(RowCells(prepared(table, columns).frame, table.name), columns, domain)
 
 
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
@@ -284,8 +384,9 @@ def _experiment(
     participant = participant[order]
     layout = known_layout(domain)
     if layout.from_steps:
+        trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
         notes += [f"{name}: {line}" if columns.experiment else line for line in told]
-        return layout.from_steps(name, cells, columns, participant, domain, size), rows
+        return trials, np.repeat(rows, len(trials.response) // len(rows))
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
@@ -395,7 +496,7 @@ def _with_code(
 ) -> AnswerColumns:
     """The mapping with the option that each cell of the responses names, the same in all experiments."""
     if scale := scale_of(domain):
-        return with_answer_code(cells, columns) if scale.kind == "timed" else columns
+        return with_answer_code(cells, columns, notes) if scale.kind == "timed" else columns
     if columns.responses or (columns.is_pooled and not columns.response):
         return columns
     n_options = number_of_options(columns, domain)

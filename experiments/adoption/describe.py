@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
+from lakatos.experiments.adoption.chosen_rows import chosen_rows
 from lakatos.experiments.adoption.layouts import DAYS, SIDES, layout_of, layouts_to_guess
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import rare_zero, zero_question
+from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.step_cells import is_reward_in_words
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.adoption.timed_answers import (
     folded,
@@ -29,16 +33,36 @@ from lakatos.experiments.task import Domain
 from lakatos.traces.wording import plural
 
 NAMES: dict[str, str] = {
-    "participant": "participant subject subj sub pid person worker ppt prolific responder respondent id",
-    "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked",
+    "participant": "participant subject subj sub pid person worker ppt prolific responder respondent user id file",
+    "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked accept "
+    "accepted gamble gambled r",
     "response_time": "rt latency reaction",
     "order": "trial order index step sequence",
     "experiment": "experiment study exp condition platform task",
     "count": "n count answers total",
     "share": "share rate proportion prop",
-    "reward": "reward points outcome payoff feedback won win",
+    "reward": "reward points outcome payoff feedback won win money",
 }
 """Words of columns' names that suggest a meaning, the most telling first."""
+WEAK = {"id", "file", "r"}
+"""Words that suggest a meaning only where values speak for it too, or where the name is nothing else."""
+PRACTICE = {
+    "practice",
+    "prac",
+    "training",
+    "train",
+    "demo",
+    "instruction",
+    "instructions",
+    "warmup",
+}
+"""Words in names of columns of trials that do not count."""
+TIMED = {"response", "reaction", "decision", "choice"}
+"""Words that stand before "time" in names of columns of response times."""
+GAINS, LOSSES = {"gain", "gains", "win", "wins"}, {"loss", "losses", "lose"}
+"""Words in names of columns of what was won and lost at a step."""
+STAGES = ({"1", "first", "a"}, {"2", "second", "b"})
+"""Words in names of columns of choices at the two stages of a trial."""
 UNITS = {unit: unit for unit in DAYS} | {unit.removesuffix("s"): unit for unit in DAYS}
 """Words for units of delays in names of columns."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
@@ -51,8 +75,6 @@ MOST_SHOWN = 4
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
-RARE = 0.5
-"""Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 FEWEST_NUMBERS = 6
 """Different values of a column whose numbers may be answers."""
 
@@ -99,6 +121,10 @@ class TableDescription:
     """What somebody should look at."""
     beyond_grid: tuple[str, ...] = ()
     """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
+    source: AnswerTable | None = field(default=None, repr=False, compare=False)
+    """The table that was described, as it was read."""
+    task: Domain | None = field(default=None, repr=False, compare=False)
+    """The domain that the user named; None where it was guessed."""
 
     def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
         """The same with meanings of columns that somebody says, in place of guessed ones.
@@ -111,8 +137,11 @@ class TableDescription:
         if not columns:
             return self
         try:
-            guessed = self.mapping.model_dump(exclude_defaults=True)
             said = AnswerColumns.model_validate(columns)
+            if self.source is not None and any(getattr(said, key) for key in CHANGES_CELLS):
+                # What is missing, recoded or left out changes what the other columns seem to mean.
+                self = _described(self.source, self.task, said)
+            guessed = self.mapping.model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
@@ -133,14 +162,53 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         table: As read.
         domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
     """
+    return _described(table, domain, AnswerColumns())
+
+
+CHANGES_CELLS = ("missing", "recode", "where", "alternative")
+"""Keys of a mapping that change the rows and cells of which meanings are guessed."""
+
+
+def _prepared(source: AnswerTable, said: AnswerColumns) -> tuple[AnswerTable, dict[str, Any]]:
+    """The rows and cells of which meanings are guessed, and the parts of the mapping that they rest on."""
+    meanings = _meanings(source.frame, [_summary(source.frame, name) for name in source.columns])
+    by_meaning = {meaning: name for name, meaning in meanings.items()}
+    who = said.participant or by_meaning.get("participant", "")
+    changes = {key: getattr(said, key) for key in ("missing", "recode", "where")}
+    changes = {key: value for key, value in changes.items() if value}
+    rows = alternative_rows(source.frame, who) if not said.alternative else None
+    if said.alternative:
+        changes |= {"alternative": said.alternative, "choice_set": said.choice_set}
+    elif rows is not None and rows.alternative:
+        changes |= {"alternative": rows.alternative, "choice_set": rows.choice_set}
+        by_meaning["response"] = rows.response
+    known = AnswerColumns(
+        participant=who,
+        response=said.response or by_meaning.get("response", ""),
+        order=said.order or by_meaning.get("order", ""),
+        experiment=said.experiment or by_meaning.get("experiment", ""),
+        **changes,
+    )
+    frame = chosen_rows(source, known, []) if said.where else source.frame
+    table = prepared(replace(source, frame=frame), known)
+    return table, changes | ({"response": known.response} if known.alternative else {})
+
+
+def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
+    """Describe a table as far as ``said`` changes its rows and cells."""
+    table, changes = _prepared(source, said)
     summaries = [_summary(table.frame, name) for name in table.columns]
-    meanings = _meanings(summaries)
+    meanings = _meanings(table.frame, summaries)
+    if "response" in changes:
+        meanings = {n: m for n, m in meanings.items() if m != "response"}
+        meanings[changes["response"]] = "response"
     columns = tuple(
         ColumnSummary(**{**vars(item), "meaning": meanings.get(item.name, "")})
         for item in summaries
     )
-    chosen, stimulus = _guessed_stimulus(table.frame, domain)
-    mapping = _with_unit_of_delays(_mapping(table, meanings, chosen, stimulus))
+    chosen, stimulus = _guessed_stimulus(_without_practice(table.frame), domain)
+    mapping = _mapping(table, meanings, chosen, stimulus).model_copy(update=changes)
+    mapping = _with_unit_of_delays(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -164,7 +232,15 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
             *_heaped(table, columns),
         ),
         beyond_grid=tuple(_beyond_the_grid(table, mapping, columns, task)),
+        source=source,
+        task=domain,
     )
+
+
+def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns that do not belong to practice trials alone; all of them where there are no others."""
+    kept = [name for name in frame.columns if not set(words_of(str(name))) & PRACTICE]
+    return frame[kept] if kept else frame
 
 
 def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:
@@ -197,32 +273,51 @@ def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
     )
 
 
-def _meanings(summaries: Sequence[ColumnSummary]) -> dict[str, str]:
+def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[str, str]:
     """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
     found: dict[str, str] = {}
+    names = set(_without_practice(frame).columns)
     for meaning, words in NAMES.items():
         ranked = []
         for item in summaries:
             said = words_of(item.name)
-            hits = [place for place, word in enumerate(words.split()) if word in said]
-            if hits and item.name not in found and _can_be(item, meaning):
+            hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
+            if meaning == "response_time" and "time" in said and TIMED & set(said):
+                hits = [0]
+            if hits and item.name not in found and item.name in names and _can_be(item, meaning):
                 ranked.append((hits[0], len(said), item.name))
         if ranked:
             found[min(ranked)[2]] = meaning
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
-        if item.name not in found and set(words_of(item.name)) & set(PERSONAL):
+        of_people = item.name not in found and set(words_of(item.name)) & set(PERSONAL)
+        if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _names_it(said: Sequence[str], word: str) -> bool:
+    """Whether the words of a name hold a word; a single letter must be all of it."""
+    return list(said) == [word] if len(word) == 1 and word in WEAK else word in said
+
+
+def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:
+    """Whether a column says the same in all rows of each participant, as far as it says anything."""
+    said = frame[[who, name]][(frame[name] != "").to_numpy()]
+    return bool((said.groupby(who, sort=False)[name].nunique() <= 1).all())
 
 
 def _can_be(item: ColumnSummary, meaning: str) -> bool:
     """Whether a column's values allow a meaning."""
     if meaning == "response":
         return 2 <= item.n_distinct <= FEW_VALUES
-    if meaning in ("response_time", "order", "count", "share", "reward"):
+    if meaning == "reward":
+        return item.numeric or is_reward_in_words(item.examples)
+    if meaning in ("response_time", "order", "count", "share"):
         return item.numeric
     if meaning == "participant":
-        return item.n_distinct > 1
+        strong = set(NAMES["participant"].split()) - WEAK
+        return item.n_distinct > 1 or bool(set(words_of(item.name)) & strong)
     return item.n_distinct <= 200
 
 
@@ -250,7 +345,7 @@ def _mapping(
         name for name, meaning in meanings.items() if meaning.startswith("attribute")
     )
     common: dict[str, Any] = {"attributes": attributes}
-    if "participant" not in free and "count" in free:
+    if "participant" not in free and "count" in free and len(words_of(free["count"])) <= 2:
         common |= {"count": free["count"], "share": free.get("share", "?")}
         return AnswerColumns(**common, stimulus=stimulus)
     time = free.get("response_time", "")
@@ -266,15 +361,40 @@ def _mapping(
     }
     if domain in all_domains() and all_domains()[domain].sequential:
         stimulus = {"options": _guessed_options(table, response)}
-        common["feedback"] = {"reward": free.get("reward", "?")}
+        if second := _second_stage(table, response, free.get("order", "")):
+            stimulus |= second
+        common["feedback"] = {"reward": free.get("reward", "") or _won_and_lost(table)}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _won_and_lost(table: AnswerTable) -> str:
+    """The reward as what two columns of gains and losses say together; a question where there are no such columns."""
+    of = [[n for n in table.columns if set(words_of(n)) & kind] for kind in (GAINS, LOSSES)]
+    if not all(len(names) == 1 and names[0].isidentifier() for names in of):
+        return OPEN_QUESTION
+    gain, loss = of[0][0], of[1][0]
+    lost = pd.to_numeric(table.frame[loss], errors="coerce").dropna()
+    return f"{gain} - {loss}" if (lost > 0).any() else f"{gain} + {loss}"
+
+
+def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, str]:
+    """The choice at the second stage and the state before it, where a row is a trial of two stages."""
+    words = set(words_of(response))
+    if not words & STAGES[0]:
+        return {}
+    rest = words - STAGES[0]
+    second = [n for n in table.columns if set(words_of(n)) & STAGES[1] and rest <= set(words_of(n))]
+    state = [n for n in table.columns if "state" in words_of(n) and n not in second]
+    if len(second) != 1:
+        return {}
+    return {"second_choice": second[0], "state": state[0] if len(state) == 1 else OPEN_QUESTION}
 
 
 def _guessed_options(table: AnswerTable, response: str) -> int | str:
     """How many options steps have; a question where 0 is so rare that it may stand for no answer."""
     if response not in table.columns:
         return 2
-    if _rare_zero(table, response):
+    if rare_zero(table.frame[response].str.strip().tolist()):
         return OPEN_QUESTION
     cells = table.frame[response].str.strip()
     said = cells[cells != ""]
@@ -296,15 +416,6 @@ def n_options_in_a_row(codes: Collection[float]) -> int:
     while last + 1 in codes:
         last += 1
     return max(last - first + 1, 2)
-
-
-def _rare_zero(table: AnswerTable, response: str) -> float:
-    """The share of 0 among codes from 0 to 2 or more, if it is much rarer than the others; else 0."""
-    cells = table.frame[response].str.strip()
-    shares = cells[cells != ""].value_counts(normalize=True)
-    is_from_zero = len(shares) > 2 and set(shares.index) == {str(n) for n in range(len(shares))}
-    zero = float(shares["0"]) if is_from_zero else 0.0
-    return zero if zero < RARE * float(shares.drop("0").min() if is_from_zero else 0.0) else 0.0
 
 
 def _columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
@@ -344,11 +455,17 @@ def _with_numbers(
         return mapping.model_copy(update={"response": response, "responses": {}})
     used |= {mapping.participant, mapping.response_time, mapping.order}
     has_keys = "right_key" in mapping.stimulus
-    response = guessed_response(table.frame, used, mapping.response, has_keys=has_keys)
+    response = guessed_response(
+        _without_practice(_shown_rows(table.frame, mapping)),
+        used,
+        mapping.response,
+        has_keys=has_keys,
+    )
     code = {}
     if response in table.columns:
         told = [response, mapping.stimulus["right_key"]] if has_keys else [response]
-        said = {cell for name in told for cell in folded(table.frame[name].unique())} - {""}
+        shown = _shown_rows(table.frame, mapping)
+        said = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
         code = guessed_keys(said) if has_keys else guessed_correctness(said, response)
     changes = {
         "response": response,
@@ -357,6 +474,12 @@ def _with_numbers(
         "response_time": mapping.response_time or "?",
     }
     return mapping.model_copy(update=changes)
+
+
+def _shown_rows(frame: pd.DataFrame, mapping: AnswerColumns) -> pd.DataFrame:
+    """The rows in which some column of the trials says something; all where no column is known."""
+    told = [leaf for leaf in leaves_of(mapping.stimulus) if leaf in frame.columns]
+    return frame[(frame[told] != "").any(axis=1)] if told else frame
 
 
 def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
@@ -495,13 +618,7 @@ def _odd_codes(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
             "rows are not sorted by it alone"
         )
     if mapping.stimulus.get("options") == OPEN_QUESTION and column in table.columns:
-        n_others = table.frame[column].nunique() - 1
-        code = " ".join(f"--column responses.{n}={n - 1}" for n in range(1, n_others + 1))
-        odd.append(
-            f"{column}: 0 is in {_rare_zero(table, column):.0%} of rows only. Is it an option (--column "
-            f"options={n_others + 1}), or an answer that was missed (--column options={n_others} {code} --column "
-            "bad_rows=leave_out)?"
-        )
+        odd.append(zero_question(column, table.frame[column].str.strip().tolist()))
     return odd
 
 

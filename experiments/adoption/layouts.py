@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import letters_of, words_of
 from lakatos.experiments.domain_lookup import all_domains
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -51,6 +51,10 @@ class StimulusLayout:
     """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
     from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None
     """Makes trials and responses from all rows at once, where a trial depends on the responses before it."""
+    in_favour: Callable[[Stimuli], Array] | None = None
+    """``(n_trials,)`` how much speaks for the second of two options, which a reversed code goes against."""
+    dominance: Callable[[Stimuli], Array] | None = None
+    """``(n_trials,)`` 1 where the second of two options is better whatever one's taste, -1 where the first one is."""
     from_steps: Callable[..., Trials] | None = None
     """Makes the responses of an experiment whose trials are the steps of one schedule."""
 
@@ -142,7 +146,8 @@ SIDES: tuple[tuple[str, str], ...] = (
     ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
     ("now", "later"), ("now", "then"), ("today", "later"), ("soon", "late"), ("early", "late"),
     ("immediate", "delayed"),
-    ("first", "second"), ("safe", "risky"), ("sure", "gamble"), ("x", "y"), ("1", "2"), ("0", "1"),
+    ("first", "second"), ("safe", "risky"), ("sure", "gamble"), ("small", "large"), ("smaller", "larger"), ("s", "l"),
+    ("x", "y"), ("1", "2"), ("0", "1"),
 )  # fmt: skip
 """Words for the first and the second option; numbers last, since they may count the outcomes of one option."""
 AMOUNTS = [
@@ -195,7 +200,19 @@ def words_and_sides(
     names: Sequence[str], kind: Sequence[str], pairs: Sequence[tuple[str, str]] = SIDES
 ) -> tuple[tuple[str, str], tuple[list[str], list[str]]] | None:
     """The words that tell the two options apart, and the columns as `by_side` returns them."""
-    named = {name: words_of(name) for name in names}
+    found = _words_and_sides({name: words_of(name) for name in names}, kind, pairs)
+    if found is not None or not set(kind) & {"x", "t", "p"}:
+        return found
+    # Names of two letters, as in RA, RB, DA and DB: what the column holds, and the option.
+    letters = {name: letters_of(name) for name in names if letters_of(name)}
+    own = [word for word in kind if len(word) == 1] + (["r", "a", "m"] if "amount" in kind else [])
+    return _words_and_sides(letters, own, pairs)
+
+
+def _words_and_sides(
+    named: Mapping[str, Sequence[str]], kind: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[tuple[str, str], tuple[list[str], list[str]]] | None:
+    """`words_and_sides`, given the words of each name."""
     for pair in pairs:
         first, second = (
             [name for name, words in named.items() if side in words and _is_of(words, side, kind)]

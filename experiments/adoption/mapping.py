@@ -18,6 +18,13 @@ from pydantic import (
 OPEN_QUESTION = "?"
 """Stands in a study file where somebody has to say which column it is."""
 
+BY_PARTICIPANT: Literal["by participant"] = "by participant"
+"""Unit of response times of which some participants' are in seconds and the others' in milliseconds."""
+ALL_COLUMNS = "*"
+"""Key of `AnswerColumns.missing`: marks that hold for every column."""
+LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept")
+"""Keys that are left out of what is written where they say nothing, since earlier studies lack them."""
+
 
 class AnswerColumns(BaseModel):
     """Section ``participants.columns`` of a study file: which column of the file means what."""
@@ -37,8 +44,8 @@ class AnswerColumns(BaseModel):
     response_time: str = ""
     """How long the answer took. In `attention` it is part of the answer; elsewhere it is described and kept in the
     file, and no theory sees it."""
-    response_time_unit: Literal["ms", "s"] = "ms"
-    """Of ``response_time``."""
+    response_time_unit: Literal["ms", "s", "by participant"] = "ms"
+    """Of ``response_time``. ``by participant``: some participants' times are in s, others' in ms."""
     counts: tuple[str, ...] = ()
     """Counts instead of single answers: a column for each option, in their order."""
     count: str = ""
@@ -54,6 +61,18 @@ class AnswerColumns(BaseModel):
     bad_rows: Literal["leave_out_empty", "leave_out", "refuse"] = "leave_out_empty"
     """Rows that cannot be read: leave out those that lack an answer or what was shown, and refuse the file where
     something wrong stands in a cell; leave out both; or refuse both. What is left out is counted and told."""
+    missing: dict[str, tuple[str, ...]] = {}
+    """What stands in cells where there is no value: a list for all columns but those of participants, order,
+    experiments and questions, or a table of such lists by column. What programs write (NA, NaN, .) is known."""
+    recode: dict[str, dict[str, str]] = {}
+    """For each column what its cells mean, as in ``difficulty = { easy = 1, hard = 0 }``; other cells stay."""
+    alternative: str = ""
+    """Where a row is one alternative of a choice: the column that names it. ``response`` is then 1 in the row that
+    was chosen, and 0 in the others."""
+    choice_set: str = ""
+    """Likewise: the column with the same value in all rows of one choice."""
+    accept: tuple[str, ...] = ()
+    """What seems implausible and is right, by the names that refusals say."""
     items: str = ""
     """A second file with a row for each question, relative to the study file."""
     item: str = ""
@@ -73,6 +92,32 @@ class AnswerColumns(BaseModel):
             return said
         return {column: _cells_that_say(wanted) for column, wanted in said.items()}
 
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _marks_by_column(cls, said: Any) -> Any:
+        """One mark, or a list of marks, holds for all columns."""
+        by_column = said if isinstance(said, Mapping) else {ALL_COLUMNS: said}
+        return {column: _marks(marks) for column, marks in by_column.items()}
+
+    @field_validator("recode", mode="before")
+    @classmethod
+    def _meanings_are_text(cls, said: Any) -> Any:
+        """Cells and what they mean may be said as numbers."""
+        if not isinstance(said, Mapping):
+            return said
+        return {
+            column: {_cell(cell): _cell(value) for cell, value in meanings.items()}
+            if isinstance(meanings, Mapping)
+            else meanings
+            for column, meanings in said.items()
+        }
+
+    @field_validator("accept", mode="before")
+    @classmethod
+    def _one_or_more(cls, said: Any) -> Any:
+        """Names may be separated by commas."""
+        return tuple(said.replace(",", " ").split()) if isinstance(said, str) else said
+
     @field_validator("responses", mode="before")
     @classmethod
     def _keys_are_text(cls, said: Any) -> Any:
@@ -89,6 +134,9 @@ class AnswerColumns(BaseModel):
         value: dict[str, Any] = write(self)
         if self.bad_rows == "leave_out_empty":
             value.pop("bad_rows", None)
+        for key in LATER_KEYS:
+            if not getattr(self, key):
+                value.pop(key, None)
         return value
 
     @model_validator(mode="after")
@@ -106,6 +154,10 @@ class AnswerColumns(BaseModel):
             raise ValueError("counts name all answers; leave out count, share and response")
         if bool(self.items) != bool(self.item):
             raise ValueError("items and item go together: a file, and the column that both have")
+        if bool(self.alternative) != bool(self.choice_set):
+            raise ValueError(
+                "alternative and choice_set go together: what names an alternative, and what names the choice"
+            )
         if self.wide and not self.item:
             raise ValueError(
                 "wide: columns name questions, so say which file of items tells what they show"
@@ -127,6 +179,12 @@ def _cells_that_say(wanted: Any) -> Any:
         word = str(wanted)
         return (word, word.lower(), word.upper(), str(int(wanted)))
     return _cell(wanted)
+
+
+def _marks(said: Any) -> Any:
+    """Cells without a value, from one or several."""
+    marks = said if isinstance(said, list | tuple) else [said]
+    return tuple(_cell(mark) for mark in marks)
 
 
 def _cell(value: Any) -> Any:

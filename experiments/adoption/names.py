@@ -7,12 +7,34 @@ from typing import Final
 
 ALL: Final = "answers"
 """Name of the only experiment of a file where no column tells experiments apart."""
+FIRST_PARTS = (
+    "subject", "subj", "sub", "participant", "person", "ppt", "prolific", "worker", "trial", "session", "sess",
+    "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key",
+)  # fmt: skip
+LAST_PARTS = (
+    "id", "ids", "pid", "num", "number", "nr", "no", "idx", "index", "code", "time", "rt", "mag", "cat", "type", "key",
+    "keys",
+)  # fmt: skip
+"""Words that names write as one: ``subjid``, ``trialnum``, ``responsetime``."""
 
 
 def words_of(name: str) -> list[str]:
-    """Words and numbers of a name: ``Left_Expert2`` has ``left``, ``expert`` and ``2``."""
+    """Words and numbers of a name: ``Left_Expert2`` has ``left``, ``expert`` and ``2``; ``subjid`` has two."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return [part.lower() for part in parts]
+    return [word for part in parts for word in _parted(part.lower())]
+
+
+def _parted(word: str) -> list[str]:
+    """A word as the two words that it is glued of; the word alone where it is none of these."""
+    for first in FIRST_PARTS:
+        if word.startswith(first) and word.removeprefix(first) in LAST_PARTS:
+            return [first, word.removeprefix(first)]
+    return [word]
+
+
+def letters_of(name: str) -> list[str]:
+    """The two letters of a short name such as ``RA`` or ``dB``; nothing for other names."""
+    return [letter.lower() for letter in name] if re.fullmatch(r"[A-Za-z]{2}", name) else []
 
 
 def told_experiment(name: str) -> str:

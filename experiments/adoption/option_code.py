@@ -15,8 +15,19 @@ from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.tables import whole
 from lakatos.experiments.errors import TrialsError
 
-EARLY = {"ss", "sooner", "now", "today", "soon", "early", "earlier", "immediate"}
-LATE = {"ll", "later", "then", "late", "delayed", "wait"}
+EARLY = {
+    "ss",
+    "sooner",
+    "now",
+    "today",
+    "soon",
+    "early",
+    "earlier",
+    "immediate",
+    "impulsive",
+    "impatient",
+}
+LATE = {"ll", "later", "then", "late", "delayed", "wait", "patient"}
 OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
     (EARLY, LATE),
     ({"safe", "sure", "certain"}, {"risky", "gamble", "lottery"}),
@@ -33,6 +44,8 @@ VERBS = {
     "select", "selected", "take", "taken", "takes", "took", "share", "shares", "proportion", "prop", "percent", "pct",
 }  # fmt: skip
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+RARE = 0.5
+"""Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 TRUTH = {"false": "0", "true": "1"}
 
 
@@ -87,6 +100,8 @@ def _by_number(
         notes.append(f"responses 1 to {n_options} are the options in their order")
         return _written(numbers, {place + 1: place for place in range(n_options)})
     if 0 not in found:
+        if from_one <= found:  # other numbers are refused where they stand
+            return _written(numbers, {place + 1: place for place in range(n_options)})
         if n_options > 2 and found and found <= from_one:
             raise TrialsError(
                 f"{name}: {column} never says 0 and never {n_options}, so that its {n_options} options may be numbered "
@@ -98,10 +113,43 @@ def _by_number(
         others = " and ".join(str(number) for number in sorted(other))
         raise TrialsError(
             f"{name}: {column} says 0 to {n_options - 1} and also {others}, and there are {n_options} options: 0 may "
-            f"be an option, or an answer that was missed. {_say_which(numbers, n_options)} Cells that are not said "
-            'there are left out with bad_rows = "leave_out" (--column bad_rows=leave_out).'
+            f"be an option, or an answer that was missed. Say which cell stands for a missed one: --column "
+            f"missing.{column}={_missed(found, n_options)} (participants.columns.missing). Or else: "
+            f"{_say_which(numbers, n_options)}"
         )
     return _written(numbers, {place: place for place in range(n_options)})
+
+
+def _missed(found: set[int], n_options: int) -> int:
+    """The number that most likely stands for a missed response: 0 where the others are 1 to n or -1 and 1, else -1."""
+    others = found - {0}
+    return (
+        0
+        if others in (set(range(1, n_options + 1)), {-1, 1})
+        else min(found - set(range(n_options)))
+    )
+
+
+def rare_zero(cells: Sequence[str]) -> float:
+    """The share of 0 among codes from 0 to 2 or more, if it is much rarer than the others; else 0."""
+    said, counts = np.unique([cell for cell in cells if cell], return_counts=True)
+    shares = dict(zip(said.tolist(), (counts / max(counts.sum(), 1)).tolist(), strict=True))
+    if len(shares) < 3 or set(shares) != {str(n) for n in range(len(shares))}:
+        return 0.0
+    zero = float(shares.pop("0"))
+    return zero if zero < RARE * min(shares.values()) else 0.0
+
+
+def zero_question(column: str, cells: Sequence[str]) -> str:
+    """What to say where 0 may be an option or a missed response; empty where that is no question."""
+    share = rare_zero(cells)
+    if not share:
+        return ""
+    n_others = len({cell for cell in cells if cell}) - 1
+    return (
+        f"{column}: 0 is in {share:.0%} of rows only. Is it an option (--column options={n_others + 1}), or an answer "
+        f"that was missed (--column missing.{column}=0)?"
+    )
 
 
 def _written(numbers: Mapping[str, int], code: Mapping[int, int]) -> dict[str, int]:
@@ -212,7 +260,8 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
     cells.refuse(
         ~np.isin(said.astype(str), list(code)),
         column,
-        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}"
+        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
+        f"for a missed response, say --column missing.{column}=CELL"
         if code
         else "names no option that is known; say in columns.responses which cell is which option, from 0",
     )

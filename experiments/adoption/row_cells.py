@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.errors import TrialsError
+from lakatos.traces.wording import plural
 
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
@@ -113,6 +115,7 @@ class LeftOutRows:
         """Nothing is left out yet of rows with these numbers."""
         self._rule, self._numbers = columns.bad_rows, numbers
         self._by_reason: dict[str, list[Any]] = {}
+        self._places: dict[str, list[Any]] = {}
         self._n_wrong = 0
 
     @property
@@ -143,11 +146,49 @@ class LeftOutRows:
         if not len(kept):
             raise TrialsError(f"{said}. No other row is left.") from None
         self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
+        self._places.setdefault(error.reason, []).extend(error.places.tolist())
         return kept
 
     def to_text(self) -> list[str]:
         """A line for each reason, with the first rows."""
         return [rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
+
+    def to_participants(self, whole: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+        """A line for each reason, with the participants whose rows they are."""
+        if columns.participant not in whole.columns:
+            return []
+        found = []
+        for reason, places in self._places.items():
+            counts = whole[columns.participant].loc[places].value_counts()
+            named = [
+                f"{who or '(empty)'}: {n:,}" for who, n in counts.head(MOST_ROWS_NAMED).items()
+            ]
+            more = ", ..." if len(counts) > MOST_ROWS_NAMED else ""
+            found.append(
+                f"{plural(len(places), 'row')} of {plural(len(counts), 'participant')} left out ({', '.join(named)}"
+                f"{more}): {reason}"
+            )
+        return found
+
+
+def shown_rows(
+    frame: pd.DataFrame, columns: AnswerColumns, layout: StimulusLayout, notes: list[str]
+) -> pd.DataFrame:
+    """The rows that show a trial: those in which a column of a needed part of the trials says something.
+
+    Exports of whole sessions hold rows of instructions, pauses and other tasks as well.
+    """
+    told = [leaf for part in layout.needed for leaf in leaves_of(columns.stimulus.get(part, ""))]
+    names = [name for name in told if name in frame.columns]
+    if not names:
+        return frame
+    is_shown = (frame[names] != "").any(axis=1).to_numpy()
+    if is_shown.all() or not is_shown.any():
+        return frame
+    notes.append(
+        f"{plural(int((~is_shown).sum()), 'row')} left out that show no trial: nothing stands in {', '.join(names[:4])}"
+    )
+    return frame[is_shown]
 
 
 def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:

@@ -2,13 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
+
+WON = {"win", "won", "reward", "rewarded", "gain", "hit", "true", "yes", "correct"}
+NOT_WON = {
+    "no win", "nowin", "no reward", "noreward", "unrewarded", "nonreward", "nothing", "miss", "false", "no",
+    "incorrect", "neutral", "zero", "omission",
+}  # fmt: skip
+LOST = {"loss", "lose", "lost", "punishment", "punished"}
+"""Words for what followed a step, in small letters."""
+
+
+def is_reward_in_words(cells: Sequence[str]) -> bool:
+    """Whether all cells are words for what was won or lost."""
+    said = {cell.strip().casefold() for cell in cells} - {""}
+    return bool(said & WON) and said <= WON | NOT_WON | LOST
+
+
+def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float64]:
+    """``(n_rows,)`` numbers of a column of rewards; words such as TRUE and FALSE are 1 and 0.
+
+    Raises:
+        TrialsError: The words are win and loss alone, of which the latter may be 0 or -1.
+    """
+    said = {cell: cell.strip().casefold() for cell in set(cells.text(column).tolist())}
+    if not is_reward_in_words(list(said)):
+        return cells.numbers(column)
+    words = set(said.values()) - {""}
+    if words & LOST and not words & NOT_WON:
+        won, lost = (
+            next(c for c, word in sorted(said.items()) if word in kind) for kind in (WON, LOST)
+        )
+        raise TrialsError(
+            f"{cells.name}: {column} says {won} and {lost}. Is {lost} nothing won (--column "
+            f"'recode.{column}={{{won} = 1, {lost} = 0}}') or something lost (--column "
+            f"'recode.{column}={{{won} = 1, {lost} = -1}}')? In a study: participants.columns.recode."
+        )
+    number = {
+        cell: 1.0 if word in WON else 0.0 if word in NOT_WON else -1.0
+        for cell, word in said.items()
+    }
+    told = ", ".join(f"{cell} is {number[cell]:g}" for cell in sorted(said) if cell.strip())
+    notes.append(f"{column}: {told}")
+    cells.refuse_empty(np.array([not cell.strip() for cell in cells.text(column)]), column)
+    return np.array([number[cell] for cell in cells.text(column)])
 
 
 def size_of_rewards(
@@ -21,7 +67,7 @@ def size_of_rewards(
     column = columns.feedback.get("reward", "")
     if not domain.sequential or isinstance(domain, HasOutcomes) or not column:
         return 1.0
-    size = float(np.abs(cells.numbers(column)).max(initial=0.0))
+    size = float(np.abs(rewards(cells, column, [])).max(initial=0.0))
     if size in (0.0, 1.0):
         return 1.0
     notes.append(

@@ -104,11 +104,17 @@ def study_text(
     return "\n".join(lines) + "\n"
 
 
+def mapping_text(columns: AnswerColumns, domain: Domain) -> str:
+    """What the columns of a file mean, as the section ``participants.columns`` of a study file."""
+    return "\n".join(_column_lines(columns, domain)).strip() + "\n"
+
+
 def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
     """What the columns mean, as sections of a study file; parts of trials that no column holds are comments."""
     value = columns.model_dump(exclude_defaults=True)
     stimulus = value.pop("stimulus", {})
-    tables = {key: value.pop(key, {}) for key in ("responses", "where", "feedback")}
+    keys = ("responses", "where", "feedback", "missing", "recode")
+    tables = {key: value.pop(key, {}) for key in keys}
     scale, layout = scale_of(domain), layout_of(domain)
     words = WORDS | (SCALE_WORDS[scale.kind] if scale is not None else {})
     parts = layout.parts if layout is not None else {}

@@ -33,13 +33,17 @@ THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 MISSING = {
     "na", "n/a", "n.a.", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#ind", "-1.#ind",
     "1.#qnan", "-1.#qnan", "null", "#null!", "(null)", "undefined", ".",
+    "na_character_", "na_integer_", "na_real_", "nat", "#value!", "#div/0!",
 }  # fmt: skip
 """What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
+MISSING_CODE = re.compile(r"\.[a-z_]")
+"""What SAS and Stata write for their several kinds of missing values: a point and a letter."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
 """What people write there; it may be a word like others, except in a column whose other cells are numbers."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
 WHOLE = re.compile(r"([+-]?\d+)\.0*")
 """A whole number as programs write it that keep numbers with decimals."""
+NOT_BLANK = re.compile(r"\S")
 HALF_LETTER = re.compile("[\ud800-\udfff]")
 KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
@@ -136,7 +140,11 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
 def _missing_marks(distinct: Sequence[str]) -> set[str]:
     """Those of a column's cells that stand where there is no value."""
     folded = {cell: cell.strip().casefold() for cell in distinct}
-    marks = {cell for cell, word in folded.items() if word in MISSING or cell.strip() == "None"}
+    marks = {
+        cell
+        for cell, word in folded.items()
+        if word in MISSING or cell.strip() == "None" or MISSING_CODE.fullmatch(word)
+    }
     doubtful = {cell for cell, word in folded.items() if word in MISSING_AMONG_NUMBERS} - marks
     if doubtful:
         rest = [word for cell, word in folded.items() if word and cell not in marks | doubtful]
@@ -184,6 +192,8 @@ def separator_named(text: str) -> tuple[str, str]:
 def _read_text(path: Path) -> AnswerTable:
     """A table with a header, cells separated by whatever the header is separated by."""
     text, notes = _decoded(path)
+    if _is_json(text):
+        return _read_json(path)
     named, text = separator_named(text)
     head = next((line for line in io.StringIO(text) if line.strip()), "")
     if not head:
@@ -294,13 +304,31 @@ def _read_parquet(path: Path) -> AnswerTable:
         raise TrialsError(f"{path} is no Parquet file: {error}.") from None
 
 
-def _read_json(path: Path) -> AnswerTable:
-    """A list of objects, a list of such lists (one a person), or an object with a list of trials."""
+def _is_json(text: str) -> bool:
+    """Whether a text begins with a JSON list or object, as exports of JATOS do whose names end in .txt."""
     try:
-        value = json.loads(_decoded(path)[0])
+        value, _ = json.JSONDecoder().raw_decode(text.lstrip())
+    except ValueError:
+        return False
+    return isinstance(value, list | dict)
+
+
+def _read_json(path: Path) -> AnswerTable:
+    """A list of objects, a list of such lists (one a participant), or an object with a list of trials.
+
+    Several values one after another, as JATOS writes one for each participant, are a list of these.
+    """
+    text, values, place = _decoded(path)[0].strip(), list[Any](), 0
+    decoder = json.JSONDecoder()
+    try:
+        while place < len(text) or not values:
+            value, place = decoder.raw_decode(text, place)
+            values.append(value)
+            following = NOT_BLANK.search(text, place)
+            place = following.start() if following else len(text)
     except ValueError as error:
         raise TrialsError(f"{path} is no JSON: {error}.") from None
-    return _of_objects(path, value)
+    return _of_objects(path, values[0] if len(values) == 1 else values)
 
 
 def _read_json_lines(path: Path) -> AnswerTable:

@@ -21,8 +21,9 @@ KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
 KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
-CORRECT = {"correct", "right", "expected", "solution"}
-KEYS = {"key", "response", "resp", "answer", "button"}
+CORRECT = {"correct", "right", "expected", "solution", "corr"}
+KEYS = {"key", "keys", "response", "resp", "answer", "button", "ans"}
+ACCURACY = {"accuracy", "acc", *CORRECT}
 ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
 """Words of names of columns."""
 
@@ -48,15 +49,24 @@ def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
         said: The cells.
         name: Of their column; where it speaks of errors, yes means wrong.
     """
+    tells_errors = bool(ERRORS & set(words_of(name)))
+    if not said <= {*RIGHT, *WRONG} and ACCURACY & set(words_of(name)) and not tells_errors:
+        # One word says that an answer was right, the others in which way it was wrong.
+        return (
+            {cell: int(cell not in RIGHT) for cell in sorted(said)}
+            if len(said & {*RIGHT}) == 1
+            else {}
+        )
     if not said or not said <= {*RIGHT, *WRONG}:
         return {}
-    tells_errors = bool(ERRORS & set(words_of(name)))
     plain = {*RIGHT, *WRONG} - {"correct", "right", "incorrect", "wrong", "error"}
     return {cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(said)}
 
 
-def with_answer_code(cells: RowCells, columns: AnswerColumns) -> AnswerColumns:
+def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> AnswerColumns:
     """The mapping with what each cell of the response means: a key from the left, or right (0) and wrong (1).
+
+    Words for several ways to be wrong are noted.
 
     Raises:
         TrialsError: It cannot be told, or is said wrongly.
@@ -81,12 +91,16 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns) -> AnswerColumns:
             f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say in columns.responses what each "
             f"means: {wanted}."
         )
+    if not has_keys and not set(code) <= {*RIGHT, *WRONG}:
+        wrong = ", ".join(cell for cell in code if code[cell])
+        right = ", ".join(cell for cell in code if not code[cell])
+        notes.append(f"{columns.response}: {right} is right; wrong are {wrong}")
     return columns.model_copy(update={"responses": code})
 
 
 def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:
     """The column that holds the answers: keys where a column says which key is right, else right and wrong."""
-    of_correctness = {*CORRECT, *ERRORS, "accuracy", "acc"}
+    of_correctness = {*ACCURACY, *ERRORS}
     told = KEYS if has_keys else {*of_correctness, "response"}
     fits = []
     for name in map(str, frame.columns):

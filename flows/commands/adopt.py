@@ -25,18 +25,27 @@ DomainName = Annotated[
 ]
 
 
-def describe_command(file: AnswerFile, *, domain: DomainName = "") -> None:
-    """Say what a file of answers holds, and what its columns seem to mean; nothing is changed.
+def describe_command(
+    file: AnswerFile,
+    *,
+    domain: DomainName = "",
+    column: ColumnsSaid = None,
+    write: Path | None = None,
+) -> None:
+    """Say what a file of answers holds, what its columns seem to mean, and how three of its rows are read.
 
     In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
+
+    Args:
+        write: Write what the columns mean into this file, as a section of a study.
 
     Examples:
         $ lakatos data describe responses.csv
     """
-    from lakatos.flows.operations.adopt import describe_file
+    from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
-    found = describe_file(file, domain)
+    found = describe_file(file, domain, columns_said(column))
     console = Console(soft_wrap=True)
     console.print(f"[bold]{escape(found.name)}[/bold]: {plural(found.n_rows, 'row')}")
     for fact in found.facts:
@@ -55,6 +64,16 @@ def describe_command(file: AnswerFile, *, domain: DomainName = "") -> None:
         console.print("Look at this:")
     for line in look_at:
         console.print(f"  {escape(line)}")
+    told = how_it_is_read(found, file)
+    if told:
+        console.print("Read with these meanings:")
+    for line in told:
+        console.print(f"  {escape(line)}")
+    if write is not None:
+        write_mapping(found, write)
+        console.print(
+            f"{escape(str(write))} is written: the section participants.columns of a study."
+        )
     console.print(_what_next(file, domain, found.domain))
 
 

@@ -168,7 +168,7 @@ def adopt(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(task, adopted.trials, adopted.notes, adopted.people)
+    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
@@ -181,7 +181,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     mapping = AnswerColumns.model_validate(mapping.model_dump())
     mapping = _with_known(mapping, known, read_answers(file).columns)
     adopted = adopt_file(file, mapping, task)
-    return PeoplesAnswers(task, adopted.trials, adopted.notes, adopted.people)
+    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
 
 
 def _with_known(

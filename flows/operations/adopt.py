@@ -15,8 +15,9 @@ from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
-from lakatos.experiments.adoption.study_text import study_text
+from lakatos.experiments.adoption.study_text import mapping_text, study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
@@ -42,14 +43,44 @@ class NewStudy:
     """What somebody must say before it can run."""
 
 
-def describe_file(file: Path, domain: str = "") -> TableDescription:
+def describe_file(
+    file: Path, domain: str = "", columns: Mapping[str, Any] | None = None
+) -> TableDescription:
     """What a file of answers holds, and what its columns seem to mean.
 
     Raises:
         TrialsError: It cannot be read.
         TaskFileError: There is no such domain.
     """
-    return describe_table(read_answers(file), open_domain(domain) if domain else None)
+    found = describe_table(read_answers(file), open_domain(domain) if domain else None)
+    return found.with_columns(columns or {})
+
+
+def how_it_is_read(found: TableDescription, data: Path) -> tuple[str, ...]:
+    """How a described file is read: what is assumed and left out, some responses read back; or why it is refused."""
+    if not found.domain:
+        return ()
+    assert found.source is not None  # `describe_file` has read it
+    domain = found.task or DOMAINS[found.domain]
+    try:
+        return _adopted(data, found.source, found.mapping, domain).told
+    except TrialsError as error:
+        return (f"not read yet: {error}",)
+
+
+def write_mapping(found: TableDescription, place: Path) -> None:
+    """Write what the columns mean as the section of a study file.
+
+    Raises:
+        StudyError: The file exists, or it is not known whose trials these are.
+    """
+    if place.exists():
+        raise StudyError(f"{place} exists; name another file, or delete it.")
+    if not found.domain:
+        raise StudyError(
+            "whose trials the file holds is not known, so that no mapping can be written; say --domain."
+        )
+    write_whole(place, mapping_text(found.mapping, found.task or DOMAINS[found.domain]).encode())
 
 
 def new_study(
@@ -110,7 +141,7 @@ def new_study(
     )
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
-    told = adopted.notes if adopted else ()
+    told = adopted.told if adopted else ()
     return NewStudy(study, tuple(dict.fromkeys([*_assumed(found), *told])), open_questions)
 
 

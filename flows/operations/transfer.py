@@ -453,7 +453,7 @@ def _file_target(
         archived={answers_digest(adopted.trials): names},
         domain_file=task_file_of(task),
         columns=mapping,
-        notes=adopted.notes,
+        notes=adopted.told,
     )
 
 

@@ -276,7 +276,7 @@ def test_a_rare_zero_is_asked_about(tmp_path: Path) -> None:
         "person", kind="stable"
     )
     rows["choice"] = [0, *rows["choice"][1:]]
-    with pytest.raises(TrialsError, match=r"stimulus\.options.*`lakatos data describe FILE`"):
+    with pytest.raises(TrialsError, match=r"0 is in 4% of rows only.*missing\.choice=0"):
         read(rows, tmp_path, "learning")
     odd = describe_table(read_answers(tmp_path / "answers.csv"), DOMAINS["learning"]).odd
     assert any("0 is in 4% of rows only. Is it an option" in line for line in odd)

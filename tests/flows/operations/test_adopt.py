@@ -178,7 +178,7 @@ def test_an_existing_study_is_not_overwritten(tmp_path: Path) -> None:
 def test_a_file_that_changed_since_the_study_was_read_is_refused(tmp_path: Path) -> None:
     data = answers(tmp_path / "a.csv")
     config = load_study(quick(new_study(tmp_path / "mine.toml", data).study))
-    data.write_text(data.read_text().replace("sooner", "later"))
+    data.write_text(data.read_text().replace("sooner", "later", 1))
     with pytest.raises(DataMissingError, match="was changed since the study was read"):
         create_run(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,228 @@
+"""A table as its mapping prepares it: missing values, recoded cells, computed columns, one row for each choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.expression import ColumnExpression
+from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.tables import AnswerTable, whole
+from lakatos.experiments.errors import TrialsError
+from lakatos.traces.wording import plural
+
+CHOSEN = {"1", "true", "yes", "chosen"}
+NOT_CHOSEN = {"0", "false", "no", ""}
+"""Cells of a response where a row is one alternative."""
+CHOICES = {"choice", "chosen", "chose", "choose", "selected", "response", "picked", "mode"}
+ALTERNATIVES = {"alt", "alternative", "alternatives", "option", "brand", "mode", "product", "item"}
+"""Words of names of columns."""
+MOST_ALTERNATIVES = 12
+
+
+def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with the missing values, recoded cells and computed columns that a mapping describes.
+
+    Raises:
+        TrialsError: The mapping names a column that is not there, or rows of one choice do not fit together.
+    """
+    table = _recoded(_without_marks(table, columns), columns)
+    table = _with_computed_columns(table, columns)
+    return with_a_row_for_each_choice(table, columns) if columns.alternative else table
+
+
+def _without_marks(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with nothing in cells that hold one of the mapping's marks of missing values."""
+    if not columns.missing:
+        return table
+    kept = {columns.participant, columns.order, columns.experiment, columns.item}
+    kept |= {columns.alternative, columns.choice_set}
+    frame, notes = table.frame.copy(), []
+    for column, marks in columns.missing.items():
+        names = [column] if column != ALL_COLUMNS else [n for n in table.columns if n not in kept]
+        if column == columns.response and "second_choice" in columns.stimulus:
+            names.append(str(columns.stimulus["second_choice"]))  # coded as the first choice is
+        _check_columns(table, names, "missing")
+        wanted = {_folded(mark) for mark in marks}
+        for name in names:
+            is_missing = frame[name].map(_folded).isin(wanted).to_numpy()
+            if is_missing.any():
+                frame[name] = frame[name].mask(is_missing, "")
+                notes.append(
+                    f"{name}: {plural(int(is_missing.sum()), 'cell')} missing by the mapping"
+                )
+    return replace(table, frame=frame, notes=(*table.notes, *notes))
+
+
+def _recoded(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with cells that mean something else in its place."""
+    if not columns.recode:
+        return table
+    _check_columns(table, list(columns.recode), "recode")
+    frame = table.frame.copy()
+    for column, meanings in columns.recode.items():
+        code = {_folded(cell): value for cell, value in meanings.items()}
+        frame[column] = [code.get(_folded(cell), cell) for cell in frame[column]]
+    return replace(table, frame=frame)
+
+
+def _folded(cell: str) -> str:
+    """A cell without differences that mean nothing."""
+    return whole(str(cell).strip()).casefold()
+
+
+def _check_columns(table: AnswerTable, names: Sequence[str], key: str) -> None:
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise TrialsError(
+            f"participants.columns.{key}: {table.name} has no column {unknown[0]!r}. It has: "
+            f"{', '.join(table.columns[:40])}."
+        )
+
+
+def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with a column for each expression, such as ``gain + loss``, that the mapping names as one."""
+    named = [columns.response, columns.response_time, columns.order, columns.count, columns.share]
+    said = [*named, *leaves_of(columns.stimulus), *columns.feedback.values()]
+    frame = table.frame
+    for text in dict.fromkeys(leaf for leaf in said if isinstance(leaf, str)):
+        if text in frame.columns or not text:
+            continue
+        try:
+            expression = ColumnExpression(text, table.columns)
+        except ValueError:
+            continue  # whoever reads the column says that it is not there
+        frame = frame.assign(**{text: _computed_cells(table.frame, expression)})
+    return replace(table, frame=frame)
+
+
+def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
+    """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
+    cells = {name: frame[name].str.strip() for name in expression.columns}
+    numbers = {
+        name: pd.to_numeric(own, errors="coerce").to_numpy(np.float64)
+        for name, own in cells.items()
+    }
+    value = expression.value(numbers)
+    found = ["" if np.isnan(item) else whole(repr(float(item))) for item in value.round(12)]
+    for name, own in cells.items():
+        wrong = np.isnan(numbers[name]) & (own != "").to_numpy()
+        for row in np.flatnonzero(wrong):
+            found[row] = own.iloc[row]
+    return found
+
+
+# A row for each alternative -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AlternativeRows:
+    """The columns of a table with a row for each alternative of each choice."""
+
+    response: str
+    choice_set: str
+    alternative: str
+    """Empty where no column names the alternatives."""
+
+
+def alternative_rows(
+    frame: pd.DataFrame, participant: str, response: str = ""
+) -> AlternativeRows | None:
+    """Whether each row is one alternative: groups of rows of which exactly one was chosen. None where it is not so.
+
+    Args:
+        frame: Rows of text cells.
+        participant: Column that names participants; empty where there is none.
+        response: Column that says which was chosen; found by its name where it is empty.
+    """
+    names = [str(name) for name in frame.columns if name != participant]
+    who = frame[participant] if participant in frame.columns else pd.Series("", index=frame.index)
+    named = [name for name in names if set(words_of(name)) & CHOICES]
+    for choice in [name for name in names if name == response] if response else named:
+        if {_folded(cell) for cell in frame[choice].unique()} - {""} != {"0", "1"}:
+            continue
+        is_chosen = (frame[choice].map(_folded) == "1").to_numpy()
+        for name in names:
+            if name == choice or frame[name].nunique() < 2:
+                continue
+            group = pd.factorize(pd.MultiIndex.from_arrays([who, frame[name]]))[0]
+            sizes, n_chosen = np.bincount(group), np.bincount(group, is_chosen)
+            if len(sizes) == is_chosen.sum() and (n_chosen == 1).all() and sizes.min() >= 2:
+                others = [other for other in names if other not in (choice, name)]
+                return AlternativeRows(choice, name, _naming(frame, others, group))
+    return None
+
+
+def _naming(frame: pd.DataFrame, names: Sequence[str], group: NDArray[np.int64]) -> str:
+    """The column that names alternatives: no name comes twice in a choice, and all choices share a few names."""
+    found = []
+    for name in names:
+        pairs = pd.MultiIndex.from_arrays([group, frame[name]])
+        is_named = bool(set(words_of(name)) & ALTERNATIVES)
+        is_word = pd.to_numeric(frame[name], errors="coerce").isna().all()
+        if frame[name].nunique() <= MOST_ALTERNATIVES and pairs.is_unique and (is_named or is_word):
+            found.append((not is_named, name))
+    return min(found)[1] if found else ""
+
+
+def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with one row for each choice: what differs between alternatives gets a column for each of them.
+
+    The column ``price`` becomes ``price dannon``, ``price yoplait`` and so on; the response is the alternative chosen.
+
+    Raises:
+        TrialsError: Two rows of a choice name the same alternative, or more than one was chosen.
+    """
+    frame, response = table.frame, columns.response
+    _check_columns(table, [columns.alternative, columns.choice_set, response], "alternative")
+    keys = [name for name in (columns.participant, columns.choice_set) if name in frame.columns]
+    group, _ = pd.factorize(pd.MultiIndex.from_frame(frame[keys]))
+    place, labels = pd.factorize(frame[columns.alternative], sort=True)
+    twice = pd.MultiIndex.from_arrays([group, place]).duplicated()
+    said = frame[response].map(_folded)
+    odd = ~said.isin(CHOSEN | NOT_CHOSEN).to_numpy()
+    is_chosen = said.isin(CHOSEN).to_numpy()
+    n_chosen = np.bincount(group, is_chosen)
+    for wrong, words in (
+        (twice, f"names an alternative twice in one choice ({columns.choice_set})"),
+        (odd, f"says neither 1 (chosen) nor 0 in {response}"),
+        (
+            n_chosen[group] > 1,
+            f"belongs to a choice in which more than one was chosen ({response})",
+        ),
+    ):
+        if wrong.any():
+            raise TrialsError(
+                f"{table.name}: row {frame.index[wrong][0]} {words}; {int(wrong.sum()):,} rows are so."
+            )
+    n_groups = int(group.max()) + 1
+    first = np.full(n_groups, len(frame))
+    np.minimum.at(first, group, np.arange(len(frame)))
+    made: dict[str, Any] = {}
+    for name in table.columns:
+        if name in (columns.alternative, response):
+            continue
+        cells = frame[name].to_numpy(dtype=object)
+        # What is the same in the whole file may be a property that all alternatives have alike.
+        is_of_choice = name in keys or len(set(cells)) > 1
+        if is_of_choice and (cells == cells[first][group]).all():
+            made[name] = cells[first]
+            continue
+        wide = np.full((n_groups, len(labels)), "", dtype=object)
+        wide[group, place] = cells
+        made |= {f"{name} {label}": wide[:, at] for at, label in enumerate(labels)}
+    chosen = np.full(n_groups, "", dtype=object)
+    chosen[group[is_chosen]] = frame[columns.alternative].to_numpy(dtype=object)[is_chosen]
+    made[response] = chosen
+    index = frame.index.to_numpy()[first]
+    note = (
+        f"a row is one alternative ({columns.alternative}): {len(frame):,} rows are "
+        f"{plural(n_groups, 'choice')} among {len(labels)}"
+    )
+    return replace(table, frame=pd.DataFrame(made, index=index), notes=(*table.notes, note))

@@ -1,0 +1,151 @@
+"""What is implausible is refused or accepted by its name; columns may be computed from others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import DATA_SETS, WrittenFile, only, read
+
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.expression import ColumnExpression
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.plausible import in_larger_numbers, marks_of_missing
+from lakatos.experiments.errors import ImplausibleError, TrialsError
+
+
+def made(name: str) -> WrittenFile:
+    return DATA_SETS[name](np.random.default_rng(5))
+
+
+@pytest.mark.parametrize("mark", [-999, 999, 9999, -99])
+@pytest.mark.parametrize(("data", "column"), [("delays", "amount_later"), ("bandits", "reward")])
+def test_marks_of_missing_values_among_numbers_are_no_numbers(
+    data: str, column: str, mark: int
+) -> None:
+    file = made(data)
+    frame = file.frame.copy()
+    frame.loc[[7, 50], column] = mark
+    domain = DOMAINS[file.domain]
+    with pytest.raises(
+        ImplausibleError, match=rf"{column} is {mark} in rows 9, 52.*missing\.{column}"
+    ):
+        read(frame, domain)
+    found = only(read(frame, domain, missing={column: mark}))
+    assert found.n_responses == len(frame) - 2
+    assert only(read(frame, domain, missing=[mark])).digest == found.digest
+
+
+def test_numbers_that_lie_among_the_others_are_numbers() -> None:
+    assert marks_of_missing(np.array([10.0, 50.0, 99.0, 120.0])) == []
+    assert marks_of_missing(np.array([-50.0, 0.0, 100.0, -99.0])) == []
+    assert marks_of_missing(np.array([0.0, 1.0, 99.0, -9.0])) == [-9.0, 99.0]
+
+
+def test_a_reversed_code_is_questioned() -> None:
+    for data in ("delays", "gambles"):
+        frame = made(data).frame
+        turned = frame.assign(choice=1 - frame["choice"])
+        with pytest.raises(ImplausibleError, match=r"coded the other way round.*reversed_code"):
+            read(turned)
+        right = only(read(turned, response="1 - choice"))
+        assert right.response.tolist() == only(read(frame)).response.tolist()
+        assert only(read(turned, accept="reversed_code")).n_responses == len(frame)
+
+
+def test_a_constant_response_is_questioned() -> None:
+    with pytest.raises(ImplausibleError, match="are the same option"):
+        read(
+            made("delays").frame.assign(choice="later"),
+            response="choice",
+            responses={"sooner": 0, "later": 1},
+        )
+
+
+def test_two_units_among_participants_are_questioned() -> None:
+    frame = made("delays").frame
+    is_late = frame["subject"].isin(["P02", "P03"])
+    mixed = frame.assign(
+        delay_later=frame["delay_later"].where(~is_late, frame["delay_later"] * 24)
+    )
+    with pytest.raises(ImplausibleError, match=r"another unit for 2 of 4 participants.*two_units"):
+        read(mixed)
+    values, who = np.array([0.5, 0.6, 500.0, 610.0]), np.array([0, 0, 1, 1])
+    found = in_larger_numbers(values, who)
+    assert found is not None
+    assert found.tolist() == [False, False, True, True]
+    assert in_larger_numbers(values, np.zeros(4, dtype=int)) is None
+
+
+def test_congruence_as_yes_and_no() -> None:
+    frame = made("conflicts").frame
+    wanted = only(read(frame))
+    as_number = frame.assign(congruent=1 * (frame["condition"] == "congruent"))
+    found = read(as_number.drop(columns="condition"))
+    assert only(found).digest == wanted.digest
+    assert "congruent: 1 is congruent and 0 is incongruent" in found.notes
+    unnamed = as_number.drop(columns="condition").rename(columns={"congruent": "kind"})
+    with pytest.raises(TrialsError, match=r"kind says 0 and 1.*recode\.kind"):
+        read(unnamed, DOMAINS["attention"], stimulus={"congruence": "kind"})
+    said = {"kind": {1: "congruent", 0: "incongruent"}}
+    recoded = read(unnamed, DOMAINS["attention"], stimulus={"congruence": "kind"}, recode=said)
+    assert only(recoded).digest == wanted.digest
+
+
+def test_rewards_in_words() -> None:
+    frame = made("bandits").frame
+    wanted = only(read(frame, DOMAINS["learning"]))
+    words = frame.assign(reward=frame["reward"].map({1: "win", 0: "loss"}))
+    with pytest.raises(TrialsError, match=r"loss nothing won .*recode\.reward.*something lost"):
+        read(words, DOMAINS["learning"])
+    said = {"reward": {"win": 1, "loss": 0}}
+    assert only(read(words, DOMAINS["learning"], recode=said)).digest == wanted.digest
+
+
+def test_an_expression_is_arithmetic_of_columns_and_nothing_else() -> None:
+    numbers = {"gain": np.array([3.0, 1.0]), "loss": np.array([1.0, np.nan])}
+    found = ColumnExpression("100 - max(gain, 2) * abs(-loss) / 2", ["gain", "loss"])
+    assert found.columns == ("gain", "loss")
+    assert found.value(numbers)[0] == 98.5
+    assert np.isnan(found.value(numbers)[1])
+    for text in (
+        "gain", "2", "gain.real", "gain[0]", "__import__('os')", "gain ** 9", "other + 1", "max(gain)",
+        "gain if loss else 1", "(lambda: 1)()", "gain +", "-" * 300 + "gain", "abs(gain, key=1)", "'a' + gain",
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"."):
+            ColumnExpression(text, ["gain", "loss"])
+
+
+def test_cells_of_computed_columns_name_their_rows() -> None:
+    frame = pd.DataFrame(
+        {"subject": ["a"] * 3, "choice": [0, 1, 0], "gain": [1, 2, 3], "loss": ["0", "x", ""]}
+    )
+    with pytest.raises(TrialsError, match=r"row 3: gain \+ loss is 'x', which is no number"):
+        read(frame, DOMAINS["learning"])
+
+
+def test_later_keys_change_no_study_that_does_not_say_them() -> None:
+    assert not {"missing", "recode", "accept", "alternative", "choice_set"} & set(
+        AnswerColumns(participant="who", response="choice").model_dump()
+    )
+    said = AnswerColumns(missing=[-9, "x"], accept="two_units, far_numbers")  # type: ignore[arg-type]
+    assert said.missing == {"*": ("-9", "x")}
+    assert said.accept == ("two_units", "far_numbers")
+    assert AnswerColumns.model_validate(said.model_dump()) == said
+
+
+def test_three_responses_are_read_back_with_the_rows_left_out(tmp_path: Path) -> None:
+    frame = made("delays").frame.astype(str)
+    frame.loc[[3, 40], "choice"] = ""
+    found = read(frame.assign(extra="1"))
+    back = [line for line in found.read_back if line.startswith("read back: row")]
+    assert len(back) == 3
+    first = frame.iloc[0]
+    assert f"{first['amount_sooner']} today | {first['amount_later']} in" in back[0]
+    assert "(sooner)" in " ".join(back)
+    assert "(later)" in " ".join(back)
+    assert "2 rows of 2 participants left out (P00: 1, P01: 1): choice is empty" in found.read_back
+    assert "columns that are not read: extra" in found.read_back
+    assert not any("P0" in note for note in found.about_rows)  # a run keeps these, and no names
