@@ -1,20 +1,22 @@
 """Change one thing in a module and see whether a test fails.
 
-    python benchmarks/mutation.py                        # every target; benchmarks/results/mutation.json
-    python benchmarks/mutation.py --only prolific --n 60
+    python benchmarks/mutation.py                        # every target; benchmarks/results/mutation.csv
+    python benchmarks/mutation.py --only planning --n 60
     python benchmarks/mutation.py --again                # only those that survived, with the tests of today
+    python benchmarks/mutation.py --again --slow         # likewise, with the tests that take seconds
 
-A mutant differs from the source in one place: a comparison, an operator, a constant, a condition turned round, a call
-left out, nothing returned. Texts of errors, docstrings and types are left alone. Where a target has more mutants than
-``--n``, a sample is drawn with a seed, and the share of mutants that are killed has a Wilson interval.
+A mutant differs from the source in one place: a comparison, an operator, a number, a condition turned round or left
+out, two arguments exchanged, a call left out, nothing returned. Texts, docstrings and types are left alone. Where a
+target has more mutants than ``--n``, a sample is drawn with a seed.
 
 Which tests run which line is found once. A mutant meets the tests that run its line, the quickest first, and then the
 others of their files, which may look at what a shared fixture did. It is killed when a test fails, or takes longer than
-a minute; tests that take more than 5 seconds of processor time without any change, browsers and servers are left out,
-so that the whole suite kills at least as many. Tests run in a copy of the checkout, in forks of one process.
+a minute. Only the tests of a target's own table are tried, and of these only quick ones (up to 5 seconds of processor
+time) unless ``--slow`` is given, so that the whole suite kills at least as many. Tests run in a copy of the checkout,
+in forks of one process.
 
-A survivor that a test written later kills counts in ``n_killed``; ``n_killed_first`` is what the first run found,
-before any test was written for its survivors.
+The table has a row for each target (``line`` is 0: mutants there are, tried, killed at first, killed now) and one for
+each mutant that survived at first: the test that kills it now, or why it does no harm, or neither.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ import argparse
 import ast
 import contextlib
 import copy
+import csv
 import functools
 import importlib
-import json
 import os
 import shutil
 import signal
@@ -35,7 +37,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing import Pipe
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -49,7 +51,6 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
 
 PRELOADED = (
     "numpy",
@@ -66,6 +67,8 @@ PATIENCE_S = 60
 """A test that takes longer on the clock is stopped, and failed; long, since other programs may keep a machine busy."""
 QUICK_S = 5.0
 """Tests that take more processor time without any change are left out."""
+SLOW_S = 60.0
+"""The same with ``--slow``."""
 Traced = Callable[[FrameType, str, Any], Any]
 
 
@@ -85,10 +88,6 @@ TARGETS = {
             "tests/judges/test_epoch.py",
         ),
     ),
-    "score": MutationTarget(
-        ("theories/engine/scoring/score.py",),
-        ("tests/theories/engine/test_score.py", "tests/theories/engine/test_scoreboard.py"),
-    ),
     "prolific": MutationTarget(
         ("experiments/participants/prolific/*.py",),
         tuple(
@@ -97,11 +96,77 @@ TARGETS = {
         ),
     ),
     "traces": MutationTarget(("traces/*.py",), ("tests/traces/test_*.py",)),
-    "scoring": MutationTarget(("flows/stages/score.py",), ("tests/flows/stages/test_score.py",)),
+    "planning": MutationTarget(
+        (
+            "experiments/planning/*.py",
+            *(f"experiments/{name}.py" for name in ("design", "power", "information", "stopping")),
+        ),
+        (
+            "tests/experiments/planning/test_*.py",
+            *(f"tests/experiments/test_{name}.py" for name in ("design", "power", "stopping")),
+            "tests/flows/test_rivals.py",
+            "tests/flows/stages/test_optional_stages.py",
+        ),
+    ),
+    "fitting": MutationTarget(
+        ("theories/engine/fitting/*.py",),
+        (
+            "tests/theories/engine/fitting/test_*.py",
+            *(
+                f"tests/theories/engine/test_{name}.py"
+                for name in (
+                    "calibrate",
+                    "laboratory",
+                    "many_parameters",
+                    "person_fits",
+                    "posterior",
+                )
+            ),
+            "tests/theories/discovery/test_screen.py",
+            "tests/theories/findings/differences/test_*.py",
+            "tests/theories/language/test_dependence.py",
+        ),
+    ),
+    "scoring": MutationTarget(
+        ("theories/engine/scoring/*.py",),
+        (
+            "tests/theories/engine/scoring/test_*.py",
+            *(
+                f"tests/theories/engine/test_{name}.py"
+                for name in (
+                    "arrangement",
+                    "distance",
+                    "laboratory",
+                    "score",
+                    "scoreboard",
+                    "sequence",
+                )
+            ),
+            "tests/theories/findings/test_exactness.py",
+            "tests/flows/test_rivals.py",
+        ),
+    ),
+    "verdicts": MutationTarget(
+        ("theories/findings/verdicts/*.py",),
+        (
+            "tests/theories/findings/verdicts/test_*.py",
+            "tests/theories/findings/test_*.py",
+            *(
+                f"tests/flows/stages/test_{name}.py"
+                for name in ("company", "conclude", "confirm", "tell", "weighed_exactness")
+            ),
+            "tests/flows/test_rules.py",
+        ),
+    ),
+    "stages": MutationTarget(
+        ("flows/stages/*.py", "flows/stages/*/*.py"),
+        ("tests/flows/stages/test_*.py", "tests/flows/test_r*.py", "tests/flows/test_campaign.py"),
+    ),
 }
 ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
 """Stand-ins of services, which are tests themselves, and what needs a server."""
-GONE = "the line is gone"
+NO_TEST = "no quick test of the table runs this line"
+TOO_LONG = "a test that took too long"
 NEAR = 20
 """Lines by which later changes of a module may move a mutant."""
 EXPLAINED: dict[tuple[str, str, str], str] = {
@@ -164,18 +229,6 @@ class Mutant:
     source: str
 
 
-@dataclass(frozen=True)
-class MutantOutcome:
-    """What became of a mutant."""
-
-    module: str
-    line: int
-    change: str
-    killed: bool
-    how: str
-    """The test that failed, ``timeout``, or how many tests it survived."""
-
-
 SWAPPED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -184,10 +237,10 @@ SWAPPED: dict[type, type] = {
 }  # fmt: skip
 
 
-def mutants_of(source: str, module: str) -> Iterator[Callable[[], Mutant]]:
+def mutants_of(source: str, module: str) -> Iterator[functools.partial[Mutant]]:
     """Every mutant of a module, made when it is called."""
     tree = ast.parse(source)
-    for index, node in enumerate(told_nodes(tree)):
+    for index, node in enumerate(tested_nodes(tree)):
         for number in range(len(list(replacements(node)))):
             yield functools.partial(make_mutant, source, module, index, number)
 
@@ -195,7 +248,7 @@ def mutants_of(source: str, module: str) -> Iterator[Callable[[], Mutant]]:
 def make_mutant(source: str, module: str, index: int, number: int) -> Mutant:
     """The module with one replacement of one of its nodes."""
     tree = ast.parse(source)
-    node = told_nodes(tree)[index]
+    node = tested_nodes(tree)[index]
     new = list(replacements(node))[number]
     before, after = ast.unparse(node).splitlines()[0], ast.unparse(new).splitlines()[0]
     changed = ast.fix_missing_locations(Exchange(node, new).visit(tree))
@@ -213,7 +266,7 @@ class Exchange(ast.NodeTransformer):
         return self.new if node is self.old else self.generic_visit(node)
 
 
-def told_nodes(tree: ast.Module) -> list[Any]:
+def tested_nodes(tree: ast.Module) -> list[Any]:
     """Nodes whose meaning a test could see: no types, docstrings, imports, or texts of errors and of formatting."""
     found: list[Any] = []
 
@@ -255,7 +308,14 @@ def replacements(node: Any) -> Iterator[ast.AST]:
                     new = copy.deepcopy(node)
                     new.ops[place] = SWAPPED[type(operator)]()
                     yield new
-        case ast.BoolOp() | ast.BinOp() | ast.AugAssign() if type(node.op) in SWAPPED:
+        case ast.BoolOp():
+            new = copy.deepcopy(node)
+            new.op = SWAPPED[type(node.op)]()
+            yield new
+            for place in range(len(node.values)):
+                kept = [value for index, value in enumerate(node.values) if index != place]
+                yield ast.BoolOp(node.op, kept) if len(kept) > 1 else kept[0]
+        case ast.BinOp() | ast.AugAssign() if type(node.op) in SWAPPED:
             new = copy.deepcopy(node)
             new.op = SWAPPED[type(node.op)]()
             yield new
@@ -265,8 +325,10 @@ def replacements(node: Any) -> Iterator[ast.AST]:
             yield ast.Constant(not value)
         case ast.Constant(value=int() | float() as value):
             yield ast.Constant(value + 1)
-        case ast.Constant(value=str() as value):
-            yield ast.Constant(f"XX{value}")
+        case ast.Call(args=[*_, first, second]) if swaps(node, first, second):
+            new = copy.deepcopy(node)
+            new.args[-2:] = [second, first]
+            yield new
         case ast.If() | ast.While() | ast.IfExp():
             new = copy.deepcopy(node)
             new.test = ast.UnaryOp(ast.Not(), node.test)
@@ -275,10 +337,27 @@ def replacements(node: Any) -> Iterator[ast.AST]:
             yield ast.Return(ast.Constant(None))
         case ast.Expr(value=ast.Call() | ast.Await()) | ast.AugAssign():
             yield ast.Pass()
+        case ast.Assign(targets=[ast.Name(id=name)]) if name in names_in(node.value):
+            yield ast.Pass()
         case ast.Break():
             yield ast.Continue()
         case ast.Continue():
             yield ast.Break()
+
+
+def swaps(call: ast.Call, first: ast.expr, second: ast.expr) -> bool:
+    """Whether the last two arguments of a call may be exchanged, and their order matters."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
+    same = ast.unparse(first) == ast.unparse(second)
+    return (
+        not starred and not same and name not in {"max", "min", "maximum", "minimum", "isinstance"}
+    )
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Names of variables that an expression reads."""
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 true_path = functools.cache(os.path.realpath)
@@ -306,8 +385,9 @@ def patience() -> Iterator[None]:
 class LineWatch:
     """A pytest plugin that notes which test runs which lines of some modules, and how much processor time it takes."""
 
-    def __init__(self, files: set[str]) -> None:
+    def __init__(self, files: set[str], *, slow: bool) -> None:
         self.files, self.lines = files, defaultdict[tuple[str, int], set[str]](set)
+        self.slow = slow
         self.seconds: dict[str, float] = {}
         self.failed: list[str] = []
         self.test = ""
@@ -416,7 +496,7 @@ def is_installed(module: ModuleType) -> bool:
     return "site-packages" in path or path.startswith(sys.base_prefix)
 
 
-def run_tests(tests: Sequence[str], plugin: object, *options: str) -> int:
+def run_tests(tests: Sequence[str], plugin: object, *options: str, slow: bool = False) -> int:
     """Run tests in this process; properties are tried on the same examples each time, and failures not made smaller."""
     found = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("mutants", phases=found, derandomize=True, database=None)
@@ -428,7 +508,7 @@ def run_tests(tests: Sequence[str], plugin: object, *options: str) -> int:
         "-p",
         "no:xdist",
         "-m",
-        "not long and not slow and not vllm",
+        "not long and not vllm" if slow else "not long and not slow and not vllm",
         "-k",
         "not postgres",
         *options,
@@ -437,13 +517,13 @@ def run_tests(tests: Sequence[str], plugin: object, *options: str) -> int:
     return int(pytest.main(words, plugins=[plugin]))
 
 
-def watch(target: MutationTarget, modules: Sequence[str], folder: Path) -> LineWatch:
+def watch(target: MutationTarget, modules: Sequence[str], folder: Path, *, slow: bool) -> LineWatch:
     """Which test runs which line, without any change."""
     tests = paths_of(target.tests, folder)
 
     def work() -> LineWatch:
-        watched = LineWatch({true_path(str(folder / name)) for name in modules})
-        run_tests(tests, watched)
+        watched = LineWatch({true_path(str(folder / name)) for name in modules}, slow=slow)
+        run_tests(tests, watched, slow=slow)
         watched.packages = [name for name, module in sys.modules.items() if is_installed(module)]
         return watched
 
@@ -462,26 +542,29 @@ def paths_of(patterns: Sequence[str], folder: Path) -> list[str]:
 def tests_of(mutant: Mutant, watched: LineWatch, folder: Path) -> list[str]:
     """Tests that run the changed line, the quickest first, and then the others of their files."""
     path = true_path(str(folder / mutant.module))
-    lines = {line: tests - {""} for (file, line), tests in watched.lines.items() if file == path}
-    # What runs on import runs for every test of the module.
-    first = lines.get(mutant.line) or set().union(*lines.values())
+    lines = {line: tests for (file, line), tests in watched.lines.items() if file == path}
+    # A part of a long expression may have no line of its own that is run: the nearest one before it is.
+    nearest = max((line for line in lines if line <= mutant.line), default=0)
+    first = lines.get(nearest, set()) - {""}
+    if not first and mutant.line in lines:  # run on import, for every test
+        first = set().union(*lines.values()) - {""}
     files = {test.partition("::")[0] for test in first}
     others = {test for test in watched.seconds if test.partition("::")[0] in files} - first
 
     def quick_first(tests: set[str]) -> list[str]:
         usable = tests - set(watched.failed)
-        quick = [test for test in usable if watched.seconds.get(test, 0.0) <= QUICK_S]
+        most = SLOW_S if watched.slow else QUICK_S
+        quick = [test for test in usable if watched.seconds.get(test, 0.0) <= most]
         return sorted(quick, key=lambda name: watched.seconds.get(name, 0.0))
 
     return quick_first(first) + quick_first(others)
 
 
-def judge(mutant: Mutant, watched: LineWatch, folder: Path) -> MutantOutcome:
-    """Run the tests that could notice a mutant until one fails."""
+def judge(mutant: Mutant, watched: LineWatch, folder: Path) -> str:
+    """The test that kills a mutant, ``TOO_LONG`` or ``NO_TEST``; empty where it survives those that run its line."""
     tests = tests_of(mutant, watched, folder)
-    where = {key: value for key, value in asdict(mutant).items() if key != "source"}
     if not tests:
-        return MutantOutcome(**where, killed=False, how="no test runs this module")
+        return NO_TEST
     path = folder / mutant.module
     before = path.read_text(encoding="utf-8")
     path.write_text(mutant.source, encoding="utf-8")
@@ -491,7 +574,7 @@ def judge(mutant: Mutant, watched: LineWatch, folder: Path) -> MutantOutcome:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
         failure = FirstFailure()
-        status = run_tests(tests, failure, "-x")
+        status = run_tests(tests, failure, "-x", slow=watched.slow)
         return failure.name or ("" if status in {0, 5} else "collection")
 
     limit = 3 * PATIENCE_S + 10 * sum(watched.seconds.get(test, 0.0) for test in tests)
@@ -499,8 +582,12 @@ def judge(mutant: Mutant, watched: LineWatch, folder: Path) -> MutantOutcome:
         found = in_fork(work, folder, limit)
     finally:
         path.write_text(before, encoding="utf-8")
-    how = "timeout" if found is None else found or f"survived {len(tests)} tests"
-    return MutantOutcome(**where, killed=found is None or bool(found), how=how)
+    return TOO_LONG if found is None else str(found)
+
+
+def is_killed(killed_by: str) -> bool:
+    """Whether what `judge` found is a death."""
+    return bool(killed_by) and killed_by != NO_TEST
 
 
 def main() -> None:
@@ -513,117 +600,149 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--minutes", type=float, default=60.0, help="for the mutants of a target")
     options.add_argument("--again", action="store_true", help="only those that survived")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/mutation.json")
+    options.add_argument("--slow", action="store_true", help="tests that take seconds, too")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks/results/mutation.csv")
     chosen = options.parse_args()
     for name in PRELOADED:
         importlib.import_module(name)
     for name in chosen.only:
-        before = read_results(chosen.out).get(name) if chosen.again else None
+        rows = read_rows(chosen.out)
+        before = [row for row in rows if row.target == name]
         with tempfile.TemporaryDirectory(prefix="lakatos-mutants-") as place:
             folder = Path(place) / "checkout"
             unwanted = shutil.ignore_patterns(".*", "*.egg-info", "__pycache__", "runs", "results")
             shutil.copytree(ROOT, folder, ignore=unwanted, symlinks=True)
-            found = try_target(TARGETS[name], folder, chosen.n, chosen.seed, chosen.minutes, before)
-        results = read_results(chosen.out) | {name: found}
-        chosen.out.write_text(json.dumps(results, indent=1) + "\n")
+            trial = MutationTrial(name, folder, chosen.seed, chosen.minutes, slow=chosen.slow)
+            found = trial.again(before) if chosen.again else trial.first(chosen.n)
+        write_rows(chosen.out, [*(row for row in rows if row.target != name), *found])
 
 
-def read_results(path: Path) -> dict[str, Any]:
-    """What was found before, by target; empty where nothing was."""
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+@dataclass(frozen=True)
+class MutationRow:
+    """A row of the table: a target as a whole, or a mutant that survived at first."""
+
+    target: str
+    commit: str
+    module: str
+    """Or the seed, of a target as a whole."""
+    line: int
+    """0 for a target as a whole."""
+    change: str
+    """Or how many mutants there are, were tried, killed at first and killed now."""
+    killed_by: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why a mutant that no test kills does no harm; empty where that is not known."""
+        path = ROOT / self.module
+        if not self.line or is_killed(self.killed_by) or not path.exists():
+            return ""
+        (line,) = path.read_text().splitlines()[self.line - 1 :][:1] or [""]
+        if line.startswith("@dataclass(frozen=True") and self.change == "True -> False":
+            return "nothing assigns a field or adds one: only slips are kept out"
+        for (module, change, piece), reason in EXPLAINED.items():
+            if (module, change) == (self.module, self.change) and piece in line:
+                return reason
+        return ""
 
 
-def try_target(
-    target: MutationTarget,
-    folder: Path,
-    n: int,
-    seed: int,
-    minutes: float,
-    before: dict[str, Any] | None,
-) -> dict[str, Any]:
-    """Draw mutants of a target and judge them, in a random order and as many as the time allows.
-
-    Of a target that was tried ``before`` only the survivors are judged, as they are in the source of today.
-    """
-    modules = paths_of(target.modules, folder)
-    mutants = [make for name in modules for make in mutants_of((folder / name).read_text(), name)]
-    watched = watch(target, modules, folder)
-    for name in watched.packages:  # once, instead of once for every mutant
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
-    print(f"{modules}: {len(mutants)} mutants, {len(watched.seconds)} tests", flush=True)
-    print(f"failing without a change: {watched.failed}", flush=True)
-    begun, outcomes = time.monotonic(), list[MutantOutcome]()
-    if before is None:
-        order = np.random.default_rng(seed).permutation(len(mutants))[:n]
-        chosen = (mutants[index]() for index in order)
-    else:
-        outcomes = [MutantOutcome(**item) for item in before["outcomes"]]
-        found, gone = same_today(before["survivors"], mutants)
-        chosen, outcomes = iter(found), outcomes + gone
-    for mutant in chosen:
-        outcomes.append(judge(mutant, watched, folder))
-        last = outcomes[-1]
-        word = "killed  " if last.killed else "SURVIVED"
-        print(f"{word} {last.module}:{last.line} {last.change} [{last.how}]", flush=True)
-        if before is None and time.monotonic() - begun > 60 * minutes:
-            break
-    first = before["n_killed_first"] if before else None
-    return {"modules": modules, "seed": seed, "n_mutants": len(mutants)} | told(outcomes, first)
+COLUMNS = ("target", "commit", "module", "line", "change", "killed_by")
 
 
-def same_today(
-    survivors: Sequence[dict[str, Any]], mutants: Sequence[Callable[[], Mutant]]
-) -> tuple[list[Mutant], list[MutantOutcome]]:
-    """Survivors of an earlier source: those that the source of today still has, and those whose line is gone.
+def read_rows(path: Path) -> list[MutationRow]:
+    """What was found before; empty where nothing was."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        found = list(csv.DictReader(file))
+    return [
+        MutationRow(**{name: row[name] for name in COLUMNS} | {"line": int(row["line"])})
+        for row in found
+    ]
 
-    A line that is gone counts as one that survived.
-    """
-    wanted = {(item["module"], item["change"]) for item in survivors}
-    same = [item for make in mutants if ((item := make()).module, item.change) in wanted]
-    found, gone = list[Mutant](), list[MutantOutcome]()
-    for item in survivors:
-        where = (item["module"], item["change"])
-        places = [
-            mutant
-            for mutant in same
-            if (mutant.module, mutant.change) == where and abs(mutant.line - item["line"]) <= NEAR
+
+def write_rows(path: Path, rows: Sequence[MutationRow]) -> None:
+    """The table, targets in alphabetical order."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*COLUMNS, "reason"])
+        for row in sorted(rows, key=lambda row: (row.target, row.module, row.line, row.change)):
+            writer.writerow([*(getattr(row, name) for name in COLUMNS), row.reason])
+
+
+@dataclass
+class MutationTrial:
+    """The mutants of one target, tried in a copy of the checkout."""
+
+    name: str
+    folder: Path
+    seed: int
+    minutes: float
+    slow: bool = False
+
+    def __post_init__(self) -> None:
+        target = TARGETS[self.name]
+        modules = paths_of(target.modules, self.folder)
+        self.mutants = [
+            make
+            for module in modules
+            for make in mutants_of((self.folder / module).read_text(), module)
         ]
-        if places:
-            found.append(min(places, key=lambda mutant: abs(mutant.line - item["line"])))
-        else:
-            gone.append(MutantOutcome(*where[:1], item["line"], item["change"], False, GONE))
-    return found, gone
+        self.watched = watch(target, modules, self.folder, slow=self.slow)
+        for package in self.watched.packages:  # once, instead of once for every mutant
+            with contextlib.suppress(Exception):
+                importlib.import_module(package)
+        n_tests = len(self.watched.seconds)
+        print(f"{self.name}: {len(self.mutants)} mutants, {n_tests} tests", flush=True)
+        print(f"failing without a change: {self.watched.failed}", flush=True)
+        self.commit = str(provenance()["commit"])[:8]
 
+    def first(self, n: int) -> list[MutationRow]:
+        """Mutants in a random order, as many as the time allows: the whole, and those that survived."""
+        begun, rows, n_tried = time.monotonic(), list[MutationRow](), 0
+        for index in np.random.default_rng(self.seed).permutation(len(self.mutants))[:n]:
+            row, n_tried = self._tried(self.mutants[index]()), n_tried + 1
+            if not is_killed(row.killed_by):
+                rows.append(row)
+            if time.monotonic() - begun > 60 * self.minutes:
+                break
+        n_killed = n_tried - len(rows)
+        return [self._whole(f"{len(self.mutants)} {n_tried} {n_killed} {n_killed}"), *rows]
 
-def reason_of(outcome: dict[str, Any]) -> str:
-    """Why a survivor does no harm; empty where that is not known."""
-    (line,) = (ROOT / outcome["module"]).read_text().splitlines()[outcome["line"] - 1 :][:1] or [""]
-    if line.startswith("@dataclass(frozen=True") and outcome["change"] == "True -> False":
-        return "nothing assigns a field or adds one: only slips are kept out"
-    for (module, change, piece), reason in EXPLAINED.items():
-        if (module, change) == (outcome["module"], outcome["change"]) and piece in line:
-            return reason
-    return ""
+    def again(self, before: Sequence[MutationRow]) -> list[MutationRow]:
+        """Those that survived, as they are in the source of today; one whose line is gone stays as it was."""
+        (whole,) = (row for row in before if not row.line)
+        found = [
+            row if is_killed(row.killed_by) else self._tried_again(row)
+            for row in before
+            if row.line
+        ]
+        n_mutants, n_tried, n_first, _ = map(int, whole.change.split())
+        n_killed = n_tried - sum(not is_killed(row.killed_by) for row in found)
+        return [self._whole(f"{n_mutants} {n_tried} {n_first} {n_killed}"), *found]
 
+    def _whole(self, counts: str) -> MutationRow:
+        return MutationRow(self.name, self.commit, f"seed {self.seed}", 0, counts)
 
-def told(outcomes: Sequence[MutantOutcome], n_killed_first: int | None) -> dict[str, Any]:
-    """What a result file says of a target."""
-    killed = sum(item.killed for item in outcomes)
-    survivors = [asdict(item) for item in outcomes if not item.killed]
-    for item in survivors:
-        item["reason"] = reason_of(item)
-    return {
-        **provenance(),
-        "n_tried": len(outcomes),
-        "n_killed_first": killed if n_killed_first is None else n_killed_first,
-        "n_killed": killed,
-        "killed": killed / len(outcomes),
-        "interval": list(wilson_interval(killed, len(outcomes))),
-        "survivors": survivors,
-        "outcomes": [asdict(item) for item in outcomes if item.killed],
-    }
+    def _tried(self, mutant: Mutant) -> MutationRow:
+        killed_by = judge(mutant, self.watched, self.folder)
+        row = MutationRow(
+            self.name, self.commit, mutant.module, mutant.line, mutant.change, killed_by
+        )
+        word = "killed  " if is_killed(killed_by) else "SURVIVED"
+        print(f"{word} {row.module}:{row.line} {row.change} [{killed_by}]", flush=True)
+        return row
+
+    def _tried_again(self, row: MutationRow) -> MutationRow:
+        same = [
+            mutant
+            for make in self.mutants
+            if make.args[1] == row.module
+            and (mutant := make()).change == row.change
+            and abs(mutant.line - row.line) <= NEAR
+        ]
+        nearest = min(same, key=lambda mutant: abs(mutant.line - row.line), default=None)
+        return row if nearest is None else self._tried(nearest)
 
 
 if __name__ == "__main__":

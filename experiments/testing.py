@@ -12,7 +12,7 @@ A plugin, wherever it is kept, is held to its contract by a test class of its ow
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,13 @@ import pytest
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import EmptyDesignSpaceError, PreregistrationError
 from lakatos.experiments.participants.answers import PersonAnswers
-from lakatos.experiments.participants.source import ParticipantSource, Recruitment
+from lakatos.experiments.participants.source import (
+    Batch,
+    ListedSource,
+    ParticipantSource,
+    Recruitment,
+    Waiting,
+)
 from lakatos.experiments.participants.table import trials_of_people
 from lakatos.experiments.preregistration import Preregistration, summarise_design
 from lakatos.experiments.task import Design, Domain, Stimuli, Trials
@@ -69,11 +75,18 @@ class ParticipantSourceContract:
     def let_people_answer(self, source: ParticipantSource, recruitment: Recruitment) -> None:
         """Make real people's answers arrive; nothing to do where they arrive at once."""
 
+    def batches(
+        self, source: ParticipantSource, recruitment: Recruitment
+    ) -> Sequence[Mapping[str, Any]]:
+        """Responses of everybody who was recruited; where they come through the inbox, what has arrived there."""
+        found = source.collect(recruitment, recruitment.n_participants)
+        return found.payloads if isinstance(found, Batch) else ()
+
     def collect(self, source: ParticipantSource, design: Design, key: str = KEY) -> list[Trials]:
         """Recruit, let people answer, and read the batches."""
         recruitment = source.recruit(preregister(design), design, key)
         self.let_people_answer(source, recruitment)
-        batches = source.poll(recruitment)
+        batches = self.batches(source, recruitment)
         if batches and "person" in batches[0]:
             people = [PersonAnswers.from_json(batch) for batch in batches]
             n_options = 1 + max(
@@ -154,15 +167,51 @@ class ParticipantSourceContract:
         self, source: ParticipantSource, design: Design
     ) -> None:
         recruitment = source.recruit(preregister(design), design, KEY)
-        before = [canonical_json(batch) for batch in source.poll(recruitment)]
+        before = [canonical_json(batch) for batch in self.batches(source, recruitment)]
         source.want(recruitment, recruitment.n_participants)
-        assert [canonical_json(batch) for batch in source.poll(recruitment)] == before
+        assert [canonical_json(batch) for batch in self.batches(source, recruitment)] == before
 
     def test_nothing_comes_after_closing(self, source: ParticipantSource, design: Design) -> None:
         recruitment = source.recruit(preregister(design), design, KEY)
         source.close(recruitment)
         source.close(recruitment)
-        assert list(source.poll(recruitment)) == []
+        assert list(self.batches(source, recruitment)) == []
+
+    def test_whoever_responds_later_is_waited_for_and_nobody_else(
+        self, source: ListedSource, design: Design
+    ) -> None:
+        recruitment = source.recruit(preregister(design), design, KEY)
+        found = source.collect(recruitment, recruitment.n_participants)
+        assert isinstance(found, Waiting) == source.profile.responds_later
+
+    def test_responses_of_one_participant_each_are_said_to_come_one_by_one(
+        self, source: ListedSource, design: Design
+    ) -> None:
+        recruitment = source.recruit(preregister(design), design, KEY)
+        self.let_people_answer(source, recruitment)
+        batches = self.batches(source, recruitment)
+        are_single = {"person" in batch for batch in batches}
+        if are_single == {True}:
+            assert source.profile_in(follows_participants=True).one_by_one
+        elif batches:
+            assert are_single == {False}
+            assert len(batches) == 1
+            assert not source.profile_in(follows_participants=False).one_by_one
+
+    def test_only_an_archive_has_responses_beforehand(
+        self, source: ListedSource, design: Design
+    ) -> None:
+        assert (source.n_answers > 0) == source.profile.is_archive == bool(design.archive)
+        assert 0 <= source.n_open <= source.n_answers
+        sealed = [*source.sealed(), *source.sealed_people()]
+        assert (not sealed) or source.n_open < source.n_answers
+
+    def test_says_what_brings_its_responses(self, source: ListedSource) -> None:
+        for follows in (False, True):
+            profile = source.profile_in(follows_participants=follows)
+            assert profile.brought_by
+            assert profile.origin == source.profile.origin
+            assert profile.one_by_one or not profile.responds_later
 
     def test_noting_what_was_released_changes_nothing_for_its_recruitment(
         self, source: ParticipantSource, design: Design

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
@@ -43,7 +42,7 @@ async def run_campaign(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited
     try:
         return await carry_on(run)
     finally:
-        await run.close_parts()
+        await run.close_pass()
 
 
 async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
@@ -92,13 +91,13 @@ def _say_of_file(
     source: ParticipantSource, config: CampaignConfig, progress: CampaignProgress
 ) -> None:
     """Tell the progress display which answers are there, and what was left out of their file."""
-    if not isinstance(source, ArchivalParticipants):
+    if not source.n_answers:
         return
     for line in config.participants.told:
         progress.note(f"the file: {line}")
     n_all, n_open = source.n_answers, source.n_open
     sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
-    progress.note(f"{plural(n_all, 'answer is', 'answers are')} there{sealed}")
+    progress.note(f"{plural(n_all, 'response')} available{sealed}")
 
 
 @task(name="fold")

@@ -15,7 +15,6 @@ from lakatos.flows.stages.collect import collect, recruit, standing
 from lakatos.flows.stages.consolidate import consolidate, reflect
 from lakatos.flows.stages.design import design
 from lakatos.flows.stages.exactness import weigh_exactness
-from lakatos.flows.stages.inquire import examine_leader, sound_out
 from lakatos.flows.stages.judging.judge import judge
 from lakatos.flows.stages.preregister import preregister
 from lakatos.flows.stages.propose import propose
@@ -58,10 +57,9 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
     weighed = await weigh_exactness(run, cycle)
     if weighed is not None and weighed.record.exact:
         stop = weighed.record.text
-    elif cycle < run.config.stop.cycles or run.config.participants.source == "archival":
-        examined = await examine_leader(run, cycle, diagnosis)
+    elif cycle < run.config.stop.cycles or run.config.source.is_archive:
         proposed = await propose(run, cycle, diagnosis)
-        found = await revise(run, cycle, diagnosis, proposed, examined)
+        found = await revise(run, cycle, diagnosis, proposed)
         await judge(run, cycle, found)
         run.show_leaderboard()
     await reflect(run, cycle)
@@ -70,7 +68,6 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
 
 async def ask(run: Run, cycle: int, number: int) -> AskedPeople | None:
     """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
-    await sound_out(run, cycle, number)
     await propose_trials(run, cycle, number)
     chosen = await design(run, cycle, number)
     if not chosen.record.accepted:

@@ -83,7 +83,7 @@ def resume_run(
     state, trace = read_state(folder)
     joined = (
         state.campaign.config is not None
-        and state.campaign.config.by_person
+        and state.campaign.config.source.one_by_one
         and bool(trace.inbox.pending())
     )
     trace.close()
@@ -110,12 +110,12 @@ def _close(run: Run) -> None:
     Raises:
         FlowError: It waits for nobody, or too few people's answers count to go on; collection has not ended then.
     """
-    if _waits(run)[1] is None:
+    if _waits(run.folder)[1] is None:
         raise FlowError(
             f"the run {run.folder} waits for nobody; `lakatos resume {run.folder}` without --enough carries it on."
         )
     take_answers(run)
-    state, waiting = _waits(run)
+    state, waiting = _waits(run.folder)
     if waiting is None:
         return
     if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
@@ -127,9 +127,9 @@ def _close(run: Run) -> None:
     close_collection(run.trace, waiting, "the researcher went on with fewer people than planned")
 
 
-def _waits(run: Run) -> tuple[RunState, AnswersAwaited | None]:
+def _waits(folder: Path) -> tuple[RunState, AnswersAwaited | None]:
     """All that is recorded of a run, and what it waits for by that."""
-    state, trace = read_state(run.folder)
+    state, trace = read_state(folder)
     trace.close()
     return state, waiting_in(state)
 

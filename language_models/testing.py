@@ -38,7 +38,7 @@ from lakatos.language_models.errors import (
     SlowServerError,
     UnreachableError,
 )
-from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.step_credit import step_credit
 from lakatos.traces.digest import is_digest

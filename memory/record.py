@@ -82,7 +82,7 @@ class LessonsWritten(Record):
 
 
 class InquiryMade(Record):
-    """The grammar's advocate called tools of the laboratory in the order of a plan."""
+    """Only in journals of earlier versions: the grammar's advocate called laboratory tools in the order of a plan."""
 
     kind: Literal["inquiry_made"] = "inquiry_made"
     version: Literal[1] = 1

@@ -8,7 +8,6 @@ from typing import Any, Final
 from lakatos.memory.library import RECORDS as LESSONS
 from lakatos.memory.library import Library
 from lakatos.memory.record import (
-    InquiryMade,
     LessonsRecalled,
     LibraryLookedAt,
     LibraryTaken,
@@ -32,7 +31,6 @@ class MemoryState:
     winners: Recorded[WinnersTaken] | None = None
     """Theories of earlier campaigns that compete."""
     recalled: tuple[Recorded[LessonsRecalled], ...] = ()
-    inquiries: tuple[Recorded[InquiryMade], ...] = ()
 
     @property
     def theories(self) -> frozenset[Digest]:
@@ -49,7 +47,6 @@ RULES: Final[StateRules] = {
     LibraryLookedAt: keep_newest("looked_at"),
     WinnersTaken: keep_newest("winners"),
     LessonsRecalled: keep_all("recalled"),
-    InquiryMade: keep_all("inquiries"),
     **dict.fromkeys(LESSONS.values(), _learn),
 }
 """What each record changes."""

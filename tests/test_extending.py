@@ -136,7 +136,8 @@ def test_the_tool_is_called_by_name(example, coffee, family, monkeypatch, tmp_pa
     monkeypatch.setitem(TOOLS, verb.name, verb)
     source = example("experiments/participants/coin.py").CoinParticipants(coffee, {}, 1)
     design = Design("first", coffee.space({}).take(range(3)), repetitions=2, n_participants=3)
-    (batch,) = source.poll(source.recruit(preregister(design), design, digest_of("a step")))
+    recruitment = source.recruit(preregister(design), design, digest_of("a step"))
+    (batch,) = source.collect(recruitment, 3).payloads
     answers = Trials.from_json(batch)
     with Laboratory(coffee, n_workers=1) as laboratory:
         bench = TheoryBench(laboratory, {}, {"first": answers}, ArtifactStore(tmp_path), {})

@@ -30,9 +30,9 @@ from lakatos.flows.roles.answers import answers_in  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import resume_run, run_study  # noqa: E402
-from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour  # noqa: E402
-from lakatos.language_models.rehearsal.serve import RehearsalServer, running  # noqa: E402
+from tests.rehearsal.app import RehearsalSettings  # noqa: E402
+from tests.rehearsal.fault import ServerMisbehaviour  # noqa: E402
+from tests.rehearsal.serve import RehearsalServer, running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
 ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")

@@ -35,12 +35,12 @@ from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRe
 from lakatos.language_models.clients.openai import completion_of, json_object  # noqa: E402
 from lakatos.language_models.ledger import Budget, BudgetLedger, spending_of  # noqa: E402
 from lakatos.language_models.record import RECORDS, LanguageModelCalled  # noqa: E402
-from lakatos.language_models.rehearsal.fault import INJECTION  # noqa: E402
-from lakatos.language_models.rehearsal.nonsense import instance_of, sentence, wrong_instance  # noqa: E402
 from lakatos.language_models.structured import TypedAnswer, answer_schema, ask_for  # noqa: E402
 from lakatos.traces.digest import digest_of  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
 from lakatos.traces.verify import verify  # noqa: E402
+from tests.rehearsal.fault import INJECTION  # noqa: E402
+from tests.rehearsal.nonsense import instance_of, sentence, wrong_instance  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "hostile.json"
 Rng = np.random.Generator

@@ -33,10 +33,10 @@ from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampl
 from lakatos.language_models.clients.openai import OpenAIModel, body_of_request  # noqa: E402
 from lakatos.language_models.ledger import Budget, BudgetLedger  # noqa: E402
 from lakatos.language_models.record import RECORDS  # noqa: E402
-from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from lakatos.language_models.rehearsal.serve import running_process  # noqa: E402
 from lakatos.language_models.settings import ModelSettings, Price  # noqa: E402
 from lakatos.traces.step import Trace  # noqa: E402
+from tests.rehearsal.app import RehearsalSettings  # noqa: E402
+from tests.rehearsal.serve import running_process  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "overhead.json"
 PROMPT = (

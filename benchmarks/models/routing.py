@@ -32,10 +32,10 @@ from lakatos.flows.roles.outcomes import outcomes_of  # noqa: E402
 from lakatos.flows.run.run import read_state  # noqa: E402
 from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
 from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.language_models.rehearsal.app import RehearsalSettings  # noqa: E402
-from lakatos.language_models.rehearsal.serve import running  # noqa: E402
 from lakatos.theories.discovery.roles.lens import LENSES  # noqa: E402
 from lakatos.theories.discovery.roles.record import ModelsChosen  # noqa: E402
+from tests.rehearsal.app import RehearsalSettings  # noqa: E402
+from tests.rehearsal.serve import running  # noqa: E402
 
 OUT = ROOT / "benchmarks" / "results" / "models" / "routing.json"
 ARMS = ("good and nonsense", "good and as good but dear", "two equals")

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.rehearsal.serve import free_port  # noqa: E402
+from lakatos.language_models.serving.app_thread import free_port  # noqa: E402
 from lakatos.language_models.serving.environment import find_environment, install  # noqa: E402
 from lakatos.language_models.serving.launch import prepare, settings_of  # noqa: E402
 from lakatos.language_models.serving.load import (  # noqa: E402

@@ -63,7 +63,9 @@ def n_theories_of(domain: str) -> int:
 
 def hanging(grammar: Grammar) -> list[Mechanism]:
     """Mechanisms of which some clause hangs on a number."""
-    return [item for item in grammar.mechanisms if any(words.get("by") for words in item.words)]
+    return [
+        item for item in grammar.mechanisms if any(wording.parameter for wording in item.wordings)
+    ]
 
 
 def planted(grammar: Grammar, composition: Composition, rng: np.random.Generator) -> Theory:
@@ -115,22 +117,22 @@ def fitted_theories(domain: str, seed: int, lab: Laboratory) -> list[tuple[Theor
 
 def with_numbers(theory: Theory, clause: ToldClause, kind: str) -> Theory | None:
     """The theory with one number reversed or at its null value; None where the range does not reach there."""
-    wording, prior = clause.wording, theory.priors[clause.wording.by]
+    wording, prior = clause.wording, theory.priors[clause.wording.parameter]
     low, high = (float(value) for value in prior.latent(np.array([prior.low, prior.high])))
-    null = max(wording.null, prior.low)
+    null = max(wording.neutral, prior.low)
     if null > prior.high:
         return None
     latent = float(prior.latent(np.array([null]))[0])
     center = latent if kind == "at null" else 2 * latent - prior.center
     if kind == "reversed" and (
-        not wording.opposite or not low <= center <= high or clause.strength == "hardly"
+        not wording.opposite_clause or not low <= center <= high or clause.strength == "hardly"
     ):
         return None
     # Nearly all people come to lie on the other side: where half of them do, words of both sides stay true.
     widest = min(prior.spread, abs(latent - center) / 2)
     spread = widest if kind == "reversed" else 1e-3 * (high - low)
     literal = {name: item.to_literal() for name, item in theory.priors.items()}
-    literal[wording.by] = prior.narrowed(center, spread).to_literal()
+    literal[wording.parameter] = prior.narrowed(center, spread).to_literal()
     source = with_literal(theory.program.source, "PARAMETERS", literal)
     changed = read_program(replace(theory.program, source=source))
     told = next(item for item in changed.account().clauses if item.wording == wording)
@@ -142,8 +144,12 @@ def swapped(theory: Theory, first: int, second: int) -> TheoryProgram:
     """The theory's source with what two of its clauses say exchanged."""
     clauses = list(theory.clauses)
     a, b = clauses[first], clauses[second]
-    clauses[first] = replace(a, says=b.says, opposite=b.opposite, shows=b.shows)
-    clauses[second] = replace(b, says=a.says, opposite=a.opposite, shows=a.shows)
+    clauses[first] = replace(
+        a, clause=b.clause, opposite_clause=b.opposite_clause, feature=b.feature
+    )
+    clauses[second] = replace(
+        b, clause=a.clause, opposite_clause=a.opposite_clause, feature=a.feature
+    )
     literal = [item.to_literal() for item in clauses]
     return replace(theory.program, source=with_literal(theory.program.source, "CLAUSES", literal))
 
@@ -170,7 +176,7 @@ def cell(domain: str, seed: int) -> dict[str, Any]:
             places = [
                 number
                 for number, clause in enumerate(theory.clauses)
-                if clause.by and "{who}" not in clause.says
+                if clause.parameter and "{who}" not in clause.clause
             ]
             for first, second in pairwise(places):
                 report = check_theory(

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 import numpy as np  # noqa: E402
 
 from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.theories.language.account import PLACE, ClauseWording, tell_clause  # noqa: E402
+from lakatos.theories.language.account import PLACE, Wording, tell_clause  # noqa: E402
 from lakatos.theories.language.grammar import Grammar, Mechanism  # noqa: E402
 from lakatos.theories.language.prior import Prior, parse_prior  # noqa: E402
 
@@ -48,22 +48,26 @@ def on_both_sides(prior: Prior, null: float, share: float) -> Prior | None:
     return prior.narrowed(center, spread)
 
 
-def populations(clause: ClauseWording, priors: Mapping[str, Prior]) -> Iterator[dict[str, Prior]]:
+def populations(clause: Wording, priors: Mapping[str, Prior]) -> Iterator[dict[str, Prior]]:
     """Populations over the ranges of the numbers that a clause speaks of."""
     yield dict(priors)
-    names = [clause.by] if clause.by else [item["name"] for item in PLACE.finditer(clause.says)]
+    names = (
+        [clause.parameter]
+        if clause.parameter
+        else [item["name"] for item in PLACE.finditer(clause.clause)]
+    )
     for spread in SPREADS:
-        for place in PLACES if clause.by else (0.0, 0.3):
+        for place in PLACES if clause.parameter else (0.0, 0.3):
             told = {name: learned(priors[name], place, spread) for name in names}
             # Other numbers that the clause mentions: alike, in the middle of their ranges.
             others = {name: learned(prior, 0.5, SPREADS[0]) for name, prior in priors.items()}
             yield others | told
-    if clause.by and clause.opposite:
+    if clause.parameter and clause.opposite_clause:
         for share in SHARES:
-            found = on_both_sides(priors[clause.by], clause.null, share)
+            found = on_both_sides(priors[clause.parameter], clause.neutral, share)
             if found is not None:
                 others = {name: learned(prior, 0.5, SPREADS[0]) for name, prior in priors.items()}
-                yield others | {clause.by: found}
+                yield others | {clause.parameter: found}
 
 
 def sentences(grammar: Grammar, mechanism: Mechanism) -> Iterator[str]:
@@ -74,10 +78,9 @@ def sentences(grammar: Grammar, mechanism: Mechanism) -> Iterator[str]:
         for item in grammar.mechanisms
         for name, prior in item.parameters.items()
     }
-    for entry in mechanism.words or ({"says": mechanism.claim},):
-        clause = ClauseWording(**entry)
-        names = {item["name"] for item in PLACE.finditer(clause.says + clause.opposite)}
-        needed = {clause.by, clause.times, *names} - {"", "much", "far", "who"}
+    for clause in mechanism.wordings:
+        names = {item["name"] for item in PLACE.finditer(clause.clause + clause.opposite_clause)}
+        needed = {clause.parameter, clause.multiplied_by, *names} - {"", "much", "far", "who"}
         own = priors | {name: every[name] for name in needed if name in every}
         told = [tell_clause(clause, people) for people in populations(clause, own)]
         lines = [item.text if item.of_some else f"people {item.text}" for item in told]

@@ -73,7 +73,6 @@ def study(domain: str, truth: str, seed: int) -> dict[str, Any]:
             "random_share": 0.5,
         },
         "participants": {"source": "simulated", "theory": truth},
-        "memory": {"inquiries": False},
         "stop": {"cycles": N_CYCLES, "least_cycles": N_CYCLES},
     }
 

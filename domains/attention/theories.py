@@ -24,10 +24,10 @@ References:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from lakatos.domains.attention.task import EDGES
-from lakatos.domains.attention.wording import HEADS, SENTENCES, WORDS
 from lakatos.domains.kit.outcomes import (
     CHANGING_DRIFT,
     EX_GAUSSIAN,
@@ -36,8 +36,9 @@ from lakatos.domains.kit.outcomes import (
     outcome_helpers,
 )
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 RATCLIFF = "Ratcliff (1978), Psychological Review 85, 59-108"
 ULRICH = "Ulrich, Schröter, Leuthold & Birngruber (2015), Cognitive Psychology 78, 148-174"
@@ -145,302 +146,514 @@ below[2] = below[2] * (keys - 2)[..., None]
 p = race_bins(edges, times, below, parameters["delay"] + late, parameters["delay_spread"], xp)[..., place, :]
 """
 CONFLICT = ("congruence",)
+NEEDS_TIME = Wording(
+    clause="need time for seeing and pressing besides (about {delay} s)", taken_for_granted=True
+)
+GATHERS = (
+    Wording(
+        clause="press a key when the evidence reaches a bound (bounds are {bound} apart, evidence is {rate} a "
+        "second, in "
+        "units of its noise in a second)",
+        taken_for_granted=True,
+    ),
+    NEEDS_TIME,
+)
+FROM_BOTH = Wording(
+    clause="gather {far}more evidence where the distractor suggests the right answer",
+    clause_short="more",
+    opposite_clause="gather {far}less evidence where the distractor suggests the right answer",
+    opposite_short="less",
+    parameter="interference",
+    unit=0.4,
+    label="interference",
+    opposite_label="contrast",
+)
+RACED = replace(
+    FROM_BOTH,
+    clause="add {far}more evidence to the answer that the distractor suggests",
+    opposite_clause="add {far}less evidence to the answer that the distractor suggests",
+)
 
 
-def _process(
-    name: str,
-    claim: str,
-    evidence: str,
-    own: Mapping[str, Mapping[str, Any]],
-    citation: str,
-    **more: Any,
-) -> Mechanism:
+def _process(*, evidence: str, own: Mapping[str, Mapping[str, Any]], **more: Any) -> Mechanism:
     """A diffusion between two bounds; ``evidence`` is the body of a function of two times."""
     lines = "\n".join(f"    {line.strip()}" for line in evidence.strip().splitlines())
     code = f"\ndef evidence(begin, end):\n{lines}\n{DIFFUSION}"
-    return Mechanism("process", name, claim, code, {**own, **SHARED}, citation=citation, **more)  # fmt: skip
+    return Mechanism(slot="process", code=code, parameters={**own, **SHARED}, **more)
 
 
 HABIT = (
     Mechanism(
-        "habit",
-        "one key",
-        "lean to the right key before they have seen anything",
-        """
+        slot="habit",
+        name="one key",
+        code="""
         lean, seen = lean + parameters["key_bias"] * side, [*seen, side]
         """,
-        {"key_bias": normal(0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the right key")},
-        ("side",),
-        MCKOON,
+        parameters={
+            "key_bias": normal(
+                0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the right key"
+            )
+        },
+        wording=Wording(
+            clause="{much}lean to the key on the right before they have seen anything",
+            opposite_clause="{much}lean to the key on the left before they have seen anything",
+            parameter="key_bias",
+            unit=0.1,
+            label="right keys",
+            opposite_label="left keys",
+        ),
+        repairs=("side",),
         breaks=("sides",),
+        source=MCKOON,
     ),
     Mechanism(
-        "habit",
-        "the last key",
-        "lean to the key that they have just pressed",
-        """
+        slot="habit",
+        name="the last key",
+        code="""
         same = repeats - later * (1 - repeats) / (n_answers - 1)
         lean, seen = lean + parameters["repetition"] * same, [*seen, repeats, later]
         """,
-        {"repetition": normal(0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the last key")},
-        ("repeats",),
-        BERTELSON,
+        parameters={
+            "repetition": normal(
+                0.0, 0.15, 0.8, "half of the bounds' distance", "start towards the last key"
+            )
+        },
+        wording=Wording(
+            clause="{much}lean to the key that they have just pressed",
+            opposite_clause="{much}lean away from the key that they have just pressed",
+            parameter="repetition",
+            unit=0.1,
+            label="repetition",
+            opposite_label="alternation",
+        ),
+        repairs=("repeats",),
         breaks=("repeats",),
+        source=BERTELSON,
     ),
     Mechanism(
-        "habit",
-        "quick repetitions",
-        "need less time to see and press what they have just pressed",
-        """
+        slot="habit",
+        name="quick repetitions",
+        code="""
         late, seen = late - parameters["saving"] * repeats, [*seen, repeats]
         """,
-        {"saving": normal(0.0, 0.05, 0.3, SECONDS, "time saved")},
-        ("repeats",),
-        BERTELSON,
+        parameters={"saving": normal(0.0, 0.05, 0.3, SECONDS, "time saved")},
+        wording=Wording(
+            clause="are {far}quicker at seeing and pressing what they have just pressed",
+            opposite_clause="are {far}slower at seeing and pressing what they have just pressed",
+            parameter="saving",
+            unit=0.03,
+            label="quick repetitions",
+            opposite_label="slow repetitions",
+        ),
+        repairs=("repeats",),
         breaks=("repeats",),
+        source=BERTELSON,
     ),
     Mechanism(
-        "habit",
-        "now this, now that",
-        "lean now to one answer and now to another before they have seen anything",
-        'span = parameters["start_range"]',
-        {"start_range": uniform(0.0, 0.9, "share of the bounds' distance", "over which the start varies")},
-        (),
-        f"{TUERLINCKX}; {BROWN}",
+        slot="habit",
+        name="now this, now that",
+        code='span = parameters["start_range"]',
+        parameters={
+            "start_range": uniform(
+                0.0, 0.9, "share of the bounds' distance", "over which the start varies"
+            )
+        },
+        wording=Wording(
+            clause=(
+                "{much}lean now to one answer and now to another before they see anything (over "
+                "{start_range%} of the way)"
+            ),
+            parameter="start_range",
+            unit=0.3,
+            label="varying start",
+        ),
+        source=f"{TUERLINCKX}; {BROWN}",
     ),
-)  # fmt: skip
+)
 CONTROL = (
     Mechanism(
-        "control",
-        "after conflict",
-        "heed the distractor less after a conflict",
-        """
+        slot="control",
+        name="after conflict",
+        code="""
         conflict = conflict * (1 - parameters["adaptation"] * after_conflict)
         seen = [*seen, after_conflict]
         """,
-        {"adaptation": normal(0.0, 0.3, 1.5, "share", "part of the distractor's effect that is missing then")},
-        ("congruence_after_conflict",),
-        BOTVINICK,
+        parameters={
+            "adaptation": normal(
+                0.0, 0.3, 1.5, "share", "part of the distractor's effect that is missing then"
+            )
+        },
+        wording=Wording(
+            clause="heed the distractor {far}less after a conflict",
+            opposite_clause="heed the distractor {far}more after a conflict",
+            parameter="adaptation",
+            unit=0.3,
+            label="adaptation",
+            opposite_label="exhaustion",
+        ),
+        repairs=("congruence_after_conflict",),
         breaks=("previous_congruence",),
+        source=BOTVINICK,
     ),
     Mechanism(
-        "control",
-        "caution after errors",
-        "want more evidence after an error",
-        """
+        slot="control",
+        name="caution after errors",
+        code="""
         caution, seen = caution * xp.exp(parameters["post_error_caution"] * after_error), [*seen, after_error]
         """,
-        {"post_error_caution": normal(0.0, 0.1, 0.7, "log ratio", "how much further the bounds are apart then")},
-        ("after_error",),
-        DUTILH,
+        parameters={
+            "post_error_caution": normal(
+                0.0, 0.1, 0.7, "log ratio", "how much further the bounds are apart then"
+            )
+        },
+        wording=Wording(
+            clause="want {far}more evidence after an error",
+            opposite_clause="want {far}less evidence after an error",
+            parameter="post_error_caution",
+            unit=0.1,
+            label="post-error caution",
+            opposite_label="post-error haste",
+        ),
+        repairs=("after_error",),
         breaks=("previous_error",),
+        source=DUTILH,
     ),
     Mechanism(
-        "control",
-        "distraction after errors",
-        "gather evidence more slowly after an error",
-        """
+        slot="control",
+        name="distraction after errors",
+        code="""
         clarity, seen = clarity * xp.exp(-parameters["distraction"] * after_error), [*seen, after_error]
         """,
-        {"distraction": normal(0.0, 0.2, 1.5, "log ratio", "how much slower evidence gathers then")},
-        ("after_error",),
-        NOTEBAERT,
+        parameters={
+            "distraction": normal(
+                0.0, 0.2, 1.5, "log ratio", "how much slower evidence gathers then"
+            )
+        },
+        wording=Wording(
+            clause="gather evidence {far}more slowly after an error",
+            opposite_clause="gather evidence {far}faster after an error",
+            parameter="distraction",
+            unit=0.2,
+            label="post-error distraction",
+            opposite_label="post-error focus",
+        ),
+        repairs=("after_error",),
         breaks=("previous_error",),
+        source=NOTEBAERT,
     ),
     Mechanism(
-        "control",
-        "pause after errors",
-        "begin later after an error",
-        """
+        slot="control",
+        name="pause after errors",
+        code="""
         late, seen = late + parameters["pause"] * after_error, [*seen, after_error]
         """,
-        {"pause": normal(0.0, 0.05, 0.4, SECONDS, "time added")},
-        ("after_error",),
-        NOTEBAERT,
+        parameters={"pause": normal(0.0, 0.05, 0.4, SECONDS, "time added")},
+        wording=Wording(
+            clause="begin {far}later after an error",
+            opposite_clause="begin {far}sooner after an error",
+            parameter="pause",
+            unit=0.03,
+            label="post-error pauses",
+            opposite_label="post-error hurry",
+        ),
+        repairs=("after_error",),
         breaks=("previous_error",),
+        source=NOTEBAERT,
     ),
-)  # fmt: skip
+)
 CLEARNESS = (
     Mechanism(
-        "clearness",
-        "varying",
-        "see the target more clearly in some trials than in others",
-        'unevenness = parameters["unevenness"]',
-        {"unevenness": log_uniform(0.05, 4.0, EVIDENCE, "standard deviation of the evidence between trials")},
-        (),
-        f"{RATCLIFF}; {TUERLINCKX}",
+        slot="clearness",
+        name="varying",
+        code='unevenness = parameters["unevenness"]',
+        parameters={
+            "unevenness": log_uniform(
+                0.05, 4.0, EVIDENCE, "standard deviation of the evidence between trials"
+            )
+        },
+        wording=Wording(
+            clause=(
+                "see the target more clearly in some trials than in others (evidence varies by {unevenness} "
+                "a second)"
+            ),
+            label="varying clearness",
+        ),
+        source=f"{RATCLIFF}; {TUERLINCKX}",
     ),
-)  # fmt: skip
+)
 PATIENCE = (
     Mechanism(
-        "patience",
-        "falling evenly",
-        "settle for less evidence the longer they have waited",
-        """
+        slot="patience",
+        name="falling evenly",
+        code="""
         def remaining(t):
             return 1 - t / parameters["meeting"][..., None]
         """,
-        {"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
-        (),
-        HAWKINS,
+        parameters={"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
+        wording=Wording(
+            clause="settle for less evidence the longer they have waited (for none after {meeting} s)",
+            label="falling bounds",
+        ),
+        source=HAWKINS,
     ),
     Mechanism(
-        "patience",
-        "falling at first",
-        "settle for less evidence the longer they have waited, most of all at first",
-        """
+        slot="patience",
+        name="falling at first",
+        code="""
         def remaining(t):
             return 1 / (1 + t / parameters["halving"][..., None])
         """,
-        {"halving": log_uniform(0.1, 20.0, SECONDS, "when the bounds are half as far apart")},
-        (),
-        CHURCHLAND,
+        parameters={
+            "halving": log_uniform(0.1, 20.0, SECONDS, "when the bounds are half as far apart")
+        },
+        wording=Wording(
+            clause=(
+                "settle for less evidence the longer they have waited, most of all at first (for half as "
+                "much after {halving} s)"
+            ),
+            label="early falling bounds",
+        ),
+        source=CHURCHLAND,
     ),
     Mechanism(
-        "patience",
-        "a deadline",
-        "settle for little evidence when a deadline of their own is near",
-        """
+        slot="patience",
+        name="a deadline",
+        code="""
         def remaining(t):
             return xp.exp(-((t / parameters["deadline"][..., None]) ** 3))
         """,
-        {"deadline": log_uniform(0.2, 10.0, SECONDS, "when a third (1/e) of the bounds' distance is left")},
-        (),
-        f"{HAWKINS} (a Weibull distribution of shape 3)",
+        parameters={
+            "deadline": log_uniform(
+                0.2, 10.0, SECONDS, "when a third (1/e) of the bounds' distance is left"
+            )
+        },
+        wording=Wording(
+            clause="settle for little evidence when a deadline of their own is near (about {deadline} s)",
+            label="deadline",
+        ),
+        source=f"{HAWKINS} (a Weibull distribution of shape 3)",
     ),
-)  # fmt: skip
+)
 
 
-def _race(name: str, claim: str, arrive: str, unit: str, citation: str) -> Mechanism:
+def _race(*, arrive: str, unit: str, **more: Any) -> Mechanism:
     """Accumulators of their own for each key; ``arrive`` gives one's distribution function of time."""
     lines = "\n".join(f"    {line.strip()}" for line in arrive.strip().splitlines())
     own = {
         "rate": log_uniform(0.2, 8.0, unit, "evidence for the right answer"),
         "wrong_rate": log_uniform(0.05, 8.0, unit, "evidence for each wrong answer"),
-        "interference": normal(0.0, 0.5, 4.0, unit, "what the distractor adds to the answer that it suggests"),
-    }  # fmt: skip
-    code = f"\ndef arrive(drift, distance):\n{lines}\n{RIVALS}"
+        "interference": normal(
+            0.0, 0.5, 4.0, unit, "what the distractor adds to the answer that it suggests"
+        ),
+    }
     return Mechanism(
-        "process", name, claim, code, {**own, **SHARED}, CONFLICT, citation, breaks=("congruence",)
+        slot="process",
+        code=f"\ndef arrive(drift, distance):\n{lines}\n{RIVALS}",
+        parameters={**own, **SHARED},
+        repairs=CONFLICT,
+        breaks=("congruence",),
+        **more,
     )
 
 
 PROCESS = (
     _process(
-        "without conflict",
-        "gather evidence for the right answer, whatever the distractor suggests",
-        """
+        name="without conflict",
+        evidence="""
         steady = clarity * parameters["rate"] + 0.0 * conflict
         return steady[..., None] + 0.0 * begin
         """,
-        {"rate": RATE},
-        RATCLIFF,
+        own={"rate": RATE},
+        wording=(
+            Wording(
+                clause="gather evidence for the right answer, whatever the distractor suggests"
+            ),
+            *GATHERS,
+        ),
+        source=RATCLIFF,
     ),
     _process(
-        "evidence from both",
-        "gather evidence from target and distractor all the time",
-        """
+        name="evidence from both",
+        clause="gather evidence from target and distractor all the time",
+        evidence="""
         steady = clarity * (parameters["rate"] + parameters["interference"] * conflict)
         return steady[..., None] + 0.0 * begin
         """,
-        {
+        own={
             "rate": RATE,
-            "interference": normal(0.0, 0.5, 4.0, EVIDENCE, "what the distractor adds where it agrees"),
+            "interference": normal(
+                0.0, 0.5, 4.0, EVIDENCE, "what the distractor adds where it agrees"
+            ),
         },
-        MCKOON,
-        answers=CONFLICT,
+        wording=(FROM_BOTH, *GATHERS),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=MCKOON,
     ),
     _process(
-        "a pull that fades",
-        "are pulled by the distractor with a force that rises and fades while evidence gathers",
-        """
+        name="a pull that fades",
+        evidence="""
         fade = parameters["fade"][..., None]
         size = (0.5 * parameters["bound"] * parameters["pull"] * conflict)[..., None]
         steady = (clarity * parameters["rate"])[..., None]
         return steady + mean_between(lambda t: size * t / fade * xp.exp(1 - t / fade), begin, end)
         """,
-        {
+        own={
             "rate": RATE,
-            "pull": normal(0.0, 0.2, 0.6, "half of the bounds' distance", "how far the distractor pulls"),
+            "pull": normal(
+                0.0, 0.2, 0.6, "half of the bounds' distance", "how far the distractor pulls"
+            ),
             "fade": log_uniform(0.03, 1.0, SECONDS, "when the pull is strongest"),
         },
-        ULRICH,
-        answers=CONFLICT,
+        wording=(
+            Wording(
+                clause=(
+                    "are {much}pulled by the distractor with a force that rises and fades (most after about "
+                    "{fade} s)"
+                ),
+                opposite_clause=(
+                    "are {much}pushed away from the distractor's answer with a force that rises "
+                    "and fades (most after about {fade} s)"
+                ),
+                parameter="pull",
+                unit=0.1,
+                label="pull",
+                opposite_label="push",
+            ),
+            *GATHERS,
+        ),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=ULRICH,
     ),
     _process(
-        "a narrowing spotlight",
-        "look at target and distractor first, and more and more at the target alone",
-        """
+        name="a narrowing spotlight",
+        evidence="""
         narrowing = parameters["narrowing"][..., None]
         outside = parameters["capture"][..., None] * narrowing
         elsewhere = mean_between(lambda t: -outside * xp.exp(-t / narrowing), begin, end)
         mixed = 1 - elsewhere * (1 - conflict[..., None])
         return (clarity * parameters["rate"])[..., None] * mixed
         """,
-        {
+        own={
             "rate": RATE,
-            "capture": uniform(0.0, 1.0, "share", "part of the evidence that is the distractor's at first"),
-            "narrowing": log_uniform(0.03, 3.0, SECONDS, "time in which that falls to a third (1/e)"),
+            "capture": uniform(
+                0.0, 1.0, "share", "part of the evidence that is the distractor's at first"
+            ),
+            "narrowing": log_uniform(
+                0.03, 3.0, SECONDS, "time in which that falls to a third (1/e)"
+            ),
         },
-        f"{WHITE} (the spotlight's tails taken as an exponential)",
-        answers=CONFLICT,
+        wording=(
+            Wording(
+                clause=(
+                    "are {much}drawn to the distractor at first ({capture%} of the evidence), and look more "
+                    "and more at the target alone (within about {narrowing} s)"
+                ),
+                parameter="capture",
+                unit=0.3,
+            ),
+            *GATHERS,
+        ),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=f"{WHITE} (the spotlight's tails taken as an exponential)",
     ),
     _process(
-        "a late selection",
-        "gather evidence from target and distractor until they have selected the target, and from it alone then",
-        """
+        name="a late selection",
+        clause="gather evidence from target and distractor until they have selected the target, and from it alone then",
+        evidence="""
         both = (clarity * (parameters["rate"] + parameters["interference"] * conflict))[..., None]
         alone = (clarity * parameters["selected_rate"])[..., None]
         early = xp.clip((parameters["selection"][..., None] - begin) / (end - begin), 0.0, 1.0)
         return both * early + alone * (1 - early)
         """,
-        {
+        own={
             "rate": RATE,
-            "interference": normal(0.0, 0.5, 4.0, EVIDENCE, "what the distractor adds where it agrees"),
+            "interference": normal(
+                0.0, 0.5, 4.0, EVIDENCE, "what the distractor adds where it agrees"
+            ),
             "selected_rate": log_uniform(0.2, 8.0, EVIDENCE, "evidence of the target alone"),
             "selection": log_uniform(0.05, 1.0, SECONDS, "when the target is selected"),
         },
-        f"{HUBNER} (the selection at a fixed time)",
-        answers=CONFLICT,
+        wording=(
+            FROM_BOTH,
+            Wording(
+                clause="gather evidence from the target alone once it is selected (after about {selection} s)"
+            ),
+            *GATHERS,
+        ),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=f"{HUBNER} (the selection at a fixed time)",
     ),
     Mechanism(
-        "process",
-        "description",
-        "are slower and less often right where the distractor suggests another answer",
-        """
+        slot="process",
+        name="description",
+        clause="are slower and less often right where the distractor suggests another answer",
+        code="""
         odds = clarity * caution * parameters["accuracy"] + parameters["accuracy_effect"] * conflict + 2 * lean
         mean = parameters["time"] * caution + late - parameters["slowing"] * conflict
         sd, tail = parameters["time_sd"] + 0.0 * mean, parameters["tail"] + 0.0 * mean
         wrong_tail = tail if unevenness is None else tail * (1 + unevenness)
         p = described_bins(edges, odds, mean, sd, tail, wrong_tail, span, remaining, xp)
         """,
-        {
+        parameters={
             "accuracy": uniform(0.0, 8.0, "log odds", "of being right"),
-            "accuracy_effect": normal(0.0, 0.5, 4.0, "log odds", "what the distractor adds where it agrees"),
+            "accuracy_effect": normal(
+                0.0, 0.5, 4.0, "log odds", "what the distractor adds where it agrees"
+            ),
             "time": uniform(0.2, 1.5, SECONDS, "mean of the normal part of the time"),
-            "slowing": normal(0.0, 0.03, 0.4, SECONDS, "time that the distractor takes where it disagrees"),
+            "slowing": normal(
+                0.0, 0.03, 0.4, SECONDS, "time that the distractor takes where it disagrees"
+            ),
             "time_sd": log_uniform(0.02, 0.5, SECONDS, "standard deviation of that part"),
             "tail": log_uniform(0.02, 1.5, SECONDS, "mean of the exponential part"),
         },
-        CONFLICT,
-        HEATHCOTE,
+        wording=(
+            Wording(
+                clause="are {far}slower where the distractor suggests another answer",
+                opposite_clause="are {far}faster where the distractor suggests another answer",
+                parameter="slowing",
+                unit=0.03,
+                label="slowing",
+                opposite_label="speeding",
+            ),
+            Wording(
+                clause="are {far}less often right where the distractor suggests another answer",
+                opposite_clause="are {far}more often right where the distractor suggests another answer",
+                parameter="accuracy_effect",
+                unit=0.4,
+                label="errors",
+                opposite_label="fewer errors",
+            ),
+            Wording(
+                clause="need a normal time (about {time} s) and an exponential one (about {tail} s)"
+            ),
+        ),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=HEATHCOTE,
     ),
     _race(
-        "a race",
-        "gather evidence for each answer by itself and press the key of the first that suffices",
-        "return arrivals(times, drift, distance, span, unevenness, remaining, xp)",
-        EVIDENCE,
-        TILLMAN,
+        name="a race",
+        arrive="return arrivals(times, drift, distance, span, unevenness, remaining, xp)",
+        unit=EVIDENCE,
+        wording=(
+            Wording(
+                clause=(
+                    "gather evidence for each answer by itself ({rate} a second for the right one, "
+                    "{wrong_rate} for a wrong one) and press the key of the first that suffices ({bound})"
+                )
+            ),
+            RACED,
+            NEEDS_TIME,
+        ),
+        source=TILLMAN,
     ),
     _race(
-        "a race without noise",
-        "let each answer grow at a pace that differs between trials and press the key of the first that suffices",
-        """
+        name="a race without noise",
+        arrive="""
         varied = 1.0 if unevenness is None else (1 + unevenness[..., None] ** 2) ** 0.5
         started = 0.0 if span is None else span[..., None]
         left = 1.0 if remaining is None else xp.clip(remaining(times), 0.05, 1.0)
@@ -448,49 +661,77 @@ PROCESS = (
         # bounds fall by as much for every start
         return ballistic(times, drift[..., None], varied, wanted, started / left, xp)
         """,
-        "standard deviation of the pace between trials",
-        BROWN,
+        unit="standard deviation of the pace between trials",
+        wording=(
+            Wording(
+                clause=(
+                    "let each answer grow at a pace that differs between trials ({rate} a second for the "
+                    "right one, {wrong_rate} for a wrong one) and press the key of the first that suffices "
+                    "({bound})"
+                )
+            ),
+            RACED,
+            NEEDS_TIME,
+        ),
+        source=BROWN,
     ),
-)  # fmt: skip
+)
 LAPSE = (
     Mechanism(
-        "lapse",
-        "the distractor's answer",
-        "now and then answer to the distractor in place of the target",
-        """
+        slot="lapse",
+        name="the distractor's answer",
+        code="""
         neglect = parameters["neglect"] * (congruence == -1)
         p = p + neglect[..., None] * (exchanged(p, xp) - p)
         """,
-        {"neglect": uniform(0.0, 1.0, "share of answers", "answers to the distractor")},
-        CONFLICT,
-        NEGLECT,
+        parameters={"neglect": uniform(0.0, 1.0, "share of answers", "answers to the distractor")},
+        wording=Wording(
+            clause="{neglect~} answer to the distractor in place of the target ({neglect%} of the time)",
+            label="goal neglect",
+        ),
+        repairs=CONFLICT,
         breaks=("congruence",),
+        source=NEGLECT,
     ),
     Mechanism(
-        "lapse",
-        "anything",
-        "now and then press any key at any time",
-        'p = p + parameters["lapse"][..., None] * (guesses(n_answers, widths, xp) - p)',
-        {"lapse": uniform(0.0, 0.4, "share of answers", "answers that have nothing to do with the trial")},
-        (),
-        TUERLINCKX,
+        slot="lapse",
+        name="anything",
+        code='p = p + parameters["lapse"][..., None] * (guesses(n_answers, widths, xp) - p)',
+        parameters={
+            "lapse": uniform(
+                0.0, 0.4, "share of answers", "answers that have nothing to do with the trial"
+            )
+        },
+        wording=Wording(clause="{lapse~} press any key at any time ({lapse%} of the time)"),
         is_null=True,
+        source=TUERLINCKX,
     ),
-)  # fmt: skip
+)
+
+HEADS = (
+    (("process:evidence from both", "lapse:the distractor's answer"), "Goal neglect"),
+    (("process:evidence from both",), "Diffusion"),
+    (("process:a pull that fades",), "Conflict diffusion"),
+    (("process:a narrowing spotlight",), "Narrowing spotlight"),
+    (("process:a late selection",), "Late selection"),
+    (("process:description",), "Ex-Gaussian times"),
+    (("process:a race",), "Racing diffusion"),
+    (("process:a race without noise",), "Ballistic race"),
+    ((), "Diffusion without conflict"),
+)
 
 GRAMMAR = Grammar(
     domain="attention",
     slots=(
         SkeletonSlot("habit", least=0, most=2),
-        SkeletonSlot("control", least=0, most=3),
-        SkeletonSlot("clearness", least=0),
-        SkeletonSlot("patience", least=0),
+        SkeletonSlot("control", least=0, most=3, sentence=2),
+        SkeletonSlot("clearness", least=0, sentence=3),
+        SkeletonSlot("patience", least=0, sentence=3),
         SkeletonSlot("process"),
-        SkeletonSlot("lapse", least=0, most=2),
+        SkeletonSlot("lapse", least=0, most=2, sentence=3),
     ),
-    mechanisms=worded((*HABIT, *CONTROL, *CLEARNESS, *PROCESS, *LAPSE, *PATIENCE), WORDS),
+    mechanisms=(*HABIT, *CONTROL, *CLEARNESS, *PROCESS, *LAPSE, *PATIENCE),
     heads=HEADS,
-    sentences=SENTENCES,
     before=f"""
         congruence, side = trials["congruence"][None], trials["side"][None]
         n_answers, later = trials["n_answers"][None], trials["has_previous"][None]

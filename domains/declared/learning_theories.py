@@ -20,8 +20,15 @@ from lakatos.domains.declared.task import TaskCue
 from lakatos.domains.declared.theories import declared_family, with_known_breaks
 from lakatos.domains.kit.among_several import ELIMINATE
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.domains.learning.theories import BEFORE, BEFORE_LEARN, GRAMMAR, HELPERS, SEEDS
-from lakatos.domains.learning.wording import HEADS
+from lakatos.domains.learning.theories import (
+    BEFORE,
+    BEFORE_LEARN,
+    GRAMMAR,
+    HEADS,
+    HELPERS,
+    SEEDS,
+)
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
@@ -74,8 +81,8 @@ def feedback_family(domain: FeedbackDomain) -> Family:
         domain=domain.name,
         slots=(
             SkeletonSlot("expectation"),
-            SkeletonSlot("bonus", 0, 1),
-            SkeletonSlot("habit", 0, 2),
+            SkeletonSlot("bonus", 0, 1, sentence=2),
+            SkeletonSlot("habit", 0, 2, sentence=2),
             SkeletonSlot("rate"),
             SkeletonSlot("credit"),
             SkeletonSlot("others", 0, 1),
@@ -84,7 +91,6 @@ def feedback_family(domain: FeedbackDomain) -> Family:
         ),
         mechanisms=with_known_breaks(tuple(mechanisms), stated),
         heads=_heads(still.grammar),
-        sentences={"others": 1, "bonus": 2, "habit": 2} | dict(still.grammar.sentences),
         before="\n".join([before.strip(), *unpacked, "kept = available + evidence"]),
         before_learn=_before_learn(domain),
         after="return p",
@@ -156,21 +162,23 @@ def _adapted(item: Mechanism) -> Mechanism:
 
 _EXPECTED: Mapping[str, dict[str, Any]] = {
     "even": {
-        "claim": "expect of every option, at first, the middle of what there is to be had",
-        "words": (
-            {"says": "expect of every option, at first, the middle of what there is to be had", "plain": True},
+        "wording": Wording(
+            clause="expect of every option, at first, the middle of what there is to be had",
+            taken_for_granted=True,
         ),
     },
     "prior belief": {
         "parameters": {
-            "first_value": uniform(0.0, 1.0, "share of the range", "value of an option that was never tried")
+            "first_value": uniform(
+                0.0, 1.0, "share of the range", "value of an option that was never tried"
+            )
         },
-        "words": (
-            {"says": "begin with expectations of their own ({first_value%} of the way from worst to best)",
-             "label": "prior beliefs"},
+        "wording": Wording(
+            clause="begin with expectations of their own ({first_value%} of the way from worst to best)",
+            label="prior beliefs",
         ),
     },
-}  # fmt: skip
+}
 OUTCOMES = """
 seen = (xp.stack([{outcomes}], axis=-1) - {low:.10g}) / {span:.10g}
 left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
@@ -188,26 +196,36 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
         return OUTCOMES.format(outcomes=outcomes, low=low, span=high - low, rate=rate)
 
     yield Mechanism(
-        "others", "forgone outcomes",
-        "learn from what the options that they left would have paid, too, at a rate of its own",
-        "", {"forgone_rate": uniform(0.0, 1.0, "share", "share of a surprise about another option that is learned")},
-        ("last_outcome",), BOORMAN, learn=code('parameters["forgone_rate"]'),
+        slot="others",
+        name="forgone outcomes",
+        learn=code('parameters["forgone_rate"]'),
+        parameters={
+            "forgone_rate": uniform(
+                0.0, 1.0, "share", "share of a surprise about another option that is learned"
+            )
+        },
+        wording=Wording(
+            clause="learn from what options they left would have paid, too ({forgone_rate%} of each surprise)",
+            parameter="forgone_rate",
+            unit=0.1,
+            label="forgone outcomes",
+        ),
+        repairs=("last_outcome",),
         breaks=("last_choice", "ignores last_choice"),
-        words=(
-            {"says": "learn from what options they left would have paid, too ({forgone_rate%} of each surprise)",
-             "by": "forgone_rate", "unit": 0.1, "label": "forgone outcomes"},
-        ),
-    )  # fmt: skip
+        source=BOORMAN,
+    )
     yield Mechanism(
-        "others", "outcomes alike",
-        "learn from what the options that they left would have paid as from what they got",
-        "", {}, ("last_outcome",), BOORMAN, learn=code("(rate + 0.0 * reward)"),
-        breaks=("last_choice", "ignores last_choice", "last_reward"),
-        words=(
-            {"says": "learn from what the options that they left would have paid as from what they got",
-             "label": "all outcomes alike"},
+        slot="others",
+        name="outcomes alike",
+        learn=code("(rate + 0.0 * reward)"),
+        wording=Wording(
+            clause="learn from what the options that they left would have paid as from what they got",
+            label="all outcomes alike",
         ),
-    )  # fmt: skip
+        repairs=("last_outcome",),
+        breaks=("last_choice", "ignores last_choice", "last_reward"),
+        source=BOORMAN,
+    )
 
 
 def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
@@ -218,27 +236,32 @@ def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
     )
     held = ", ".join(f"(response * ({cue.code})).sum(axis=-1) + 0.0 * reward" for cue in cues)
     return Mechanism(
-        "lessons", "weights of attributes",
-        "learn what each attribute is worth from what the chosen option paid",
-        f'evidence = evidence + parameters["lesson_weight"][..., None] * ({worth})',
-        {
-            "lesson_weight": log_uniform(
-                0.3, 100.0, "log odds over the range of outcomes", "how strongly learned worths count"
-            ),
-            "lesson_rate": uniform(0.0, 1.0, "share", "share of a surprise that is learned"),
-        },
-        ("last_outcome", "steps_since_start"), WIDROW,
+        slot="lessons",
+        name="weights of attributes",
+        code=f'evidence = evidence + parameters["lesson_weight"][..., None] * ({worth})',
         start=f'state["weights"] = 0.5 * (xp.arange({n + 1}) == {n}) + xp.zeros((1, 1, {n + 1}))',
         learn=f"held = xp.stack([{held}, 1.0 + 0.0 * reward], axis=-1)\n"
         'missed = reward - (held * state["weights"]).sum(axis=-1)\n'
         f'step = (parameters["lesson_rate"] * missed / {n + 1})[..., None]\n'
         'state["weights"] = state["weights"] + step * held',
-        breaks=("last_reward", "last_choice"),
-        words=(
-            {"says": "learn what each attribute is worth from what the chosen option paid ({lesson_rate%} of each "
-             "surprise)", "label": "learned attributes"},
+        parameters={
+            "lesson_weight": log_uniform(
+                0.3,
+                100.0,
+                "log odds over the range of outcomes",
+                "how strongly learned worths count",
+            ),
+            "lesson_rate": uniform(0.0, 1.0, "share", "share of a surprise that is learned"),
+        },
+        wording=Wording(
+            clause="learn what each attribute is worth from what the chosen option paid ({lesson_rate%} of each "
+            "surprise)",
+            label="learned attributes",
         ),
-    )  # fmt: skip
+        repairs=("last_outcome", "steps_since_start"),
+        breaks=("last_reward", "last_choice"),
+        source=WIDROW,
+    )
 
 
 # Published accounts ---------------------------------------------------------------------------

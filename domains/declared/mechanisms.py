@@ -29,14 +29,13 @@ from lakatos.domains.declared.task import DeclaredDomain, TaskCue
 from lakatos.domains.declared.words import (
     LOG_ODDS,
     Literal,
-    _curved,
-    _label,
     features,
+    label_of,
     monotone,
-    told,
 )
 from lakatos.domains.kit.among_several import DETERMINISTIC, LAPSE_CODE, LOGISTIC
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 MOST_REASONS = 3
@@ -54,42 +53,51 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
             yield replace(item, rests_on=tuple(_readers_of(domain, item, readers)))
         yield from readers
     yield Mechanism(
-        "position",
-        "side bias",
-        "are drawn to the option in the first place",
-        'evidence = evidence + parameters["first_place"][..., None] * '
+        slot="position",
+        name="side bias",
+        code='evidence = evidence + parameters["first_place"][..., None] * '
         "(xp.arange(evidence.shape[-1]) == 0)",
-        {"first_place": normal(0.0, 1.0, 5.0, "log odds", "pull of the first place")},
-        (),
-        "Nisbett & Wilson (1977), Psychological Review 84, 231-259 (position effect)",
+        parameters={"first_place": normal(0.0, 1.0, 5.0, "log odds", "pull of the first place")},
+        wording=Wording(
+            clause="are {much}drawn to the option in the first place",
+            opposite_clause="are {much}drawn away from the option in the first place",
+            parameter="first_place",
+            unit=LOG_ODDS,
+            label="first places",
+            opposite_label="later places",
+        ),
         breaks=("sides",),
-        words=(
-            told("first_place", "are {much}drawn to the option in the first place",
-                  "are {much}drawn away from the option in the first place", "first places", "later places"),
-        ),
-    )  # fmt: skip
+        source="Nisbett & Wilson (1977), Psychological Review 84, 231-259 (position effect)",
+    )
     yield Mechanism(
-        "choice", "logistic", "choose the better option the more often, the stronger the evidence",
-        LOGISTIC, {}, (), f"Luce (1959), Individual choice behavior; {KEENEY}",
-        words=(
-            {"says": "choose the better option the more often, the stronger the evidence", "plain": True},
+        slot="choice",
+        name="logistic",
+        code=LOGISTIC,
+        wording=Wording(
+            clause="choose the better option the more often, the stronger the evidence",
+            taken_for_granted=True,
         ),
-    )  # fmt: skip
+        source=f"Luce (1959), Individual choice behavior; {KEENEY}",
+    )
     yield Mechanism(
-        "choice", "deterministic",
-        "always choose the option for which the evidence speaks, and any of the best when several are",
-        DETERMINISTIC, {}, (), HARLESS, predictions=({"property": "deterministic"},), is_null=True,
-        words=(
-            {"says": "choose the option for which the evidence speaks, by however little, and any of the best where "
-             "several are"},
-        ),
-    )  # fmt: skip
-    yield Mechanism(
-        "lapse", "random", "now and then choose at random", LAPSE_CODE,
-        {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        (), HARLESS, words=({"says": "{lapse~} choose at random ({lapse%} of the time)"},),
+        slot="choice",
+        name="deterministic",
+        code=DETERMINISTIC,
+        clause="choose the option for which the evidence speaks, by however little, and any of the best where "
+        "several are",
+        predictions=({"property": "deterministic"},),
         is_null=True,
-    )  # fmt: skip
+        source=HARLESS,
+    )
+    yield Mechanism(
+        slot="lapse",
+        name="random",
+        code=LAPSE_CODE,
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        is_null=True,
+        source=HARLESS,
+    )
 
 
 def _reading(domain: DeclaredDomain) -> Iterator[Mechanism]:
@@ -144,58 +152,89 @@ def _for_each(cues: Sequence[TaskCue], code: str) -> str:
     return "\n".join(code.format(x=f"x_{cue.name}") for cue in cues)
 
 
+def _curved(parameter: str) -> Wording:
+    """An exponent that bends nothing at 1."""
+    return Wording(
+        clause="feel each further step {far}more than the one before",
+        opposite_clause="feel each further step {far}less than the one before",
+        parameter=parameter,
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
+        label="increasing returns",
+        opposite_label="diminishing returns",
+    )
+
+
 def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
     """How cues are seen beside one another; words of a category are as they are."""
     numeric = [cue for cue in domain.cues if cue.word is None]
     if not numeric:
         return
-    answers = features(numeric, "spread", "level", "difference")
+    repairs = features(numeric, "spread", "level", "difference")
     yield Mechanism(
-        "perception", "relative to the range",
-        "see each attribute relative to its range among the options at hand",
-        _for_each(numeric, RELATIVE), {}, answers,
-        "Parducci (1965), Psychological Review 72, 407-418; Soltani, De Martino & Camerer (2012), PLoS "
+        slot="perception",
+        name="relative to the range",
+        clause="see each attribute relative to its range among the options at hand",
+        code=_for_each(numeric, RELATIVE),
+        repairs=repairs,
+        source="Parducci (1965), Psychological Review 72, 407-418; Soltani, De Martino & Camerer (2012), PLoS "
         "Computational Biology 8, e1002607",
-    )  # fmt: skip
+    )
     aversion = "weight of what lies below the mean over that of what lies above"
     mean = "take the mean of the options at hand for a reference, and feel what lies"
     yield Mechanism(
-        "perception", "reference point", f"{mean} below otherwise than what lies above",
-        _for_each(numeric, REFERENCE), {"loss_aversion": log_uniform(0.2, 6.0, "ratio", aversion)},
-        answers, TVERSKY_LOSS,
-        words=(
-            {
-                "says": f"{mean} below {{far}}more than what lies above",
-                "opposite": f"{mean} above {{far}}more than what lies below",
-                "by": "loss_aversion", "null": 1.0, "unit": 0.4, "ratio": True,
-                "label": "loss aversion", "opposite_label": "gain seeking",
-            },
+        slot="perception",
+        name="reference point",
+        code=_for_each(numeric, REFERENCE),
+        parameters={"loss_aversion": log_uniform(0.2, 6.0, "ratio", aversion)},
+        wording=Wording(
+            clause=f"{mean} below {{far}}more than what lies above",
+            opposite_clause=f"{mean} above {{far}}more than what lies below",
+            parameter="loss_aversion",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="loss aversion",
+            opposite_label="gain seeking",
         ),
-    )  # fmt: skip
+        repairs=repairs,
+        source=TVERSKY_LOSS,
+    )
     exponent = uniform(0.2, 3.0, "exponent", "1: each step alike; below 1: diminishing")
     yield Mechanism(
-        "perception", "curved", "feel each further step of an attribute less than the one before, or more",
-        _for_each(numeric, CURVED), {"curvature": exponent}, answers,
-        f"{BERNOULLI}; {FECHNER}", words=(_curved("curvature"),),
-    )  # fmt: skip
+        slot="perception",
+        name="curved",
+        code=_for_each(numeric, CURVED),
+        parameters={"curvature": exponent},
+        wording=_curved("curvature"),
+        repairs=repairs,
+        source=f"{BERNOULLI}; {FECHNER}",
+    )
     threshold = uniform(0.0, 0.6, "share of the range", "largest difference that is not noticed")
     yield Mechanism(
-        "perception", "small differences ignored",
-        "take options that differ little from the best on an attribute for equal to it",
-        _for_each(numeric, NOTICED), {"noticeable": threshold}, answers, RUBINSTEIN,
-        words=(
-            {"says": "take options that differ little from the best on an attribute ({noticeable%} of its range) for "
-             "equal to it", "label": "ignored differences"},
+        slot="perception",
+        name="small differences ignored",
+        code=_for_each(numeric, NOTICED),
+        parameters={"noticeable": threshold},
+        wording=Wording(
+            clause="take options that differ little from the best on an attribute ({noticeable%} of its range) for "
+            "equal to it",
+            label="ignored differences",
         ),
-    )  # fmt: skip
+        repairs=repairs,
+        source=RUBINSTEIN,
+    )
     ratios = [cue for cue in numeric if domain.task.attributes[cue.attribute].lowest > 0]
     if ratios:
         yield Mechanism(
-            "perception", "ratios", "see how many times as much there is, not how much more",
-            "\n".join(_as_ratio(domain.task, cue) for cue in ratios), {},
-            features(ratios, "spread", "level", "difference"),
-            f"Weber (1834), De pulsu, resorptione, auditu et tactu; {FECHNER}",
-        )  # fmt: skip
+            slot="perception",
+            name="ratios",
+            clause="see how many times as much there is, not how much more",
+            code="\n".join(_as_ratio(domain.task, cue) for cue in ratios),
+            repairs=features(ratios, "spread", "level", "difference"),
+            source=f"Weber (1834), De pulsu, resorptione, auditu et tactu; {FECHNER}",
+        )
 
 
 def _as_ratio(task: TaskDeclaration, cue: TaskCue) -> str:
@@ -217,20 +256,23 @@ def _weight(cue: TaskCue) -> dict[str, Literal]:
     return {f"{cue.name}_weight": normal(0.0, 4.0, 40.0, WEIGHT, f"taste for {cue.aim}")}
 
 
-def _weight_words(cue: TaskCue) -> Literal:
-    """How a weight is told."""
-    shows = f"{cue.name}_difference"
+def _weight_wording(cue: TaskCue) -> Wording:
+    """What a weight makes people do."""
+    prefer = Wording(
+        clause=f"{{much}}prefer {cue.aim}",
+        parameter=f"{cue.name}_weight",
+        unit=LOG_ODDS,
+        feature=f"{cue.name}_difference",
+    )
     if cue.is_directed:
-        return {
-            "says": f"{{much}}prefer {cue.aim}",
-            "by": f"{cue.name}_weight",
-            "unit": LOG_ODDS,
-            "shows": shows,
-        }
-    return told(
-        f"{cue.name}_weight", f"{{much}}prefer {cue.aim}", f"{{much}}avoid {cue.aim}",
-        _label(cue.aim), _label(f"no {cue.noun}" if cue.word is not None else f"a low {cue.noun}"), shows,
-    )  # fmt: skip
+        return prefer
+    less = f"no {cue.noun}" if cue.word is not None else f"a low {cue.noun}"
+    return replace(
+        prefer,
+        opposite_clause=f"{{much}}avoid {cue.aim}",
+        label=label_of(cue.aim),
+        opposite_label=label_of(less),
+    )
 
 
 def _weighted(cues: Sequence[TaskCue]) -> str:
@@ -245,43 +287,45 @@ def _additive(domain: DeclaredDomain) -> Iterator[Mechanism]:
     directed = [cue for cue in cues if cue.is_directed]
     if len(cues) > 1:
         yield Mechanism(
-            "evaluation",
-            "weighted adding",
-            "weigh every attribute and add up",
-            _weighted(cues),
-            {name: prior for cue in cues for name, prior in _weight(cue).items()},
-            features(cues, "difference"),
-            KEENEY,
+            slot="evaluation",
+            name="weighted adding",
+            clause="weigh every attribute and add up",
+            code=_weighted(cues),
+            parameters={name: prior for cue in cues for name, prior in _weight(cue).items()},
+            wording=tuple(_weight_wording(cue) for cue in cues),
+            repairs=features(cues, "difference"),
             predictions=tuple(monotone(domain, directed)),
-            words=tuple(_weight_words(cue) for cue in cues),
+            source=KEENEY,
         )
     for cue in cues:
         others = [name for name in domain.task.attributes if name != cue.attribute]
         yield Mechanism(
-            "evaluation",
-            f"{cue.name} alone",
-            f"look for {cue.aim} and nothing else",
-            _weighted([cue]),
-            _weight(cue),
-            features([cue], "difference"),
-            "Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
+            slot="evaluation",
+            name=f"{cue.name} alone",
+            clause=f"look for {cue.aim} and nothing else",
+            code=_weighted([cue]),
+            parameters=_weight(cue),
+            wording=_weight_wording(cue),
+            repairs=features([cue], "difference"),
             predictions=(
                 *monotone(domain, [cue] * cue.is_directed),
                 *({"property": "ignores", "in": name} for name in others),
             ),
-            words=(_weight_words(cue),),
+            source="Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
         )
     if len(directed) > 1:
         yield Mechanism(
-            "evaluation",
-            "equal weights",
-            "give every attribute the same weight and add up",
-            f'evidence = evidence + parameters["sensitivity"][..., None] * '
+            slot="evaluation",
+            name="equal weights",
+            clause="give every attribute the same weight and add up",
+            code=f'evidence = evidence + parameters["sensitivity"][..., None] * '
             f"({' + '.join(f'x_{cue.name}' for cue in directed)})",
-            {"sensitivity": log_uniform(0.05, 60.0, WEIGHT, "how strongly the sum counts")},
-            (*features(directed, "difference"), "total_difference"),
-            DAWES,
+            parameters={
+                "sensitivity": log_uniform(0.05, 60.0, WEIGHT, "how strongly the sum counts")
+            },
+            repairs=(*features(directed, "difference"), "total_difference"),
             predictions=tuple(monotone(domain, directed)),
+            source=DAWES,
         )
 
 
@@ -289,20 +333,20 @@ def _comparing(domain: DeclaredDomain) -> Iterator[Mechanism]:
     cues = domain.cues
     directed = [cue for cue in cues if cue.is_directed]
     yield Mechanism(
-        "evaluation",
-        "comparison by attribute",
-        "compare options attribute by attribute, and weigh on each how many they beat, not by how much",
-        "def beaten(x):\n"
+        slot="evaluation",
+        name="comparison by attribute",
+        clause="compare options attribute by attribute, and weigh on each how many they beat, not by how much",
+        code="def beaten(x):\n"
         "    return xp.sign(x[..., :, None] - x[..., None, :]).sum(axis=-1) / (x.shape[-1] - 1)\n"
         + "\n".join(
             f'evidence = evidence + parameters["{cue.name}_weight"][..., None] * beaten(x_{cue.name})'
             for cue in cues
         ),
-        {name: prior for cue in cues for name, prior in _weight(cue).items()},
-        features(cues, "difference"),
-        RUSSO,
+        parameters={name: prior for cue in cues for name, prior in _weight(cue).items()},
+        wording=tuple(_weight_wording(cue) for cue in cues),
+        repairs=features(cues, "difference"),
         predictions=tuple(monotone(domain, directed)),
-        words=tuple(_weight_words(cue) for cue in cues),
+        source=RUSSO,
     )
     if can_eliminate(cues):
         yield _elimination(cues)
@@ -332,15 +376,15 @@ def _elimination(cues: Sequence[TaskCue]) -> Mechanism:
         priors[f"{cue.name}_first"] = log_uniform(0.02, 50.0, "ratio", meaning)
     listed = ", ".join(f'parameters["{name}"]' for name in weights)
     return Mechanism(
-        "evaluation",
-        "elimination by aspects",
-        "look for one aspect at a time, the more important the sooner, and drop the options that do not have it",
-        f"aspects = [{', '.join(aspects)}]\n"
+        slot="evaluation",
+        name="elimination by aspects",
+        clause="look for one aspect at a time, the more important the sooner, and drop the options that do not have it",
+        code=f"aspects = [{', '.join(aspects)}]\n"
         f"weights = [1.0, {listed}]\n"
         "evidence = evidence + xp.log(xp.maximum(eliminate(aspects, weights, xp), 1e-12))",
-        priors,
-        features(used, "difference"),
-        TVERSKY_ASPECTS,
+        parameters=priors,
+        repairs=features(used, "difference"),
+        source=TVERSKY_ASPECTS,
     )
 
 
@@ -358,37 +402,37 @@ def _of_kinds(task: TaskDeclaration) -> Iterator[Mechanism]:
     sensitivity = {"sensitivity": log_uniform(0.05, 60.0, "log odds", "how strongly it counts")}
     if chance := task.of_kind("probability"):
         yield Mechanism(
-            "evaluation",
-            "expected utility",
-            "multiply the amount, as it is felt, by its probability",
-            f"amount = {money}\n"
+            slot="evaluation",
+            name="expected utility",
+            clause="multiply the amount, as it is felt, by its probability",
+            code=f"amount = {money}\n"
             'felt = xp.sign(amount) * xp.maximum(xp.abs(amount), 1e-12) ** parameters["utility"][..., None]\n'
             f'evidence = evidence + parameters["sensitivity"][..., None] * felt * trials["{chance}"]',
-            sensitivity
+            parameters=sensitivity
             | {
                 "utility": uniform(0.2, 3.0, "exponent", "1: each unit alike; below 1: diminishing")
             },
-            (f"{amount}_difference", f"{chance}_difference", "expected_value_difference"),
-            BERNOULLI,
-            words=(_curved("utility"),),
+            wording=_curved("utility"),
+            repairs=(f"{amount}_difference", f"{chance}_difference", "expected_value_difference"),
+            source=BERNOULLI,
         )
     if delay := task.of_kind("delay"):
         longest = task.attributes[delay].highest
         yield Mechanism(
-            "evaluation",
-            "hyperbolic discounting",
-            "take an amount for the smaller, the longer they wait for it",
-            f"amount = {money}\n"
+            slot="evaluation",
+            name="hyperbolic discounting",
+            clause="take an amount for the smaller, the longer they wait for it",
+            code=f"amount = {money}\n"
             f'wait = 1.0 + parameters["impatience"][..., None] * trials["{delay}"] / {longest:.10g}\n'
             'evidence = evidence + parameters["sensitivity"][..., None] * amount / wait',
-            sensitivity
+            parameters=sensitivity
             | {
                 "impatience": log_uniform(
                     0.01, 100.0, "per longest delay", "how fast amounts lose worth"
                 )
             },
-            (f"{amount}_difference", f"{delay}_difference"),
-            MAZUR,
+            repairs=(f"{amount}_difference", f"{delay}_difference"),
+            source=MAZUR,
         )
 
 
@@ -400,49 +444,86 @@ def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
         0.05, 60.0, "log odds over the range of one's own payoff", "how strongly it counts"
     )
     yield Mechanism(
-        "evaluation",
-        "inequality aversion",
-        "weigh their own payoff, and how much more or less the other gets",
-        payoffs + 'worth = mine - parameters["envy"][..., None] * xp.maximum(theirs - mine, 0.0)\n'
+        slot="evaluation",
+        name="inequality aversion",
+        clause="weigh their own payoff, and how much more or less the other gets",
+        code=payoffs
+        + 'worth = mine - parameters["envy"][..., None] * xp.maximum(theirs - mine, 0.0)\n'
         'worth = worth - parameters["guilt"][..., None] * xp.maximum(mine - theirs, 0.0)\n'
         'evidence = evidence + parameters["sensitivity"][..., None] * worth',
-        {
+        parameters={
             "sensitivity": prior,
-            "envy": normal(0.0, 1.0, 6.0, "own payoff", "cost of each unit that the other has more"),
-            "guilt": normal(0.0, 1.0, 6.0, "own payoff", "cost of each unit that the other has less"),
+            "envy": normal(
+                0.0, 1.0, 6.0, "own payoff", "cost of each unit that the other has more"
+            ),
+            "guilt": normal(
+                0.0, 1.0, 6.0, "own payoff", "cost of each unit that the other has less"
+            ),
         },
-        (f"{own}_difference", f"{other}_difference", "envy_difference", "guilt_difference"),
-        FEHR,
-        words=(
-            {"says": "{much}prefer a high payoff for themselves", "by": "sensitivity", "unit": LOG_ODDS},
-            told("envy", "{much}dislike getting less than the other", "{much}like getting less than the other",
-                  "envy", "self-denial", unit=0.25),
-            told("guilt", "{much}dislike getting more than the other", "{much}like getting more than the other",
-                  "guilt", "spite", unit=0.25),
+        wording=(
+            Wording(
+                clause="{much}prefer a high payoff for themselves",
+                parameter="sensitivity",
+                unit=LOG_ODDS,
+            ),
+            Wording(
+                clause="{much}dislike getting less than the other",
+                opposite_clause="{much}like getting less than the other",
+                parameter="envy",
+                unit=0.25,
+                label="envy",
+                opposite_label="self-denial",
+            ),
+            Wording(
+                clause="{much}dislike getting more than the other",
+                opposite_clause="{much}like getting more than the other",
+                parameter="guilt",
+                unit=0.25,
+                label="guilt",
+                opposite_label="spite",
+            ),
         ),
-    )  # fmt: skip
+        repairs=(f"{own}_difference", f"{other}_difference", "envy_difference", "guilt_difference"),
+        source=FEHR,
+    )
     yield Mechanism(
-        "evaluation",
-        "total and worst off",
-        "weigh their own payoff, the sum for both, and what the worse off gets",
-        payoffs + 'worth = mine + parameters["total"][..., None] * (mine + theirs)\n'
+        slot="evaluation",
+        name="total and worst off",
+        clause="weigh their own payoff, the sum for both, and what the worse off gets",
+        code=payoffs + 'worth = mine + parameters["total"][..., None] * (mine + theirs)\n'
         'worth = worth + parameters["worst_off"][..., None] * xp.minimum(mine, theirs)\n'
         'evidence = evidence + parameters["sensitivity"][..., None] * worth',
-        {
+        parameters={
             "sensitivity": prior,
             "total": normal(0.0, 1.0, 6.0, "own payoff", "worth of a unit for either of both"),
             "worst_off": normal(0.0, 1.0, 6.0, "own payoff", "worth of a unit for the worse off"),
         },
-        (f"{own}_difference", f"{other}_difference", "envy_difference", "guilt_difference"),
-        CHARNESS,
-        words=(
-            {"says": "{much}prefer a high payoff for themselves", "by": "sensitivity", "unit": LOG_ODDS},
-            told("total", "{much}like a large sum for both", "{much}dislike a large sum for both",
-                  "efficiency", "waste", unit=0.25),
-            told("worst_off", "{much}care for the worse off", "{much}grudge the worse off what they get",
-                  "care", "disregard", unit=0.25),
+        wording=(
+            Wording(
+                clause="{much}prefer a high payoff for themselves",
+                parameter="sensitivity",
+                unit=LOG_ODDS,
+            ),
+            Wording(
+                clause="{much}like a large sum for both",
+                opposite_clause="{much}dislike a large sum for both",
+                parameter="total",
+                unit=0.25,
+                label="efficiency",
+                opposite_label="waste",
+            ),
+            Wording(
+                clause="{much}care for the worse off",
+                opposite_clause="{much}grudge the worse off what they get",
+                parameter="worst_off",
+                unit=0.25,
+                label="care",
+                opposite_label="disregard",
+            ),
         ),
-    )  # fmt: skip
+        repairs=(f"{own}_difference", f"{other}_difference", "envy_difference", "guilt_difference"),
+        source=CHARNESS,
+    )
 
 
 # Context, screening ---------------------------------------------------------------------------
@@ -475,40 +556,68 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
     breaks = tuple(word for name in every for word in (name, f"ignores {name}"))
     stacked = ", ".join(f"x_{cue.name} + 0.0 * evidence" for cue in cues)
     yield Mechanism(
-        "context", "similarity", "find an option less attractive where another one is like it",
-        SIMILARITY.format(stacked=stacked),
-        {"distinctness": normal(0.0, 4.0, 40.0, WEIGHT, "worth of being unlike the nearest option")},
-        ("middling",), f"{TVERSKY_ASPECTS} (similarity effect)", breaks=breaks,
-        words=(
-            told("distinctness", "find an option {far}less attractive where another one is like it",
-                  "find an option {far}more attractive where another one is like it", "distinctness", "likeness"),
+        slot="context",
+        name="similarity",
+        code=SIMILARITY.format(stacked=stacked),
+        parameters={
+            "distinctness": normal(
+                0.0, 4.0, 40.0, WEIGHT, "worth of being unlike the nearest option"
+            )
+        },
+        wording=Wording(
+            clause="find an option {far}less attractive where another one is like it",
+            opposite_clause="find an option {far}more attractive where another one is like it",
+            parameter="distinctness",
+            unit=LOG_ODDS,
+            label="distinctness",
+            opposite_label="likeness",
         ),
-    )  # fmt: skip
+        repairs=("middling",),
+        breaks=breaks,
+        source=f"{TVERSKY_ASPECTS} (similarity effect)",
+    )
     yield Mechanism(
-        "context", "compromise", "are drawn to options that lie in the middle of what is on offer",
-        _for_each(cues, COMPROMISE.format(n_cues=len(cues))),
-        {"compromise": normal(0.0, 4.0, 40.0, WEIGHT, "worth of lying in the middle")},
-        ("middling",), SIMONSON, breaks=breaks,
-        words=(
-            told("compromise", "are {much}drawn to options in the middle of what is on offer",
-                  "are {much}drawn to extreme options", "compromise", "extremes", "middling"),
+        slot="context",
+        name="compromise",
+        code=_for_each(cues, COMPROMISE.format(n_cues=len(cues))),
+        parameters={"compromise": normal(0.0, 4.0, 40.0, WEIGHT, "worth of lying in the middle")},
+        wording=Wording(
+            clause="are {much}drawn to options in the middle of what is on offer",
+            opposite_clause="are {much}drawn to extreme options",
+            parameter="compromise",
+            unit=LOG_ODDS,
+            feature="middling",
+            label="compromise",
+            opposite_label="extremes",
         ),
-    )  # fmt: skip
+        repairs=("middling",),
+        breaks=breaks,
+        source=SIMONSON,
+    )
     directed = [f"one_to_one(x_{cue.name}, 1.0)" for cue in cues if cue.is_directed]
     if not directed:
         return
     equal = [f"(one_to_one(x_{cue.name}, 0.0))" for cue in cues if not cue.is_directed]
     yield Mechanism(
-        "context", "attraction", "are drawn to an option that is better than another one whatever one's taste",
-        ATTRACTION.format(better=" * ".join([*directed, *equal])),
-        {"attraction": normal(0.0, 2.0, 20.0, "log odds", "worth of being better than a decoy")},
-        ("dominating",), HUBER, breaks=breaks,
-        words=(
-            told("attraction", "are {much}drawn to an option that beats another one whatever one's taste",
-                  "are {much}drawn away from an option that beats another one whatever one's taste",
-                  "attraction", "repulsion", "dominating"),
+        slot="context",
+        name="attraction",
+        code=ATTRACTION.format(better=" * ".join([*directed, *equal])),
+        parameters={
+            "attraction": normal(0.0, 2.0, 20.0, "log odds", "worth of being better than a decoy")
+        },
+        wording=Wording(
+            clause="are {much}drawn to an option that beats another one whatever one's taste",
+            opposite_clause="are {much}drawn away from an option that beats another one whatever one's taste",
+            parameter="attraction",
+            unit=LOG_ODDS,
+            feature="dominating",
+            label="attraction",
+            opposite_label="repulsion",
         ),
-    )  # fmt: skip
+        repairs=("dominating",),
+        breaks=breaks,
+        source=HUBER,
+    )
 
 
 def _screening(domain: DeclaredDomain) -> Iterator[Mechanism]:
@@ -519,38 +628,44 @@ def _screening(domain: DeclaredDomain) -> Iterator[Mechanism]:
         breaks = tuple({*several, f"ignores {cue.attribute}"})
         if cue.word is not None:
             yield Mechanism(
-                "screening", f"{cue.name} first", f"look only at options with {cue.aim} if there are any left",
-                f"best = xp.where(kept > 0, x_{cue.name}, -1e9).max(axis=-1)[..., None]\n"
+                slot="screening",
+                name=f"{cue.name} first",
+                code=f"best = xp.where(kept > 0, x_{cue.name}, -1e9).max(axis=-1)[..., None]\n"
                 f"kept = kept * (x_{cue.name} >= best)",
-                {}, features([cue], "difference"), TVERSKY_ORDER, breaks=breaks,
-                words=({"says": f"look only at options with {cue.aim} if there are any left",
-                        "label": f"{_label(cue.noun)} screening", "turns": True},),
-            )  # fmt: skip
+                wording=Wording(
+                    clause=f"look only at options with {cue.aim} if there are any left",
+                    label=f"{label_of(cue.noun)} screening",
+                    overrides=True,
+                ),
+                repairs=features([cue], "difference"),
+                breaks=breaks,
+                source=TVERSKY_ORDER,
+            )
             continue
         ends = (("highest", ""), ("lowest", "-")) if not cue.is_directed else (("best", ""),)
         for end, sign in ends:
             yield _about_the_best(cue, end, sign, breaks)
         if cue.is_directed:
             yield Mechanism(
-                "screening",
-                f"{cue.name} good enough",
-                f"look at all options with {cue.aim} that is good enough, or where there are none at the best",
-                f"best = xp.where(kept > 0, x_{cue.name}, -1e9).max(axis=-1)[..., None]\n"
+                slot="screening",
+                name=f"{cue.name} good enough",
+                code=f"best = xp.where(kept > 0, x_{cue.name}, -1e9).max(axis=-1)[..., None]\n"
                 f'kept = kept * (x_{cue.name} >= xp.minimum(parameters["{cue.name}_aspiration"][..., None], best))',
-                {
+                parameters={
                     f"{cue.name}_aspiration": uniform(
                         0.0, 1.0, "share of the range", f"how good {cue.aim} must be"
                     )
                 },
-                features([cue], "difference", "level"),
-                SIMON,
-                breaks=breaks,
-                words=(
-                    {"says": f"look at all options with {cue.aim} that is good enough "
-                     f"({{{cue.name}_aspiration%}} of the range), or where there are none at the best",
-                     "label": "good-enough screening", "turns": True},
+                wording=Wording(
+                    clause=f"look at all options with {cue.aim} that is good enough "
+                    f"({{{cue.name}_aspiration%}} of the range), or where there are none at the best",
+                    label="good-enough screening",
+                    overrides=True,
                 ),
-            )  # fmt: skip
+                repairs=features([cue], "difference", "level"),
+                breaks=breaks,
+                source=SIMON,
+            )
 
 
 def _about_the_best(cue: TaskCue, end: str, sign: str, breaks: tuple[str, ...]) -> Mechanism:
@@ -558,22 +673,22 @@ def _about_the_best(cue: TaskCue, end: str, sign: str, breaks: tuple[str, ...]) 
     name = f"{cue.name}_noticeable" if end != "lowest" else f"{cue.name}_noticed"
     says = f"look only at the options with about the {end} {cue.noun}"
     return Mechanism(
-        "screening",
-        f"{cue.name} {end}",
-        says,
-        f"own = {sign}x_{cue.name}\n"
+        slot="screening",
+        name=f"{cue.name} {end}",
+        code=f"own = {sign}x_{cue.name}\n"
         "best = xp.where(kept > 0, own, -1e9).max(axis=-1)[..., None]\n"
         f'kept = kept * (own >= best - parameters["{name}"][..., None])',
-        {
+        parameters={
             name: log_uniform(
                 0.001, 1.0, "share of the range", f"largest difference in {cue.noun} not noticed"
             )
         },
-        features([cue], "difference"),
-        TVERSKY_ORDER,
-        breaks=breaks if end != "lowest" else (*breaks, cue.attribute),
-        words=(
-            {"says": f"{says}, among which they do not notice differences up to ({{{name}%}}) of its range",
-             "label": f"{cue.name.replace('_', ' ')} screening", "turns": True},
+        wording=Wording(
+            clause=f"{says}, among which they do not notice differences up to ({{{name}%}}) of its range",
+            label=f"{cue.name.replace('_', ' ')} screening",
+            overrides=True,
         ),
-    )  # fmt: skip
+        repairs=features([cue], "difference"),
+        breaks=breaks if end != "lowest" else (*breaks, cue.attribute),
+        source=TVERSKY_ORDER,
+    )

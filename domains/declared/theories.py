@@ -18,7 +18,7 @@ from typing import Any
 
 from lakatos.domains.declared.mechanisms import MOST_REASONS, _mechanisms, can_eliminate
 from lakatos.domains.declared.task import DeclaredDomain, TaskCue
-from lakatos.domains.declared.words import _label
+from lakatos.domains.declared.words import label_of
 from lakatos.domains.kit.among_several import (
     ELIMINATE,
 )
@@ -39,7 +39,6 @@ def declared_family(domain: DeclaredDomain) -> Family:
         slots=tuple(slot for slot in SLOTS if slot.name in filled),
         mechanisms=mechanisms,
         heads=_heads(domain),
-        sentences={"context": 2, "screening": 2, "position": 2, "choice": 3, "lapse": 3},
         before="\n".join([*unpacked, *_nothing_said(domain), "kept = 1.0 + evidence"]),
         after="return p",
         helpers=ELIMINATE if can_eliminate(domain.cues) else "",
@@ -51,11 +50,11 @@ def declared_family(domain: DeclaredDomain) -> Family:
 SLOTS = (
     SkeletonSlot("perception", least=0),
     SkeletonSlot("evaluation", least=0),
-    SkeletonSlot("context", least=0, most=2),
-    SkeletonSlot("screening", least=0, most=MOST_REASONS),
-    SkeletonSlot("position", least=0),
-    SkeletonSlot("choice"),
-    SkeletonSlot("lapse", least=0),
+    SkeletonSlot("context", least=0, most=2, sentence=2),
+    SkeletonSlot("screening", least=0, most=MOST_REASONS, sentence=2),
+    SkeletonSlot("position", least=0, sentence=2),
+    SkeletonSlot("choice", sentence=3),
+    SkeletonSlot("lapse", least=0, sentence=3),
 )
 """Those of a task are the ones that it has mechanisms for."""
 
@@ -133,7 +132,7 @@ def _mechanisms_of(composition: Composition) -> set[tuple[str, str]]:
 def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:
     """Names of forms, by the mechanisms that they have."""
     alone = [
-        ((f"evaluation:{cue.name} alone",), f"{_label(cue.noun).capitalize()} alone")
+        ((f"evaluation:{cue.name} alone",), f"{label_of(cue.noun).capitalize()} alone")
         for cue in domain.cues
     ]
     named = (

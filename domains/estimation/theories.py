@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lakatos.domains.estimation.task import SCALE
-from lakatos.domains.estimation.wording import HEADS, SENTENCES, WORDS
 from lakatos.domains.kit.outcomes import CENSORED_NORMAL, CONTAMINATED, outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 DELOSH = "DeLosh, Busemeyer & McDaniel (1997), Journal of Experimental Psychology: LMC 23, 968-986"
 KALISH = "Kalish, Griffiths & Lewandowsky (2007), Psychonomic Bulletin & Review 14, 288-294"
@@ -47,196 +47,234 @@ def closeness(away, shown, width, xp):
 '''
 WIDTH = log_uniform(0.02, 1.5, "share of half the graph", "distance over which points count")
 PLACE = ("line_y", "query", "slope")
+SHARE = 0.2
+"""A bias by so large a share deserves its clause."""
 NEAR = ("nearest_y", "nearest_minus_line", "nearest_distance")
 
 READING = (
     Mechanism(
-        "reading",
-        "one straight line",
-        "see one straight line through all points",
-        "height, _ = weighted_line(shown, away, y, xp)",
-        {},
-        PLACE,
-        f"{CARROLL}; {LITTLE}",
+        slot="reading",
+        name="one straight line",
+        clause="see one straight line through all points",
+        code="height, _ = weighted_line(shown, away, y, xp)",
+        repairs=PLACE,
+        source=f"{CARROLL}; {LITTLE}",
     ),
     Mechanism(
-        "reading",
-        "the nearest point",
-        "take the height of the nearest point",
-        """
+        slot="reading",
+        name="the nearest point",
+        clause="take the height of the nearest point",
+        code="""
         weight = closeness(away, shown, 0.005, xp)
         height = (weight * y).sum(axis=-1) / weight.sum(axis=-1)
         """,
-        {},
-        NEAR,
-        f"{DELOSH} (association without extrapolation)",
+        repairs=NEAR,
+        source=f"{DELOSH} (association without extrapolation)",
     ),
     Mechanism(
-        "reading",
-        "similar points",
-        "average the heights of points nearby, the nearer the more they count",
-        """
+        slot="reading",
+        name="similar points",
+        code="""
         weight = closeness(away, shown, parameters["reach"][..., None], xp)
         height = (weight * y).sum(axis=-1) / weight.sum(axis=-1)
         """,
-        {"reach": WIDTH},
-        NEAR,
-        f"{NOSOFSKY}; {DELOSH} (exemplars)",
+        parameters={"reach": WIDTH},
+        wording=Wording(
+            clause=(
+                "average the heights of points nearby, the nearer the more they count (over about {reach%} "
+                "of half the graph)"
+            )
+        ),
+        repairs=NEAR,
+        source=f"{NOSOFSKY}; {DELOSH} (exemplars)",
     ),
     Mechanism(
-        "reading",
-        "the nearest point and the slope",
-        "go from the nearest point along the slope of the whole",
-        """
+        slot="reading",
+        name="the nearest point and the slope",
+        clause="go from the nearest point along the slope of the whole",
+        code="""
         weight = closeness(away, shown, 0.005, xp)
         weight = weight / weight.sum(axis=-1)[..., None]
         _, slope = weighted_line(shown, away, y, xp)
         height = (weight * (y - slope[..., None] * away)).sum(axis=-1)
         """,
-        {},
-        (*NEAR, "slope"),
-        f"{DELOSH} (EXAM: associations, extrapolated)",
+        repairs=(*NEAR, "slope"),
+        source=f"{DELOSH} (EXAM: associations, extrapolated)",
     ),
     Mechanism(
-        "reading",
-        "a smooth curve",
-        "see a smooth curve that follows the points nearby and goes on straight beyond them",
-        """
+        slot="reading",
+        name="a smooth curve",
+        code="""
         weight = closeness(away, shown, parameters["reach"][..., None], xp)
         height, _ = weighted_line(weight, away, y, xp)
         """,
-        {"reach": WIDTH},
-        (*NEAR, *PLACE, "beyond"),
-        f"{CLEVELAND} (local lines); Lucas, Griffiths, Williams & Kalish (2015), Psychonomic Bulletin & Review 22, "
+        parameters={"reach": WIDTH},
+        wording=Wording(
+            clause=(
+                "see a smooth curve that follows the points nearby (over about {reach%} of half the graph) "
+                "and goes on straight beyond them"
+            )
+        ),
+        repairs=(*NEAR, *PLACE, "beyond"),
+        source=f"{CLEVELAND} (local lines); Lucas, Griffiths, Williams & Kalish (2015), Psychonomic Bulletin & "
+        f"Review 22, "
         "1193-1215",
     ),
     Mechanism(
-        "reading",
-        "the average",
-        "take the average height of all points, wherever they are asked",
-        "height = y.sum(axis=-1) / shown.sum(axis=-1)",
-        {},
-        ("mean_y",),
-        "Null account",
+        slot="reading",
+        name="the average",
+        clause="take the average height of all points, wherever they are asked",
+        code="height = y.sum(axis=-1) / shown.sum(axis=-1)",
+        repairs=("mean_y",),
+        source="Null account",
     ),
 )
 
 BIAS = (
     Mechanism(
-        "bias",
-        "to the middle",
-        "stay nearer to the middle of the graph than the points say",
-        'height = height * (1 - parameters["caution"])',
-        {"caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")},
-        ("line_y", "nearest_y"),
-        "Hollingworth (1910), Journal of Philosophy 7, 461-469 (central tendency)",
+        slot="bias",
+        name="to the middle",
+        code='height = height * (1 - parameters["caution"])',
+        parameters={
+            "caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")
+        },
+        wording=Wording(
+            clause="stay {far}nearer to the middle of the graph than the points say",
+            opposite_clause="go {far}further from the middle of the graph than the points say",
+            parameter="caution",
+            unit=SHARE,
+            label="central tendency",
+            opposite_label="exaggeration",
+        ),
+        repairs=("line_y", "nearest_y"),
+        source="Hollingworth (1910), Journal of Philosophy 7, 461-469 (central tendency)",
     ),
     Mechanism(
-        "bias",
-        "to growth",
-        "expect functions to grow: the more to the right, the higher",
-        'height = height + parameters["growth"] * (query - height)',
-        {"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
-        ("query",),
-        KALISH,
+        slot="bias",
+        name="to growth",
+        code='height = height + parameters["growth"] * (query - height)',
+        parameters={"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
+        wording=Wording(
+            clause="{much}expect functions to rise from left to right",
+            opposite_clause="{much}expect functions to fall from left to right",
+            parameter="growth",
+            unit=SHARE,
+            label="growth expected",
+            opposite_label="decline expected",
+        ),
+        repairs=("query",),
         breaks=("sides",),
+        source=KALISH,
     ),
     Mechanism(
-        "bias",
-        "to the average",
-        "are anchored on the average height of all points",
-        'height = height + parameters["anchoring"] * (y.sum(axis=-1) / shown.sum(axis=-1) - height)',
-        {"anchoring": normal(0.0, 0.3, 1.0, "share", "pull towards the average")},
-        ("mean_y",),
-        TVERSKY,
+        slot="bias",
+        name="to the average",
+        code='height = height + parameters["anchoring"] * (y.sum(axis=-1) / shown.sum(axis=-1) - height)',
+        parameters={"anchoring": normal(0.0, 0.3, 1.0, "share", "pull towards the average")},
+        wording=Wording(
+            clause="are {much}anchored on the average height of all points",
+            opposite_clause="{much}keep away from the average height of all points",
+            parameter="anchoring",
+            unit=SHARE,
+            label="anchoring",
+            opposite_label="contrast",
+        ),
+        repairs=("mean_y",),
+        source=TVERSKY,
     ),
 )
 
 SD = log_uniform(0.02, 1.0, "half of the graph", "scatter of answers")
 SCATTER = (
     Mechanism(
-        "scatter",
-        "constant",
-        "answer with the same scatter everywhere",
-        'spread = parameters["scatter"] + 0.0 * height',
-        {"scatter": SD},
-        (),
-        "Thurstone (1927), Psychological Review 34, 273-286",
+        slot="scatter",
+        name="constant",
+        code='spread = parameters["scatter"] + 0.0 * height',
+        parameters={"scatter": SD},
+        wording=Wording(
+            clause="answer with the same scatter everywhere",
+            taken_for_granted=True,
+        ),
+        source="Thurstone (1927), Psychological Review 34, 273-286",
     ),
     Mechanism(
-        "scatter",
-        "growing with distance",
-        "scatter more, the further away the nearest point is",
-        """
+        slot="scatter",
+        name="growing with distance",
+        clause="scatter more, the further away the nearest point is",
+        code="""
         gap = xp.sqrt((away**2 + 1e9 * (1 - shown)).min(axis=-1) + 1e-9)
         spread = parameters["scatter"] + parameters["uncertainty"] * gap
         """,
-        {
+        parameters={
             "scatter": SD,
             "uncertainty": log_uniform(0.02, 5.0, "ratio", "scatter for each unit of distance"),
         },
-        ("nearest_distance", "beyond"),
-        "Lucas, Griffiths, Williams & Kalish (2015), Psychonomic Bulletin & Review 22, 1193-1215",
+        repairs=("nearest_distance", "beyond"),
+        source="Lucas, Griffiths, Williams & Kalish (2015), Psychonomic Bulletin & Review 22, 1193-1215",
     ),
     Mechanism(
-        "scatter",
-        "growing with noise",
-        "scatter more, the more the points themselves scatter around a line",
-        """
+        slot="scatter",
+        name="growing with noise",
+        clause="scatter more, the more the points themselves scatter around a line",
+        code="""
         height_here, slope_here = weighted_line(shown, away, y, xp)
         left = (y - height_here[..., None] - slope_here[..., None] * away) * shown
         noise = xp.sqrt((left**2).sum(axis=-1) / shown.sum(axis=-1) + 1e-9)
         spread = parameters["scatter"] + parameters["noise_share"] * noise
         """,
-        {
+        parameters={
             "scatter": SD,
             "noise_share": log_uniform(0.02, 3.0, "ratio", "scatter for the points' own scatter"),
         },
-        ("nearest_minus_line", "n_points"),
-        LITTLE,
+        repairs=("nearest_minus_line", "n_points"),
+        source=LITTLE,
     ),
 )
 
 ANSWER = (
     Mechanism(
-        "answer",
-        "to the end",
-        "",
-        "p = censored_normal(height, spread, edges, xp)",
-        {},
-        (),
-        "Tobin (1958), Econometrica 26, 24-36",
+        slot="answer",
+        name="to the end",
+        code="p = censored_normal(height, spread, edges, xp)",
+        source="Tobin (1958), Econometrica 26, 24-36",
     ),
 )
 LAPSE = (
     Mechanism(
-        "lapse",
-        "anywhere",
-        "now and then answer anything",
-        'p = contaminated(p, parameters["lapse"] + 0.0 * height, widths, xp)',
-        {
+        slot="lapse",
+        name="anywhere",
+        code='p = contaminated(p, parameters["lapse"] + 0.0 * height, widths, xp)',
+        parameters={
             "lapse": uniform(
                 0.0, 0.4, "share of answers", "answers that have nothing to do with the points"
             )
         },
-        (),
-        "Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
+        wording=Wording(clause="{lapse~} answer at random ({lapse%} of the time)"),
         is_null=True,
+        source="Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
     ),
+)
+
+HEADS = (
+    (("reading:one straight line",), "Straight line"),
+    (("reading:the nearest point",), "Nearest point"),
+    (("reading:similar points",), "Exemplars"),
+    (("reading:the nearest point and the slope",), "Extrapolated associations"),
+    (("reading:a smooth curve",), "Smooth curve"),
+    ((), "The average"),
 )
 
 GRAMMAR = Grammar(
     domain="estimation",
     slots=(
         SkeletonSlot("reading"),
-        SkeletonSlot("bias", least=0, most=2),
-        SkeletonSlot("scatter"),
+        SkeletonSlot("bias", least=0, most=2, sentence=2),
+        SkeletonSlot("scatter", sentence=3),
         SkeletonSlot("answer"),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=worded((*READING, *BIAS, *SCATTER, *ANSWER, *LAPSE), WORDS),
+    mechanisms=(*READING, *BIAS, *SCATTER, *ANSWER, *LAPSE),
     heads=HEADS,
-    sentences=SENTENCES,
     before=f"""
         x, y, shown = trials["points_x"][None], trials["points_y"][None], trials["shown"][None]
         query = trials["query"][None]

@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.games.vocabulary import game_vocabulary
-from lakatos.domains.games.wording import HEADS, SENTENCES, WORDS
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 STAHL = "Stahl & Wilson (1995), Games and Economic Behavior 10, 218-254"
 NAGEL = "Nagel (1995), American Economic Review 85, 1313-1326"
@@ -40,6 +40,9 @@ WILCOX = "Wilcox (2011), Journal of Econometrics 162, 89-104 (contextual utility
 MEANS = ("mean_difference", "reply_difference")
 REPLIES = ("reply_difference", "dominant_column", "n_equilibria")
 OTHERS = ("other_mean_difference", "largest_sum", "inequality_difference")
+
+SHARE = 0.15
+"""A point of the other, or of an extreme, that weighs so much deserves its clause."""
 
 HELPERS = '''
 def leads(ahead, chance):
@@ -62,69 +65,107 @@ def _weight(meaning: str, limit: float = 2.0, unit: str = "share of a point") ->
 
 WORTH = (
     Mechanism(
-        "worth",
-        "curved",
-        "feel each further point less, or more, than the one before",
-        """
+        slot="worth",
+        name="curved",
+        code="""
         # ten points are worth ten whatever the curvature
         own = 10.0 * (xp.maximum(own, 1e-9) / 10.0) ** parameters["curvature"][..., None, None]
         other = 10.0 * (xp.maximum(other, 1e-9) / 10.0) ** parameters["curvature"][..., None, None]
         """,
-        {"curvature": log_uniform(0.2, 2.5, "exponent", "how the worth of points grows")},
-        ("payoff_size", "payoff_range", "best_difference"),
-        "Bernoulli (1738); Goeree, Holt & Palfrey (2003), Games and Economic Behavior 45, 97-113",
+        parameters={
+            "curvature": log_uniform(0.2, 2.5, "exponent", "how the worth of points grows")
+        },
+        wording=Wording(
+            clause="feel each further point {far}more than the one before",
+            clause_short="more",
+            opposite_clause="feel each further point {far}less than the one before",
+            opposite_short="less",
+            parameter="curvature",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="increasing worth",
+            opposite_label="diminishing worth",
+        ),
+        repairs=("payoff_size", "payoff_range", "best_difference"),
         breaks=("common_payoff",),
+        source="Bernoulli (1738); Goeree, Holt & Palfrey (2003), Games and Economic Behavior 45, 97-113",
     ),
     Mechanism(
-        "worth",
-        "relative to the range",
-        "see payoffs as shares of what is at stake for a player in the game",
-        """
+        slot="worth",
+        name="relative to the range",
+        clause="see payoffs as shares of what is at stake for each player",
+        code="""
         at_stake = own.max(axis=(-2, -1)) - own.min(axis=(-2, -1))
         own = 20.0 * own / xp.maximum(at_stake, 1e-9)[..., None, None]
         at_stake = other.max(axis=(-2, -1)) - other.min(axis=(-2, -1))
         other = 20.0 * other / xp.maximum(at_stake, 1e-9)[..., None, None]
         """,
-        {},
-        ("payoff_range", "payoff_size"),
-        f"Parducci (1965), Psychological Review 72, 407-418; {WILCOX}",
+        repairs=("payoff_range", "payoff_size"),
         predictions=({"property": "ignores", "in": "scale"},),
         breaks=("payoff", "payoffs"),
+        source=f"Parducci (1965), Psychological Review 72, 407-418; {WILCOX}",
     ),
 )
 
 SOCIAL = (
     Mechanism(
-        "social",
-        "inequity aversion",
-        "dislike getting less than the other, and getting more",
-        """
+        slot="social",
+        name="inequity aversion",
+        code="""
         gap = other - own
         behind, before = xp.maximum(gap, 0.0), xp.maximum(-gap, 0.0)
         envy, guilt = parameters["envy"][..., None, None], parameters["guilt"][..., None, None]
         gain = gain - envy * behind - guilt * before
         their_gain = their_gain - envy * before - guilt * behind
         """,
-        {
+        parameters={
             "envy": _weight("loss for a point that the other gets more"),
             "guilt": _weight("loss for a point that the other gets less"),
         },
-        (*OTHERS, "behind_difference"),
-        FEHR,
+        wording=(
+            Wording(
+                clause="{much}dislike getting less than the other",
+                opposite_clause="{much}care for what the other gets where they get less",
+                parameter="envy",
+                unit=SHARE,
+                label="envy",
+                opposite_label="humility",
+            ),
+            Wording(
+                clause="{much}care for what the other gets where they get more",
+                opposite_clause="{much}like getting more than the other",
+                parameter="guilt",
+                unit=SHARE,
+                label="guilt",
+                opposite_label="pride",
+            ),
+        ),
+        repairs=(*OTHERS, "behind_difference"),
         breaks=("payoff", "payoffs", "common_payoff", "other_payoffs"),
+        source=FEHR,
     ),
     Mechanism(
-        "social",
-        "care for the other",
-        "value what the other gets",
-        """
+        slot="social",
+        name="care for the other",
+        code="""
         gain = gain + parameters["care"][..., None, None] * other
         their_gain = their_gain + parameters["care"][..., None, None] * own
         """,
-        {"care": _weight("worth of a point that the other gets")},
-        OTHERS,
-        f"{CHARNESS}; Andreoni & Miller (2002), Econometrica 70, 737-753",
+        parameters={"care": _weight("worth of a point that the other gets")},
+        wording=Wording(
+            clause="{much}value what the other gets",
+            clause_short="value it",
+            opposite_clause="{much}dislike what the other gets",
+            opposite_short="dislike it",
+            parameter="care",
+            unit=SHARE,
+            label="care",
+            opposite_label="spite",
+        ),
+        repairs=OTHERS,
         breaks=("other_payoffs",),
+        source=f"{CHARNESS}; Andreoni & Miller (2002), Econometrica 70, 737-753",
     ),
 )
 
@@ -134,80 +175,79 @@ chance = 0.5 + 0.0 * up[..., 0]
 """
 TASTES = (
     Mechanism(
-        "tastes",
-        "selfish others",
-        "",
-        f"own, other = own + gain, other{AHEAD}",
-        {},
-        (),
-        COSTA_GOMES,
+        slot="tastes",
+        name="selfish others",
+        code=f"own, other = own + gain, other{AHEAD}",
+        source=COSTA_GOMES,
     ),
     Mechanism(
-        "tastes",
-        "others alike",
-        "expect the other to have the same tastes as they have themselves",
-        f"own, other = own + gain, other + their_gain{AHEAD}",
-        {},
-        OTHERS,
-        "Ross, Greene & House (1977), Journal of Experimental Social Psychology 13, 279-301 (false consensus)",
+        slot="tastes",
+        name="others alike",
+        clause="expect the other to have the same tastes as they have themselves",
+        code=f"own, other = own + gain, other + their_gain{AHEAD}",
+        repairs=OTHERS,
         breaks=("payoff", "payoffs"),
+        source="Ross, Greene & House (1977), Journal of Experimental Social Psychology 13, 279-301 (false consensus)",
     ),
 )
 DEEP = ("payoff", "payoffs", "other_payoffs")
 
 BELIEF = (
     Mechanism(
-        "belief",
-        "any column",
-        "take each of the other's columns to be as likely as the other",
-        "",
-        {},
-        (),
-        f"{STAHL} (level 1)",
+        slot="belief",
+        name="any column",
+        clause="take each of the other's columns to be as likely as the other",
         predictions=({"property": "ignores", "in": "other_payoffs"},),
+        source=f"{STAHL} (level 1)",
     ),
     Mechanism(
-        "belief",
-        "a simple opponent",
-        "expect the other to answer to chance, preferring the column that pays more on average",
-        'chance = reply(across, chance, parameters["other_strictness"], xp)',
-        {"other_strictness": STRICT},
-        REPLIES,
-        f"{STAHL}; {NAGEL} (level 2)",
+        slot="belief",
+        name="a simple opponent",
+        clause="expect the other to prefer the column that pays the other more on average",
+        code='chance = reply(across, chance, parameters["other_strictness"], xp)',
+        parameters={"other_strictness": STRICT},
+        repairs=REPLIES,
         breaks=("other_payoffs",),
+        source=f"{STAHL}; {NAGEL} (level 2)",
     ),
     Mechanism(
-        "belief",
-        "an opponent who thinks ahead",
-        "expect the other to think ahead: to answer to what they would do themselves if they knew nothing",
-        """
+        slot="belief",
+        name="an opponent who thinks ahead",
+        clause="expect the other to think ahead: to answer to what they would do themselves if they knew nothing",
+        code="""
         strictness = parameters["other_strictness"]
         chance = reply(across, reply(up, chance, strictness, xp), strictness, xp)
         """,
-        {"other_strictness": STRICT},
-        REPLIES,
-        f"{STAHL}; {NAGEL} (level 3)",
+        parameters={"other_strictness": STRICT},
+        repairs=REPLIES,
         breaks=DEEP,
+        source=f"{STAHL}; {NAGEL} (level 3)",
     ),
     Mechanism(
-        "belief",
-        "some others think",
-        "expect some others to take the column that pays more on average, and the rest to choose by chance",
-        """
+        slot="belief",
+        name="some others think",
+        code="""
         better = leads(across, chance)
         decided = xp.where(better > 1e-9, 1.0, xp.where(better < -1e-9, 0.0, 0.5))
         chance = chance + parameters["thinking_share"] * (decided - chance)
         """,
-        {"thinking_share": uniform(0.0, 1.0, "share", "others who think, as people believe")},
-        REPLIES,
-        f"{STAHL}; {COSTA_GOMES}",
+        parameters={
+            "thinking_share": uniform(0.0, 1.0, "share", "others who think, as people believe")
+        },
+        wording=Wording(
+            clause=(
+                "expect some others ({thinking_share%}) to take the column that pays more on average, and "
+                "the rest to choose by chance"
+            )
+        ),
+        repairs=REPLIES,
         breaks=("other_payoffs",),
+        source=f"{STAHL}; {COSTA_GOMES}",
     ),
     Mechanism(
-        "belief",
-        "steps of thinking",
-        "believe that others think few steps ahead, some none and some more, each answering to those who think less",
-        """
+        slot="belief",
+        name="steps of thinking",
+        code="""
         strictness, steps = parameters["other_strictness"], parameters["mean_steps"]
         weight, total = xp.exp(-steps), xp.exp(-steps)
         rows = columns = expected_rows = expected_columns = chance
@@ -219,34 +259,40 @@ BELIEF = (
             expected_columns = expected_columns + weight / total * (columns - expected_columns)
         chance = expected_columns
         """,
-        {
+        parameters={
             "mean_steps": uniform(0.05, 5.0, "steps", "steps that others think on average"),
             "other_strictness": STRICT,
         },
-        REPLIES,
-        CAMERER,
+        wording=Wording(
+            clause=(
+                "believe that others think a few steps ahead ({mean_steps} on average), each answering to "
+                "those who think less"
+            )
+        ),
+        repairs=REPLIES,
         breaks=DEEP,
+        source=CAMERER,
     ),
     Mechanism(
-        "belief",
-        "equilibrium",
-        "expect the other to answer to what they themselves will do, each knowing the other's errors",
-        """
+        slot="belief",
+        name="equilibrium",
+        clause="expect the other to answer to what they themselves will do, each knowing the other's errors",
+        code="""
         strictness, rows = parameters["other_strictness"], chance
         for _ in range(24):
             rows = 0.5 * (rows + reply(up, chance, strictness, xp))
             chance = 0.5 * (chance + reply(across, rows, strictness, xp))
         """,
-        {"other_strictness": STRICT},
-        REPLIES,
-        MCKELVEY,
+        parameters={"other_strictness": STRICT},
+        repairs=REPLIES,
         breaks=DEEP,
+        source=MCKELVEY,
     ),
     Mechanism(
-        "belief",
-        "noisy introspection",
-        "think about what the other thinks about them, and so on, each step more blurred than the one before",
-        """
+        slot="belief",
+        name="noisy introspection",
+        clause="think about what the other thinks about them, and so on, each step more blurred than the one before",
+        code="""
         strictness, blur = parameters["other_strictness"], parameters["blur"]
         rows, columns = chance, chance
         for step in (4, 3, 2, 1, 0):
@@ -254,228 +300,301 @@ BELIEF = (
             rows, columns = reply(up, columns, blurred, xp), reply(across, rows, blurred, xp)
         chance = columns
         """,
-        {
+        parameters={
             "other_strictness": STRICT,
             "blur": log_uniform(1.05, 20.0, "ratio", "loss of strictness with each further step"),
         },
-        REPLIES,
-        GOEREE,
+        repairs=REPLIES,
         breaks=DEEP,
+        source=GOEREE,
     ),
 )
 
 EVALUATION = (
     Mechanism(
-        "evaluation",
-        "expected payoff",
-        "compare what the rows pay against the columns expected",
-        "lead = leads(up, chance)",
-        {},
-        MEANS,
-        STAHL,
+        slot="evaluation",
+        name="expected payoff",
+        code="lead = leads(up, chance)",
+        wording=Wording(
+            clause="compare what the rows pay on average, by the columns that they expect",
+            taken_for_granted=True,
+        ),
+        repairs=MEANS,
+        source=STAHL,
     ),
     Mechanism(
-        "evaluation",
-        "the worst payoff",
-        "compare the worst that each row can pay",
-        "lead = own[..., 1, :].min(axis=-1) - own[..., 0, :].min(axis=-1)",
-        {},
-        ("worst_difference",),
-        "Wald (1950), Statistical decision functions (maximin)",
+        slot="evaluation",
+        name="the worst payoff",
+        clause="compare the worst that each row can pay",
+        code="lead = own[..., 1, :].min(axis=-1) - own[..., 0, :].min(axis=-1)",
+        repairs=("worst_difference",),
+        source="Wald (1950), Statistical decision functions (maximin)",
     ),
     Mechanism(
-        "evaluation",
-        "the best payoff",
-        "compare the best that each row can pay",
-        "lead = own[..., 1, :].max(axis=-1) - own[..., 0, :].max(axis=-1)",
-        {},
-        ("best_difference",),
-        f"{COSTA_GOMES} (optimistic)",
+        slot="evaluation",
+        name="the best payoff",
+        clause="compare the best that each row can pay",
+        code="lead = own[..., 1, :].max(axis=-1) - own[..., 0, :].max(axis=-1)",
+        repairs=("best_difference",),
+        source=f"{COSTA_GOMES} (optimistic)",
     ),
     Mechanism(
-        "evaluation",
-        "the largest regret",
-        "compare how much each row could make them regret",
-        "lead = xp.maximum(up, 0.0).max(axis=-1) - xp.maximum(-up, 0.0).max(axis=-1)",
-        {},
-        ("mean_difference", "best_difference"),
-        "Savage (1951), Journal of the American Statistical Association 46, 55-67 (minimax regret)",
+        slot="evaluation",
+        name="the largest regret",
+        clause="compare how much each row could make them regret",
+        code="lead = xp.maximum(up, 0.0).max(axis=-1) - xp.maximum(-up, 0.0).max(axis=-1)",
+        repairs=("mean_difference", "best_difference"),
+        source="Savage (1951), Journal of the American Statistical Association 46, 55-67 (minimax regret)",
     ),
 )
 
 POINTS = "points"
+
+
+def _drawn(what: str, parameter: str, *, label: str, opposite_label: str) -> Wording:
+    """A row that attracts or repels; two points are worth the clause."""
+    return Wording(
+        clause=f"are {{much}}drawn to {what}",
+        clause_short="are drawn to it",
+        opposite_clause=f"{{much}}avoid {what}, other things equal",
+        opposite_short="avoid it",
+        parameter=parameter,
+        unit=2.0,
+        multiplied_by="sensitivity",
+        label=label,
+        opposite_label=opposite_label,
+    )
+
+
 ATTENTION = (
     Mechanism(
-        "attention",
-        "worst payoff",
-        "look at the worst that each row can pay",
-        """
+        slot="attention",
+        name="worst payoff",
+        code="""
         worst = own[..., 1, :].min(axis=-1) - own[..., 0, :].min(axis=-1)
         lead = lead + parameters["caution"] * worst
         """,
-        {"caution": _weight("weight of the worst payoff")},
-        ("worst_difference",),
-        "Wald (1950), Statistical decision functions (maximin)",
+        parameters={"caution": _weight("weight of the worst payoff")},
+        wording=Wording(
+            clause="{much}overweight the worst that each row can pay",
+            opposite_clause="{much}underweight the worst that each row can pay",
+            parameter="caution",
+            unit=SHARE,
+            feature="worst_difference",
+            label="caution",
+            opposite_label="recklessness",
+        ),
+        repairs=("worst_difference",),
         breaks=("payoff", "payoffs"),
+        source="Wald (1950), Statistical decision functions (maximin)",
     ),
     Mechanism(
-        "attention",
-        "best payoff",
-        "look at the best that each row can pay",
-        """
+        slot="attention",
+        name="best payoff",
+        code="""
         best = own[..., 1, :].max(axis=-1) - own[..., 0, :].max(axis=-1)
         lead = lead + parameters["hope"] * best
         """,
-        {"hope": _weight("weight of the best payoff")},
-        ("best_difference",),
-        f"{COSTA_GOMES} (optimistic)",
+        parameters={"hope": _weight("weight of the best payoff")},
+        wording=Wording(
+            clause="{much}overweight the best that each row can pay",
+            opposite_clause="{much}underweight the best that each row can pay",
+            parameter="hope",
+            unit=SHARE,
+            feature="best_difference",
+            label="hope",
+            opposite_label="modesty",
+        ),
+        repairs=("best_difference",),
         breaks=("payoff", "payoffs"),
+        source=f"{COSTA_GOMES} (optimistic)",
     ),
     Mechanism(
-        "attention",
-        "largest sum",
-        "are drawn to the row with the cell in which both together get most",
-        """
+        slot="attention",
+        name="largest sum",
+        code="""
         together = (own + other).max(axis=-1)
         lead = lead + parameters["efficiency"] * xp.sign(together[..., 1] - together[..., 0])
         """,
-        {"efficiency": _weight("worth of having the largest sum in the row", 20.0, POINTS)},
-        ("largest_sum", "other_mean_difference"),
-        f"{CHARNESS}; Schelling (1960), The strategy of conflict (focal points)",
+        parameters={
+            "efficiency": _weight("worth of having the largest sum in the row", 20.0, POINTS)
+        },
+        wording=_drawn(
+            "the row with the cell in which both together get most",
+            "efficiency",
+            label="efficiency",
+            opposite_label="inefficiency",
+        ),
+        repairs=("largest_sum", "other_mean_difference"),
         breaks=("payoff", "payoffs", "other_payoffs"),
+        source=f"{CHARNESS}; Schelling (1960), The strategy of conflict (focal points)",
     ),
     Mechanism(
-        "attention",
-        "equal split",
-        "are drawn to the row with the cell in which both get about the same",
-        """
+        slot="attention",
+        name="equal split",
+        code="""
         apart = xp.abs(own - other).min(axis=-1)
         lead = lead + parameters["equality"] * xp.sign(apart[..., 0] - apart[..., 1])
         """,
-        {"equality": _weight("worth of having the most equal cell in the row", 20.0, POINTS)},
-        ("inequality_difference",),
-        "Schelling (1960), The strategy of conflict (focal points); Bolton & Ockenfels (2000), American Economic "
-        "Review 90, 166-193",
+        parameters={
+            "equality": _weight("worth of having the most equal cell in the row", 20.0, POINTS)
+        },
+        wording=_drawn(
+            "the row with the cell in which both get about the same",
+            "equality",
+            label="equal splits",
+            opposite_label="unequal splits",
+        ),
+        repairs=("inequality_difference",),
         breaks=("payoff", "payoffs", "common_payoff", "other_payoffs"),
+        source="Schelling (1960), The strategy of conflict (focal points); Bolton & Ockenfels (2000), American "
+        "Economic "
+        "Review 90, 166-193",
     ),
     Mechanism(
-        "attention",
-        "dominant row",
-        "notice a row that pays more whatever the other does",
-        """
+        slot="attention",
+        name="dominant row",
+        code="""
         dominant = 1.0 * (up.min(axis=-1) > 0) - (up.max(axis=-1) < 0)
         lead = lead + parameters["dominance"] * dominant
         """,
-        {"dominance": _weight("worth of paying more in every column", 20.0, POINTS)},
-        ("dominant_row",),
-        f"{COSTA_GOMES} (dominance)",
+        parameters={"dominance": _weight("worth of paying more in every column", 20.0, POINTS)},
+        wording=_drawn(
+            "a row that pays more whatever the other does",
+            "dominance",
+            label="dominance",
+            opposite_label="missed dominance",
+        ),
+        repairs=("dominant_row",),
         breaks=("payoff", "payoffs"),
+        source=f"{COSTA_GOMES} (dominance)",
     ),
     Mechanism(
-        "attention",
-        "safest equilibrium",
-        "are drawn to the row of the equilibrium from which straying would cost both most",
-        """
+        slot="attention",
+        name="safest equilibrium",
+        code="""
         own_loss, other_loss = own - own[..., ::-1, :], other - other[..., :, ::-1]
         stable = (own_loss >= 0) & (other_loss >= 0)
         safety = xp.where(stable, own_loss * other_loss, 0.0).max(axis=-1)
         lead = lead + parameters["risk_dominance"] * xp.sign(safety[..., 1] - safety[..., 0])
         """,
-        {"risk_dominance": _weight("worth of the row's risk dominance", 20.0, POINTS)},
-        ("n_equilibria", "dominant_column"),
-        f"{HARSANYI} (risk dominance)",
+        parameters={"risk_dominance": _weight("worth of the row's risk dominance", 20.0, POINTS)},
+        wording=_drawn(
+            "the row of the equilibrium from which straying would cost both most",
+            "risk_dominance",
+            label="risk dominance",
+            opposite_label="risky equilibria",
+        ),
+        repairs=("n_equilibria", "dominant_column"),
         breaks=("payoff", "payoffs", "other_payoffs"),
+        source=f"{HARSANYI} (risk dominance)",
     ),
     Mechanism(
-        "attention",
-        "richest equilibrium",
-        "are drawn to the row of the equilibrium that pays them most",
-        """
+        slot="attention",
+        name="richest equilibrium",
+        code="""
         stable = (own >= own[..., ::-1, :]) & (other >= other[..., :, ::-1])
         riches = xp.where(stable, own, -1e6).max(axis=-1)
         lead = lead + parameters["payoff_dominance"] * xp.sign(riches[..., 1] - riches[..., 0])
         """,
-        {"payoff_dominance": _weight("worth of the row's payoff dominance", 20.0, POINTS)},
-        ("n_equilibria", "best_difference"),
-        f"{HARSANYI} (payoff dominance)",
+        parameters={
+            "payoff_dominance": _weight("worth of the row's payoff dominance", 20.0, POINTS)
+        },
+        wording=_drawn(
+            "the row of the equilibrium that pays them most",
+            "payoff_dominance",
+            label="payoff dominance",
+            opposite_label="poor equilibria",
+        ),
+        repairs=("n_equilibria", "best_difference"),
         breaks=("payoff", "payoffs", "other_payoffs"),
+        source=f"{HARSANYI} (payoff dominance)",
     ),
 )
 
 SENSITIVITY = {"sensitivity": log_uniform(0.005, 5.0, "log odds per point", "strictness of choice")}
 STRICTNESS = (
     Mechanism(
-        "strictness",
-        "constant",
-        "choose the row that leads the more often, the larger its lead",
-        'evidence = parameters["sensitivity"] * lead',
-        SENSITIVITY,
-        (),
-        "Luce (1959), Individual choice behavior",
+        slot="strictness",
+        name="constant",
+        code='evidence = parameters["sensitivity"] * lead',
+        parameters=SENSITIVITY,
+        wording=Wording(
+            clause="choose the row that leads the more often, the larger its lead",
+            taken_for_granted=True,
+        ),
+        source="Luce (1959), Individual choice behavior",
     ),
     Mechanism(
-        "strictness",
-        "relative to the range",
-        "judge a lead by what is at stake for them in the game",
-        """
+        slot="strictness",
+        name="relative to the range",
+        clause="judge a lead by what is at stake for them in the game",
+        code="""
         at_stake = own.max(axis=(-2, -1)) - own.min(axis=(-2, -1))
         evidence = parameters["sensitivity"] * 20.0 * lead / xp.maximum(at_stake, 1e-9)
         """,
-        SENSITIVITY,
-        ("payoff_range",),
-        WILCOX,
+        parameters=SENSITIVITY,
+        repairs=("payoff_range",),
         breaks=("payoff", "payoffs"),
+        source=WILCOX,
     ),
     Mechanism(
-        "strictness",
-        "trade-offs confuse",
-        "choose less strictly the more the columns disagree about the better row",
-        """
+        slot="strictness",
+        name="trade-offs confuse",
+        clause="choose less strictly the more the columns disagree about the better row",
+        code="""
         disagreement = xp.abs(up).mean(axis=-1) - xp.abs(up.mean(axis=-1))
         evidence = parameters["sensitivity"] * lead / (1 + parameters["confusion"] * disagreement)
         """,
-        SENSITIVITY
+        parameters=SENSITIVITY
         | {"confusion": log_uniform(0.002, 2.0, "per point", "loss of strictness with trade-offs")},
-        ("trade_off", "dominant_row"),
-        ENKE,
+        repairs=("trade_off", "dominant_row"),
         breaks=("payoff", "payoffs"),
+        source=ENKE,
     ),
 )
 
 CHOICE = (
     Mechanism(
-        "choice",
-        "logistic",
-        "",
-        "p = 0.5 * (1 + xp.tanh(0.5 * evidence))",
-        {},
-        (),
-        "Luce (1959), Individual choice behavior",
+        slot="choice",
+        name="logistic",
+        code="p = 0.5 * (1 + xp.tanh(0.5 * evidence))",
+        source="Luce (1959), Individual choice behavior",
     ),
     Mechanism(
-        "choice",
-        "deterministic",
-        "always choose the row that leads, and either where none does",
-        "p = xp.where(evidence > 1e-9, 1.0, xp.where(evidence < -1e-9, 0.0, 0.5))",
-        {},
-        (),
-        "Harless & Camerer (1994), Econometrica 62, 1251-1289",
+        slot="choice",
+        name="deterministic",
+        clause="choose the row that leads, by however little, and either one where none does",
+        code="p = xp.where(evidence > 1e-9, 1.0, xp.where(evidence < -1e-9, 0.0, 0.5))",
         predictions=({"property": "deterministic"},),
         is_null=True,
+        source="Harless & Camerer (1994), Econometrica 62, 1251-1289",
     ),
 )
 
 LAPSE = (
     Mechanism(
-        "lapse",
-        "random",
-        "now and then choose at random",
-        'p = 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p',
-        {"lapse": uniform(0.0, 0.6, "share of choices", "choices made without looking")},
-        (),
-        "Harless & Camerer (1994), Econometrica 62, 1251-1289",
+        slot="lapse",
+        name="random",
+        code='p = 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p',
+        parameters={"lapse": uniform(0.0, 0.6, "share of choices", "choices made without looking")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
         is_null=True,
+        source="Harless & Camerer (1994), Econometrica 62, 1251-1289",
     ),
+)
+
+HEADS = (
+    (("evaluation:the worst payoff",), "Maximin"),
+    (("evaluation:the best payoff",), "Maximax"),
+    (("evaluation:the largest regret",), "Minimax regret"),
+    (("belief:a simple opponent",), "Level 2"),
+    (("belief:an opponent who thinks ahead",), "Level 3"),
+    (("belief:some others think",), "Levels mixed"),
+    (("belief:steps of thinking",), "Cognitive hierarchy"),
+    (("belief:equilibrium",), "Quantal response"),
+    (("belief:noisy introspection",), "Noisy introspection"),
+    ((), "Level 1"),
 )
 
 GRAMMAR = Grammar(
@@ -486,27 +605,23 @@ GRAMMAR = Grammar(
         SkeletonSlot("tastes"),
         SkeletonSlot("belief"),
         SkeletonSlot("evaluation"),
-        SkeletonSlot("attention", least=0, most=3),
-        SkeletonSlot("strictness"),
-        SkeletonSlot("choice"),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("attention", least=0, most=3, sentence=2),
+        SkeletonSlot("strictness", sentence=3),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=worded(
-        (
-            *WORTH,
-            *SOCIAL,
-            *TASTES,
-            *BELIEF,
-            *EVALUATION,
-            *ATTENTION,
-            *STRICTNESS,
-            *CHOICE,
-            *LAPSE,
-        ),
-        WORDS,
+    mechanisms=(
+        *WORTH,
+        *SOCIAL,
+        *TASTES,
+        *BELIEF,
+        *EVALUATION,
+        *ATTENTION,
+        *STRICTNESS,
+        *CHOICE,
+        *LAPSE,
     ),
     heads=HEADS,
-    sentences=SENTENCES,
     before="""
         own, other = trials["own"][None], trials["other"][None]
         gain, their_gain = 0.0 * own, 0.0 * own

@@ -28,9 +28,28 @@ from lakatos.domains.intertemporal.mechanisms.choice import (
 )
 from lakatos.domains.intertemporal.mechanisms.worth import COST, DISCOUNTING, PACE, TIME, UTILITY
 from lakatos.domains.intertemporal.vocabulary import dated_vocabulary
-from lakatos.domains.intertemporal.wording import HEADS, SENTENCES, WORDS
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot
+
+HEADS = (
+    (("discounting:exponential",), "Exponential discounting"),
+    (("discounting:hyperbolic",), "Hyperbolic discounting"),
+    (("discounting:generalised hyperbolic",), "Generalised hyperbolic discounting"),
+    (("discounting:quasi-hyperbolic",), "Quasi-hyperbolic discounting"),
+    (("discounting:double exponential",), "Double exponential discounting"),
+    (("discounting:savouring and dread",), "Savouring and dread"),
+    (("comparison:trade-off",), "Trade-off"),
+    (("comparison:trade-off by intervals",), "Trade-off by intervals"),
+    (("comparison:proportional difference",), "Proportional difference"),
+    (("comparison:required premium",), "Required premium"),
+    (("comparison:larger amount",), "Larger amount"),
+    (("comparison:first to come",), "First to come"),
+    (("comparison:weighted differences",), "Weighted differences"),
+    (("comparison",), "Comparing values"),
+    (("attention",), "Waiting by features"),
+    (("shortcut",), "A shortcut"),
+    ((), "Random choice"),
+)
 
 GRAMMAR = Grammar(
     domain="intertemporal",
@@ -42,32 +61,28 @@ GRAMMAR = Grammar(
         SkeletonSlot("discounting", least=0),
         SkeletonSlot("cost", least=0),
         SkeletonSlot("comparison", least=0),
-        SkeletonSlot("attention", least=0, most=6),
-        SkeletonSlot("bias", least=0),
-        SkeletonSlot("shortcut", least=0),
-        SkeletonSlot("choice"),
-        SkeletonSlot("other", least=0),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("attention", least=0, most=6, sentence=2),
+        SkeletonSlot("bias", least=0, sentence=2),
+        SkeletonSlot("shortcut", least=0, sentence=3),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("other", least=0, sentence=3),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=worded(
-        (
-            *UTILITY,
-            *TIME,
-            *PACE,
-            *DISCOUNTING,
-            *COST,
-            *COMPARISON,
-            *ATTENTION,
-            *BIAS,
-            *SHORTCUT,
-            *CHOICE,
-            *OTHER,
-            *LAPSE,
-        ),
-        WORDS,
+    mechanisms=(
+        *UTILITY,
+        *TIME,
+        *PACE,
+        *DISCOUNTING,
+        *COST,
+        *COMPARISON,
+        *ATTENTION,
+        *BIAS,
+        *SHORTCUT,
+        *CHOICE,
+        *OTHER,
+        *LAPSE,
     ),
     heads=HEADS,
-    sentences=SENTENCES,
     before="""
         amounts, delays = trials["amounts"], trials["delays_days"]
         size = xp.abs(amounts)

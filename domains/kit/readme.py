@@ -45,8 +45,8 @@ def readme_of(name: str) -> str:
         _table(("name", "title", "source", "licence"), _data_sets(name)) or "None.",
         "## Files",
         _table(("file", "subject"), _files(FOLDER / name)),
-        "The code of a mechanism stands in `theories.py` or `mechanisms/`, the wording of what is estimated in "
-        f"`wording.py`, and their tests in `tests/domains/{name}/`.",
+        "A mechanism stands in `theories.py` or `mechanisms/` with its code, its parameters and its wording; its tests "
+        f"stand in `tests/domains/{name}/`.",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -59,7 +59,7 @@ def _example(domain: Domain) -> str:
 
 def _theories(family: Family) -> Iterable[Sequence[str]]:
     """Published theories with the sources of those parts that not nearly all of them share."""
-    sources = {(item.slot, item.name): item.citation for item in family.grammar.mechanisms}
+    sources = {(item.slot, item.name): item.source for item in family.grammar.mechanisms}
     used = {
         name: [
             sources.get((slot, mechanism), "")
@@ -77,7 +77,7 @@ def _theories(family: Family) -> Iterable[Sequence[str]]:
 def _mechanisms(family: Family) -> Iterable[Sequence[str]]:
     for item in family.grammar.mechanisms:
         parameters = ", ".join(f"`{parameter}`" for parameter in item.parameters)
-        yield item.slot, item.name, item.claim, parameters, item.citation
+        yield item.slot, item.name, item.claim, parameters, item.source
 
 
 def _data_sets(name: str) -> Iterable[Sequence[str]]:

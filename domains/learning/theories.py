@@ -15,10 +15,10 @@ from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.learning.mechanisms.one_state import in_one_state
-from lakatos.domains.learning.mechanisms.past import HABITS, RATES
-from lakatos.domains.learning.wording import HEADS, SENTENCES, WORDS
+from lakatos.domains.learning.mechanisms.past import HABITS, LOG_ODDS, RATES
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 HELPERS = '''
 def current(state, parameters, trials, xp):
@@ -64,82 +64,94 @@ def _rate(low: float, high: float, meaning: str) -> Mapping[str, Any]:
 TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
 EXPECTATION = (
     Mechanism(
-        "expectation",
-        "even",
-        "expect of every option, at first, that it pays half of the time",
-        "",
-        citation="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99; Sutton & Barto (2018).",
+        slot="expectation",
+        name="even",
         start=f'state["value"] = 0.5 + {TABLE}',
+        wording=Wording(
+            clause="expect of every option, at first, that it pays half of the time",
+            taken_for_granted=True,
+        ),
+        source="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99; Sutton & Barto (2018).",
     ),
     Mechanism(
-        "expectation",
-        "prior belief",
-        "expect of every option, at first, what they have come to expect elsewhere",
-        "",
-        {"first_value": _rate(-1.0, 2.0, "value of an option that was never tried")},
-        answers=("steps_since_start", "position"),
-        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.6 (optimistic initial values).",
+        slot="expectation",
+        name="prior belief",
         start=f'state["value"] = parameters["first_value"][..., None, None] + {TABLE}',
+        parameters={"first_value": _rate(-1.0, 2.0, "value of an option that was never tried")},
+        wording=Wording(
+            clause="begin with expectations of their own ({first_value}; a reward is 1)",
+            label="prior beliefs",
+        ),
+        repairs=("steps_since_start", "position"),
         breaks=("last_choice",),
+        source="Sutton & Barto (2018), Reinforcement Learning, section 2.6 (optimistic initial values).",
     ),
 )
 RATE = (
     Mechanism(
-        "rate",
-        "constant",
-        "move what they expect of an option by a constant share of each surprise",
-        "",
-        {"rate": _rate(0.0, 1.0, "share of a surprise that is learned")},
-        citation="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99.",
+        slot="rate",
+        name="constant",
         learn='rate = parameters["rate"]',
+        parameters={"rate": _rate(0.0, 1.0, "share of a surprise that is learned")},
+        wording=Wording(
+            clause="revise what they expect by a constant share of each surprise ({rate%})"
+        ),
+        source="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99.",
     ),
     Mechanism(
-        "rate",
-        "two rates",
-        "learn from good surprises at another rate than from bad ones",
-        "",
-        {
+        slot="rate",
+        name="two rates",
+        learn='rate = xp.where(surprise > 0, parameters["rate_up"], parameters["rate_down"])',
+        parameters={
             "rate_up": _rate(0.0, 1.0, "share of a good surprise that is learned"),
             "rate_down": _rate(0.0, 1.0, "share of a bad surprise that is learned"),
         },
-        answers=("last_outcome",),
-        citation="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
-        learn='rate = xp.where(surprise > 0, parameters["rate_up"], parameters["rate_down"])',
+        wording=Wording(
+            clause="learn at different rates from good surprises ({rate_up%}) and from bad ones ({rate_down%})",
+            label="two rates",
+        ),
+        repairs=("last_outcome",),
+        source="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
     ),
     Mechanism(
-        "rate",
-        "averaging",
-        "average all that an option has paid, so that each further reward counts for less",
-        "",
-        answers=("steps_since_start",),
-        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.4.",
+        slot="rate",
+        name="averaging",
+        clause="average all that an option has paid, so that each further reward counts for less",
         start=f'state["times"] = {TABLE}',
         learn='state["times"] = state["times"] + picked * paid[..., None, None]\n'
         'rate = 1 / (1 + (picked * state["times"]).sum(axis=(-2, -1)))',
+        repairs=("steps_since_start",),
+        source="Sutton & Barto (2018), Reinforcement Learning, section 2.4.",
     ),
     Mechanism(
-        "rate",
-        "surprise-driven",
-        "learn faster after surprises, and more slowly when all went as expected",
-        "",
-        {
-            "rate": _rate(0.0, 1.0, "share of a surprise that is learned when all is surprising"),
-            "attention_rate": _rate(0.0, 1.0, "how fast attention follows the size of surprises"),
-        },
-        answers=("steps_since_start", "last_outcome"),
-        citation="Pearce & Hall (1980), Psychological Review 87(6), 532-552; Li et al. (2011).",
+        slot="rate",
+        name="surprise-driven",
         start=f'state["attention"] = 1.0 + {TABLE}',
         learn='attention = (picked * state["attention"]).sum(axis=(-2, -1))\n'
         'rate = parameters["rate"] * attention\n'
         'change = parameters["attention_rate"] * (xp.abs(surprise) - attention) * paid\n'
         'state["attention"] = state["attention"] + picked * change[..., None, None]',
+        parameters={
+            "rate": _rate(0.0, 1.0, "share of a surprise that is learned when all is surprising"),
+            "attention_rate": _rate(0.0, 1.0, "how fast attention follows the size of surprises"),
+        },
+        wording=Wording(
+            clause="learn faster after surprises, and more slowly when all went as expected",
+            label="surprise",
+        ),
+        repairs=("steps_since_start", "last_outcome"),
+        source="Pearce & Hall (1980), Psychological Review 87(6), 532-552; Li et al. (2011).",
     ),
     Mechanism(
-        "rate",
-        "Kalman",
-        "learn the faster, the less certain they are of an option, whose worth may drift meanwhile",
-        "",
-        {
+        slot="rate",
+        name="Kalman",
+        clause="learn the faster, the less certain they are of an option, whose worth may drift meanwhile",
+        start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
+        learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
+        "rate = variance / (variance + 1.0)\n"
+        'state["variance"] = state["variance"] * (1 - picked * (rate * paid)[..., None, None])'
+        ' + (parameters["drift"] * paid)[..., None, None]',
+        parameters={
             "drift": log_uniform(
                 0.001, 2.0, "ratio", "variance of the drift in a step, relative to that of rewards"
             ),
@@ -147,40 +159,30 @@ RATE = (
                 0.1, 20.0, "ratio", "variance at first, relative to that of rewards"
             ),
         },
-        answers=("steps_since_start", "times_tried"),
-        citation="Kalman (1960); Daw, O'Doherty, Dayan, Seymour & Dolan (2006), Nature 441, 876-879.",
-        start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
-        learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
-        "rate = variance / (variance + 1.0)\n"
-        'state["variance"] = state["variance"] * (1 - picked * (rate * paid)[..., None, None])'
-        ' + (parameters["drift"] * paid)[..., None, None]',
+        repairs=("steps_since_start", "times_tried"),
+        source="Kalman (1960); Daw, O'Doherty, Dayan, Seymour & Dolan (2006), Nature 441, 876-879.",
     ),
     Mechanism(
-        "rate",
-        "last outcome",
-        "remember of each option only what it paid the last time",
-        "",
-        answers=("last_outcome",),
-        citation="Estes (1950), Psychological Review 57(2), 94-107; Worthy & Maddox (2014).",
+        slot="rate",
+        name="last outcome",
+        clause="remember of each option only what it paid the last time",
         learn="rate = paid",
+        repairs=("last_outcome",),
+        source="Estes (1950), Psychological Review 57(2), 94-107; Worthy & Maddox (2014).",
     ),
     Mechanism(
-        "rate",
-        "none",
-        "do not learn what options pay",
-        "",
+        slot="rate",
+        name="none",
+        clause="do not learn what options pay",
         learn="rate = 0.0 * paid",
-        citation="Baseline.",
         predictions=({"property": "ignores", "in": "last_reward"},),
+        source="Baseline.",
     ),
 )
 CREDIT = (
     Mechanism(
-        "credit",
-        "direct",
-        "",
-        "",
-        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
+        slot="credit",
+        name="direct",
         start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
         learn="""
 # a reward at the second stage goes to the first pick in full
@@ -191,19 +193,11 @@ step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., N
 state["value"] = state["value"] + step
 state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., None]
 """,
+        source="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
     ),
     Mechanism(
-        "credit",
-        "eligibility",
-        "credit a first pick with where it led, and only in part with what that paid",
-        "",
-        {
-            "eligibility": _rate(
-                0.0, 1.0, "share of a second-stage surprise that reaches the first pick"
-            )
-        },
-        answers=("stage", "transition"),
-        citation="Sutton (1988), Machine Learning 3, 9-44; Daw et al. (2011), Neuron 69(6), 1204-1215.",
+        slot="credit",
+        name="eligibility",
         start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
         learn="""
 second = (trials["stage"] > 0) * paid
@@ -214,37 +208,60 @@ step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., N
 state["value"] = state["value"] + step
 state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., None]
 """,
+        parameters={
+            "eligibility": _rate(
+                0.0, 1.0, "share of a second-stage surprise that reaches the first pick"
+            )
+        },
+        wording=Wording(
+            clause="credit a first pick with where it led, and in part with what that paid ({eligibility%})",
+            parameter="eligibility",
+            unit=0.3,
+            label="eligibility",
+        ),
+        repairs=("stage", "transition"),
+        source="Sutton (1988), Machine Learning 3, 9-44; Daw et al. (2011), Neuron 69(6), 1204-1215.",
     ),
 )
 OTHERS = (
     Mechanism(
-        "others",
-        "forgetting",
-        "forget bit by bit what the options that they leave alone have paid",
-        "",
-        {"forgetting": _rate(0.0, 1.0, "share of what is known that is lost in a step")},
-        answers=("times_tried", "position"),
-        citation="Barraclough, Conroy & Lee (2004), Nature Neuroscience 7, 404-410; Ito & Doya (2009).",
+        slot="others",
+        name="forgetting",
         learn="""
 left = here[..., None] * (1 - response)[..., None, :]
 fade = left * parameters["forgetting"][..., None, None]
 state["value"] = state["value"] + fade * (start(parameters, trials, xp)["value"] - state["value"])
 """,
+        parameters={"forgetting": _rate(0.0, 1.0, "share of what is known that is lost in a step")},
+        wording=Wording(
+            clause="forget bit by bit what the options that they leave alone have paid ({forgetting%} each time)",
+            parameter="forgetting",
+            unit=0.1,
+            label="forgetting",
+        ),
+        repairs=("times_tried", "position"),
+        source="Barraclough, Conroy & Lee (2004), Nature Neuroscience 7, 404-410; Ito & Doya (2009).",
     ),
     Mechanism(
-        "others",
-        "what would have been",
-        "believe that an option which they left would have paid the opposite",
-        "",
-        {"fictive_rate": _rate(0.0, 1.0, "share of the imagined surprise that is learned")},
-        answers=("last_outcome",),
-        citation="Hampton, Bossaerts & O'Doherty (2006), Journal of Neuroscience 26(32), 8360-8367; Lohrenz (2007).",
+        slot="others",
+        name="what would have been",
         learn="""
 left = here[..., None] * ((1 - response) * trials["available"])[..., None, :]
 imagined = ((1 - reward) * paid)[..., None, None] - state["value"] * paid[..., None, None]
 state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, None] * imagined
 """,
+        parameters={
+            "fictive_rate": _rate(0.0, 1.0, "share of the imagined surprise that is learned")
+        },
+        wording=Wording(
+            clause="{much}believe that an option which they left would have paid the opposite",
+            parameter="fictive_rate",
+            unit=0.1,
+            label="imagined outcomes",
+        ),
+        repairs=("last_outcome",),
         breaks=("ignores last_reward",),
+        source="Hampton, Bossaerts & O'Doherty (2006), Journal of Neuroscience 26(32), 8360-8367; Lohrenz (2007).",
     ),
 )
 AHEAD = """
@@ -260,124 +277,188 @@ LEARN_LED_TO = (
 )
 PLANNING = (
     Mechanism(
-        "planning",
-        "model-based",
-        "choose a first pick by where it mostly leads and by the best that is to be had there",
-        AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
-        answers=("stage", "transition"),
-        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
+        slot="planning",
+        name="model-based",
+        clause="choose a first pick by where it mostly leads and by the best that is to be had there",
+        code=AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
         start=LED_TO,
         learn=LEARN_LED_TO,
+        repairs=("stage", "transition"),
+        source="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
     ),
     Mechanism(
-        "planning",
-        "hybrid",
-        "weigh a first pick by where it mostly leads and by the best that is to be had there",
-        AHEAD
+        slot="planning",
+        name="hybrid",
+        code=AHEAD
         + 'evidence = evidence + (parameters["planning"] * first_of_two)[..., None] * (ahead - value)',
-        {"planning": _rate(0.0, 1.0, "weight of planning against what first picks have paid")},
-        answers=("stage", "transition"),
-        citation="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
         start=LED_TO,
         learn=LEARN_LED_TO,
+        parameters={
+            "planning": _rate(0.0, 1.0, "weight of planning against what first picks have paid")
+        },
+        wording=Wording(
+            clause=(
+                "judge a first pick in part ({planning%}) by where it mostly leads and the best that is to "
+                "be had there"
+            ),
+            parameter="planning",
+            unit=0.3,
+            label="planning",
+        ),
+        repairs=("stage", "transition"),
+        source="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
     ),
 )
 TRIED = Mechanism(
-    "bonus",
-    "for the untried",
-    "are drawn to options that they have tried less often",
-    'tried = at(here, state["tried"])\n'
+    slot="bonus",
+    name="for the untried",
+    code='tried = at(here, state["tried"])\n'
     "total = tried.sum(axis=-1)[..., None]\n"
     'evidence = evidence + parameters["curiosity"][..., None] * xp.sqrt(xp.log(total + 1.0) / (tried + 1.0))',
-    {"curiosity": normal(0.0, 0.5, 3.0, "reward", "worth of an option that nothing is known of")},
-    answers=("times_tried", "steps_since_start"),
-    citation="Auer, Cesa-Bianchi & Fischer (2002), Machine Learning 47, 235-256 (UCB1).",
     start=f'state["tried"] = {TABLE}',
     learn='state["tried"] = state["tried"] + picked',
+    parameters={
+        "curiosity": normal(0.0, 0.5, 3.0, "reward", "worth of an option that nothing is known of")
+    },
+    wording=Wording(
+        clause="are {much}drawn to options that they have tried less often",
+        opposite_clause="{much}avoid options that they have tried less often",
+        parameter="curiosity",
+        unit=LOG_ODDS,
+        multiplied_by="sensitivity",
+        label="curiosity",
+        opposite_label="caution",
+    ),
+    repairs=("times_tried", "steps_since_start"),
     breaks=("last_choice",),
+    source="Auer, Cesa-Bianchi & Fischer (2002), Machine Learning 47, 235-256 (UCB1).",
 )
 HABIT = (
     Mechanism(
-        "habit",
-        "perseveration",
-        "tend to do again what they did last, whatever came of it",
-        'habit = habit + parameters["stickiness"][..., None] * at(here, state["last"])',
-        {
+        slot="habit",
+        name="perseveration",
+        code='habit = habit + parameters["stickiness"][..., None] * at(here, state["last"])',
+        start=f'state["last"] = {TABLE}',
+        learn='state["last"] = picked + (1 - here)[..., None] * state["last"]',
+        parameters={
             "stickiness": normal(
                 0.0, 1.0, 6.0, "log odds", "pull of the last pick; below 0 towards change"
             )
         },
-        answers=("last_choice",),
-        citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
-        start=f'state["last"] = {TABLE}',
-        learn='state["last"] = picked + (1 - here)[..., None] * state["last"]',
+        wording=Wording(
+            clause="{much}tend to do again what they did last, whatever came of it",
+            clause_short="to do it again",
+            opposite_clause="{much}tend not to do again what they did last, whatever came of it",
+            opposite_short="not to",
+            parameter="stickiness",
+            unit=LOG_ODDS,
+            feature="last_choice",
+            label="repetition",
+            opposite_label="alternation",
+        ),
+        repairs=("last_choice",),
         breaks=("last_choice",),
+        source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     ),
     Mechanism(
-        "habit",
-        "choice trace",
-        "grow into habits: what was picked often of late is picked again",
-        'habit = habit + parameters["habit"][..., None] * at(here, state["trace"])',
-        {
-            "habit": normal(0.0, 2.0, 10.0, "log odds", "pull of a full habit"),
-            "habit_rate": _rate(0.01, 1.0, "how fast habits follow picks"),
-        },
-        answers=("last_choice", "position"),
-        citation="Wilson & Collins (2019), eLife 8, e49547; Miller, Shenhav & Ludvig (2019).",
+        slot="habit",
+        name="choice trace",
+        code='habit = habit + parameters["habit"][..., None] * at(here, state["trace"])',
         start=f'state["trace"] = {TABLE}',
         learn='share = parameters["habit_rate"][..., None, None] * here[..., None]\n'
         'state["trace"] = state["trace"] + share * (picked - state["trace"])',
+        parameters={
+            "habit": normal(0.0, 2.0, 10.0, "log odds", "pull of a full habit"),
+            "habit_rate": _rate(0.01, 1.0, "how fast habits follow picks"),
+        },
+        wording=Wording(
+            clause="{much}tend to pick again what they picked often of late",
+            opposite_clause="{much}avoid what they picked often of late",
+            parameter="habit",
+            unit=LOG_ODDS,
+            feature="last_choice",
+            label="habit",
+            opposite_label="alternation",
+        ),
+        repairs=("last_choice", "position"),
         breaks=("last_choice",),
+        source="Wilson & Collins (2019), eLife 8, e49547; Miller, Shenhav & Ludvig (2019).",
     ),
     Mechanism(
-        "habit",
-        "win-stay lose-shift",
-        "stay with what was just rewarded and leave what was not",
-        'habit = habit + at(here, state["outcome"])',
-        {
+        slot="habit",
+        name="win-stay lose-shift",
+        code='habit = habit + at(here, state["outcome"])',
+        start=f'state["outcome"] = {TABLE}',
+        learn='won = xp.where(reward > 0, parameters["win_stay"], -parameters["lose_shift"]) * paid\n'
+        'state["outcome"] = picked * won[..., None, None] + (1 - here)[..., None] * state["outcome"]',
+        parameters={
             "win_stay": normal(0.0, 2.0, 10.0, "log odds", "pull of a pick that was just rewarded"),
             "lose_shift": normal(
                 0.0, 2.0, 10.0, "log odds", "push away from a pick that was just not rewarded"
             ),
         },
-        answers=("last_outcome", "last_choice"),
-        citation="Robbins (1952); Worthy & Maddox (2014), Journal of Mathematical Psychology 59, 41-49.",
-        start=f'state["outcome"] = {TABLE}',
-        learn='won = xp.where(reward > 0, parameters["win_stay"], -parameters["lose_shift"]) * paid\n'
-        'state["outcome"] = picked * won[..., None, None] + (1 - here)[..., None] * state["outcome"]',
+        wording=(
+            Wording(
+                clause="{much}stay with what was just rewarded",
+                clause_short="stay with it",
+                opposite_clause="{much}leave what was just rewarded",
+                opposite_short="leave it",
+                parameter="win_stay",
+                unit=LOG_ODDS,
+                label="win-stay",
+                opposite_label="win-shift",
+            ),
+            Wording(
+                clause="{much}leave what was just not rewarded",
+                clause_short="leave it",
+                opposite_clause="{much}stay with what was just not rewarded",
+                opposite_short="stay with it",
+                parameter="lose_shift",
+                unit=LOG_ODDS,
+                label="lose-shift",
+                opposite_label="lose-stay",
+            ),
+        ),
+        repairs=("last_outcome", "last_choice"),
         breaks=("last_reward", "last_choice"),
+        source="Robbins (1952); Worthy & Maddox (2014), Journal of Mathematical Psychology 59, 41-49.",
     ),
 )
 SENSITIVITY = log_uniform(0.3, 50.0, "log odds per reward", "how strictly picks follow values")
 CHOICE = (
     Mechanism(
-        "choice",
-        "softmax",
-        "pick an option the more often, the better it seems",
-        'strength = parameters["sensitivity"][..., None] * evidence + habit\n'
+        slot="choice",
+        name="softmax",
+        code='strength = parameters["sensitivity"][..., None] * evidence + habit\n'
         "strength = xp.where(available > 0, strength, -1e9)\n"
         "strength = xp.exp(strength - strength.max(axis=-1)[..., None])\n"
         "p = strength / strength.sum(axis=-1)[..., None]",
-        {"sensitivity": SENSITIVITY},
-        citation="Luce (1959), Individual Choice Behavior; Daw et al. (2006), Nature 441, 876-879.",
+        parameters={"sensitivity": SENSITIVITY},
+        wording=Wording(
+            clause="pick an option the more often, the better it seems",
+            taken_for_granted=True,
+        ),
+        source="Luce (1959), Individual Choice Behavior; Daw et al. (2006), Nature 441, 876-879.",
     ),
     Mechanism(
-        "choice",
-        "greedy",
-        "pick the option that seems best, and now and then any",
-        "strength = xp.where(available > 0, evidence + 0.02 * habit, -1e9)\n"
+        slot="choice",
+        name="greedy",
+        code="strength = xp.where(available > 0, evidence + 0.02 * habit, -1e9)\n"
         "best = (strength >= strength.max(axis=-1)[..., None] - 1e-9) * 1.0\n"
         "random = available / available.sum(axis=-1)[..., None]\n"
         'p = best / best.sum(axis=-1)[..., None] * (1 - parameters["exploration"][..., None])\n'
         'p = p + parameters["exploration"][..., None] * random',
-        {"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
-        citation="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
+        parameters={"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
+        wording=Wording(
+            clause="pick the option that seems best, and {exploration~} any ({exploration%} of the time)"
+        ),
+        source="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
     ),
     Mechanism(
-        "choice",
-        "Thompson sampling",
-        "pick each option as often as it may be the best, for all they know",
-        """
+        slot="choice",
+        name="Thompson sampling",
+        clause="pick each option as often as it may be the best, for all they know",
+        code="""
 doubt = parameters["doubt"][..., None] ** 2 / (1 + at(here, state["seen"]))
 score = evidence + 0.1 * habit
 gap = score[..., :, None] - score[..., None, :]
@@ -385,72 +466,86 @@ ahead = normal_cdf(gap / xp.sqrt(doubt[..., :, None] + doubt[..., None, :]), xp)
 strength = xp.exp(xp.log(xp.maximum(ahead, 1e-12)).sum(axis=-1)) * available
 p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
 """,
-        {
+        start=f'state["seen"] = {TABLE}',
+        learn='state["seen"] = state["seen"] + picked',
+        parameters={
             "doubt": log_uniform(
                 0.02, 5.0, "reward", "uncertainty about an option that was never tried"
             )
         },
-        answers=("times_tried", "steps_since_start"),
-        citation="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",
-        breaks=("last_choice",),  # whatever was picked is known better
-        start=f'state["seen"] = {TABLE}',
-        learn='state["seen"] = state["seen"] + picked',
+        repairs=("times_tried", "steps_since_start"),
+        # Whatever was picked is known better.
+        breaks=("last_choice",),
+        source="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",
     ),
     Mechanism(
-        "choice",
-        "guessing",
-        "but guess",
-        "p = available / available.sum(axis=-1)[..., None] + 0.0 * evidence + 0.0 * habit",
-        citation="Baseline.",
+        slot="choice",
+        name="guessing",
+        clause="but guess",
+        code="p = available / available.sum(axis=-1)[..., None] + 0.0 * evidence + 0.0 * habit",
         predictions=(
             {"property": "ignores", "in": "last_reward"},
             {"property": "ignores", "in": "last_choice"},
         ),
+        source="Baseline.",
     ),
 )
 LEAN = Mechanism(
-    "bias",
-    "first option",
-    "lean to one end of the row of options",
-    "place = xp.arange(available.shape[-1]) - 0.5 * (available.shape[-1] - 1)\n"
+    slot="bias",
+    name="first option",
+    code="place = xp.arange(available.shape[-1]) - 0.5 * (available.shape[-1] - 1)\n"
     'habit = habit + parameters["lean"][..., None] * place',
-    {
+    parameters={
         "lean": normal(
             0.0, 0.3, 2.0, "log odds per place", "preference for later options whatever they paid"
         )
     },
-    answers=("constant",),
-    citation="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
+    wording=Wording(
+        clause="{much}lean to the later options of the row",
+        clause_short="to the later ones",
+        opposite_clause="{much}lean to the earlier options of the row",
+        opposite_short="to the earlier ones",
+        parameter="lean",
+        unit=LOG_ODDS,
+        label="a side bias",
+        opposite_label="a side bias",
+    ),
+    repairs=("constant",),
+    source="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
 )
 LAPSE = Mechanism(
-    "lapse",
-    "random",
-    "sometimes press any key",
-    'lapse = parameters["lapse"][..., None]\n'
+    slot="lapse",
+    name="random",
+    code='lapse = parameters["lapse"][..., None]\n'
     "p = (1 - lapse) * p + lapse * available / available.sum(axis=-1)[..., None]",
-    {"lapse": _rate(0.0, 1.0, "share of choices made without looking")},
-    answers=("extremeness",),
-    citation="Zorowitz, Solis, Niv & Bennett (2023), Nature Human Behaviour.",
+    parameters={"lapse": _rate(0.0, 1.0, "share of choices made without looking")},
+    wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+    repairs=("extremeness",),
     is_null=True,
+    source="Zorowitz, Solis, Niv & Bennett (2023), Nature Human Behaviour.",
 )
 
-MECHANISMS = worded(
-    (
-        *EXPECTATION,
-        *RATE,
-        *RATES,
-        *CREDIT,
-        *OTHERS,
-        *PLANNING,
-        TRIED,
-        *HABIT,
-        *HABITS,
-        LEAN,
-        *CHOICE,
-        LAPSE,
-    ),
-    WORDS,
+MECHANISMS = (
+    *EXPECTATION, *RATE, *RATES, *CREDIT, *OTHERS, *PLANNING, TRIED, *HABIT, *HABITS, LEAN, *CHOICE, LAPSE,
+)  # fmt: skip
+HEADS = (
+    (("choice:guessing",), "Guessing"),
+    (("planning:model-based",), "Model-based planning"),
+    (("planning:hybrid",), "Planning and learning"),
+    (("rate:none", "habit:win-stay lose-shift"), "Win-stay lose-shift"),
+    (("rate:none", "habit"), "Habit alone"),
+    (("rate:none",), "No learning"),
+    (("rate:constant", "choice:Thompson sampling"), "Thompson sampling"),
+    (("rate:constant",), "Error-driven learning"),
+    (("rate:two rates",), "Asymmetric learning"),
+    (("rate:surprise-driven",), "Surprise-driven learning"),
+    (("rate:Kalman",), "Uncertainty-driven learning"),
+    (("rate:averaging",), "Averaging of rewards"),
+    (("rate:last outcome",), "Last outcomes"),
+    (("rate:few last outcomes",), "Few remembered outcomes"),
+    ((), "Learning"),
 )
+
 GRAMMAR = Grammar(
     domain="learning",
     slots=(
@@ -458,16 +553,15 @@ GRAMMAR = Grammar(
         SkeletonSlot("rate"),
         SkeletonSlot("credit"),
         SkeletonSlot("others", 0, 1),
-        SkeletonSlot("planning", 0, 1),
-        SkeletonSlot("bonus", 0, 1),
-        SkeletonSlot("habit", 0, 2),
-        SkeletonSlot("bias", 0, 1),
-        SkeletonSlot("choice"),
-        SkeletonSlot("lapse", 0, 1),
+        SkeletonSlot("planning", 0, 1, sentence=2),
+        SkeletonSlot("bonus", 0, 1, sentence=2),
+        SkeletonSlot("habit", 0, 2, sentence=2),
+        SkeletonSlot("bias", 0, 1, sentence=3),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("lapse", 0, 1, sentence=3),
     ),
     mechanisms=MECHANISMS,
     heads=HEADS,
-    sentences=SENTENCES,
     before=BEFORE + "habit = 0.0 * value\n",
     after="return p",
     helpers=HELPERS,

@@ -25,9 +25,9 @@ from lakatos.domains.kit.among_several import (
     LOGISTIC,
 )
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.domains.offers.wording import HEADS, SENTENCES, WORDS
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 MCFADDEN = "McFadden (1974), in Frontiers in Econometrics, 105-142"
 TRAIN = "Revelt & Train (2000), Customer-specific taste parameters and mixed logit, University of California, Berkeley"
@@ -41,6 +41,8 @@ HARDIE = (
 )
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
+LOG_ODDS = 0.5
+"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 PRICE = ("price_difference", "cheapest_difference")
 RATES = ("time_of_day_difference", "seasonal_difference")
 CONTRACT = ("contract_years_difference", "no_contract_difference")
@@ -48,14 +50,13 @@ REPUTATION = ("local_difference", "well_known_difference")
 
 EXPECTATION = (
     Mechanism(
-        "expectation",
-        "expected prices",
-        "expect a rate that varies by the time of day, and one that varies by the season, to cost each so much",
-        """
+        slot="expectation",
+        name="expected prices",
+        code="""
         cost = price + by_day * parameters["expected_time_of_day"][..., None]
         burden = cost = cost + by_season * parameters["expected_seasonal"][..., None]
         """,
-        {
+        parameters={
             "expected_time_of_day": log_uniform(
                 4.0, 20.0, "cents per kWh", "price that a time-of-day rate is taken for"
             ),
@@ -63,92 +64,120 @@ EXPECTATION = (
                 4.0, 20.0, "cents per kWh", "price that a seasonal rate is taken for"
             ),
         },
-        (*RATES, *PRICE),
-        TRAIN,
+        wording=Wording(
+            clause=(
+                "expect a price of their own where rates vary by the time of day (about "
+                "{expected_time_of_day} cents) or by the season (about {expected_seasonal} cents)"
+            )
+        ),
+        repairs=(*RATES, *PRICE),
+        source=TRAIN,
     ),
     Mechanism(
-        "expectation",
-        "one expected price",
-        "expect any rate that varies to cost the same",
-        'burden = cost = price + varies * parameters["expected_price"][..., None]',
-        {
+        slot="expectation",
+        name="one expected price",
+        code='burden = cost = price + varies * parameters["expected_price"][..., None]',
+        parameters={
             "expected_price": log_uniform(
                 4.0, 20.0, "cents per kWh", "price that a rate that varies is taken for"
             )
         },
-        (*RATES, *PRICE),
-        TRAIN,
+        wording=Wording(
+            clause="expect one price wherever rates vary (about {expected_price} cents)"
+        ),
+        repairs=(*RATES, *PRICE),
+        source=TRAIN,
     ),
     Mechanism(
-        "expectation",
-        "the worst",
-        "take a rate that varies to be as dear as the dearest fixed price on offer",
-        "burden = cost = price + varies * price.max(axis=-1)[..., None]",
-        {},
-        (*RATES, "price_range", "n_fixed_prices"),
-        "Wald (1950), Statistical decision functions (minimax)",
+        slot="expectation",
+        name="the worst",
+        clause="take a rate that varies to be as dear as the dearest fixed price on offer",
+        code="burden = cost = price + varies * price.max(axis=-1)[..., None]",
+        repairs=(*RATES, "price_range", "n_fixed_prices"),
+        source="Wald (1950), Statistical decision functions (minimax)",
     ),
 )
 
 CONTEXT = (
     Mechanism(
-        "context",
-        "relative to the best price",
-        "see prices relative to the lowest on offer, so that a cent matters less where all are dear",
-        """
+        slot="context",
+        name="relative to the best price",
+        clause="see prices relative to the lowest on offer, so that a cent matters less where all are dear",
+        code="""
         # an offer at eight cents, a usual price, keeps its burden where eight cents are the best
         burden = 8.0 * cost / xp.maximum(cost.min(axis=-1)[..., None], 1e-9)
         """,
-        {},
-        ("lowest_price", *PRICE),
-        "Azar (2007), Journal of Socio-Economics 36, 1-14 (relative thinking)",
+        repairs=("lowest_price", *PRICE),
+        source="Azar (2007), Journal of Socio-Economics 36, 1-14 (relative thinking)",
     ),
     Mechanism(
-        "context",
-        "loss averse",
-        "feel what a price lies above the mean price on offer otherwise than what it lies below",
-        """
+        slot="context",
+        name="loss averse",
+        code="""
         above = cost - cost.mean(axis=-1)[..., None]
         burden = xp.where(above > 0, parameters["loss_aversion"][..., None], 1.0) * above
         """,
-        {
+        parameters={
             "loss_aversion": log_uniform(
                 0.3, 6.0, "ratio", "weight of a cent above the mean over that of one below"
             )
         },
-        ("price_range", *PRICE),
-        HARDIE,
+        wording=Wording(
+            clause="feel a cent above the mean price on offer {far}more than one below",
+            clause_short="one above more",
+            opposite_clause="feel a cent below the mean price on offer {far}more than one above",
+            opposite_short="one below more",
+            parameter="loss_aversion",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="loss aversion",
+            opposite_label="gain seeking",
+        ),
+        repairs=("price_range", *PRICE),
+        source=HARDIE,
     ),
     Mechanism(
-        "context",
-        "distance from the best price",
-        "feel each further cent above the lowest price on offer less than the one before, or more",
-        """
+        slot="context",
+        name="distance from the best price",
+        code="""
         beyond = cost - cost.min(axis=-1)[..., None]
         burden = xp.maximum(beyond, 1e-12) ** parameters["regret_curvature"][..., None]
         """,
-        {
+        parameters={
             "regret_curvature": uniform(
                 0.2, 2.0, "exponent", "1: each cent alike; below 1: diminishing sensitivity"
             )
         },
-        ("price_range", "lowest_price", *PRICE),
-        "Loomes & Sugden (1982), Economic Journal 92, 805-824 (regret against the best forgone price)",
+        wording=Wording(
+            clause="feel each further cent above the lowest price on offer {far}more than the one before",
+            clause_short="more",
+            opposite_clause="feel each further cent above the lowest price on offer {far}less than the one before",
+            opposite_short="less",
+            parameter="regret_curvature",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="increasing regret",
+            opposite_label="diminishing regret",
+        ),
+        repairs=("price_range", "lowest_price", *PRICE),
+        source="Loomes & Sugden (1982), Economic Journal 92, 805-824 (regret against the best forgone price)",
     ),
 )
 
 EVALUATION = (
     Mechanism(
-        "evaluation",
-        "weighted sum",
-        "weigh price, length of contract, and whether a supplier is local or well known, and add up",
-        """
+        slot="evaluation",
+        name="weighted sum",
+        clause="weigh price, length of contract, and whether a supplier is local or well known, and add up",
+        code="""
         evidence = evidence - parameters["price_weight"][..., None] * burden
         evidence = evidence + parameters["contract_weight"][..., None] * years
         evidence = evidence + parameters["local_weight"][..., None] * local
         evidence = evidence + parameters["known_weight"][..., None] * known
         """,
-        {
+        parameters={
             "price_weight": log_uniform(
                 0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts"
             ),
@@ -158,53 +187,96 @@ EVALUATION = (
             "local_weight": normal(0.0, 2.0, 10.0, "log odds", "taste for a local supplier"),
             "known_weight": normal(0.0, 2.0, 10.0, "log odds", "taste for a well-known supplier"),
         },
-        (*PRICE, *CONTRACT, *REPUTATION),
-        f"{MCFADDEN}; {TRAIN}",
+        wording=(
+            Wording(
+                clause="{much}prefer lower prices",
+                parameter="price_weight",
+                unit=LOG_ODDS,
+            ),
+            Wording(
+                clause="{much}like longer contracts",
+                clause_short="like them",
+                opposite_clause="{much}dislike longer contracts",
+                opposite_short="dislike them",
+                parameter="contract_weight",
+                unit=LOG_ODDS,
+                feature="contract_years_difference",
+                label="long contracts",
+                opposite_label="short contracts",
+            ),
+            Wording(
+                clause="{much}like local suppliers",
+                clause_short="like them",
+                opposite_clause="{much}dislike local suppliers",
+                opposite_short="dislike them",
+                parameter="local_weight",
+                unit=LOG_ODDS,
+                feature="local_difference",
+                label="local suppliers",
+                opposite_label="distant suppliers",
+            ),
+            Wording(
+                clause="{much}like well-known suppliers",
+                clause_short="like them",
+                opposite_clause="{much}dislike well-known suppliers",
+                opposite_short="dislike them",
+                parameter="known_weight",
+                unit=LOG_ODDS,
+                feature="well_known_difference",
+                label="known suppliers",
+                opposite_label="unknown suppliers",
+            ),
+        ),
+        repairs=(*PRICE, *CONTRACT, *REPUTATION),
+        source=f"{MCFADDEN}; {TRAIN}",
     ),
     Mechanism(
-        "evaluation",
-        "price alone",
-        "compare prices and nothing else",
-        'evidence = evidence - parameters["price_weight"][..., None] * burden',
-        {
+        slot="evaluation",
+        name="price alone",
+        code='evidence = evidence - parameters["price_weight"][..., None] * burden',
+        parameters={
             "price_weight": log_uniform(
                 0.02, 8.0, "log odds per cent per kWh", "how strongly a lower price counts"
             )
         },
-        PRICE,
-        f"{MCFADDEN}; Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
+        wording=Wording(
+            clause="compare prices and nothing else, and {much}prefer the lower",
+            parameter="price_weight",
+            unit=LOG_ODDS,
+        ),
+        repairs=PRICE,
+        source=f"{MCFADDEN}; Gigerenzer & Goldstein (1996), Psychological Review 103, 650-669 (one reason)",
     ),
     Mechanism(
-        "evaluation",
-        "equal weights",
-        "give the same weight to a low price, a short contract, and a local or well-known supplier",
-        """
+        slot="evaluation",
+        name="equal weights",
+        clause="give the same weight to a low price, a short contract, and a local or well-known supplier",
+        code="""
         def share(amount):
             most, least = amount.max(axis=-1)[..., None], amount.min(axis=-1)[..., None]
             return (most - amount) / xp.where(most > least, most - least, 1.0)
         tally = share(burden) + share(years) + local + known
         evidence = evidence + parameters["sensitivity"][..., None] * tally
         """,
-        {
+        parameters={
             "sensitivity": log_uniform(
                 0.1, 20.0, "log odds per advantage", "how strongly one more advantage counts"
             )
         },
-        (*PRICE, *CONTRACT, *REPUTATION),
-        DAWES,
+        repairs=(*PRICE, *CONTRACT, *REPUTATION),
+        source=DAWES,
     ),
     Mechanism(
-        "evaluation",
-        "elimination by aspects",
-        "look for one aspect at a time, the more important the sooner, and drop the offers that do not have it",
-        """
+        slot="evaluation",
+        name="elimination by aspects",
+        code="""
         aspects = [1.0 * (cost <= parameters["cheap"][..., None]), 1.0 * (years == 0), local, known, 1.0 - varies]
         weights = [1.0] + [
             parameters[name] for name in ("no_contract_first", "local_first", "known_first", "fixed_first")
         ]
         evidence = evidence + xp.log(xp.maximum(eliminate(aspects, weights, xp), 1e-12))
         """,
-        {
+        parameters={
             "cheap": uniform(4.0, 20.0, "cents per kWh", "highest price that counts as cheap"),
             **{
                 f"{name}_first": log_uniform(
@@ -218,118 +290,176 @@ EVALUATION = (
                 )
             },
         },
-        (*PRICE, *CONTRACT, *REPUTATION, *RATES),
-        TVERSKY_ASPECTS,
+        wording=Wording(
+            clause=(
+                "look for one aspect at a time, the more important the sooner, and drop the offers that do "
+                "not have it (a price up to {cheap} cents counts as cheap)"
+            )
+        ),
+        repairs=(*PRICE, *CONTRACT, *REPUTATION, *RATES),
+        source=TVERSKY_ASPECTS,
     ),
 )
 
 ATTENTION = (
     Mechanism(
-        "attention",
-        "no contract",
-        "value being free to leave at any time",
-        'evidence = evidence + parameters["freedom"][..., None] * (years == 0)',
-        {"freedom": normal(0.0, 1.5, 8.0, "log odds", "taste for an offer without contract")},
-        CONTRACT,
-        "Brehm (1966), A theory of psychological reactance (freedom; the form is the project's)",
+        slot="attention",
+        name="no contract",
+        code='evidence = evidence + parameters["freedom"][..., None] * (years == 0)',
+        parameters={
+            "freedom": normal(0.0, 1.5, 8.0, "log odds", "taste for an offer without contract")
+        },
+        wording=Wording(
+            clause="{much}value being free to leave at any time",
+            opposite_clause="{much}dislike offers without contract",
+            parameter="freedom",
+            unit=LOG_ODDS,
+            feature="no_contract_difference",
+            label="freedom",
+            opposite_label="contracts",
+        ),
+        repairs=CONTRACT,
+        source="Brehm (1966), A theory of psychological reactance (freedom; the form is the project's)",
     ),
     Mechanism(
-        "attention",
-        "steady rate",
-        "avoid rates that vary, whatever they cost",
-        'evidence = evidence - parameters["steadiness"][..., None] * varies',
-        {"steadiness": normal(0.0, 2.0, 10.0, "log odds", "distaste for a rate that varies")},
-        RATES,
-        "Ellsberg (1961), Quarterly Journal of Economics 75, 643-669",
+        slot="attention",
+        name="steady rate",
+        code='evidence = evidence - parameters["steadiness"][..., None] * varies',
+        parameters={
+            "steadiness": normal(0.0, 2.0, 10.0, "log odds", "distaste for a rate that varies")
+        },
+        wording=Wording(
+            clause="{much}avoid rates that vary, whatever they cost",
+            opposite_clause="are {much}drawn to rates that vary, whatever they cost",
+            parameter="steadiness",
+            unit=LOG_ODDS,
+            label="steady rates",
+            opposite_label="varying rates",
+        ),
+        repairs=RATES,
+        source="Ellsberg (1961), Quarterly Journal of Economics 75, 643-669",
     ),
 )
 
 SCREENING = (
     Mechanism(
-        "screening",
-        "about the cheapest",
-        "look only at the cheapest offers, among which they do not notice small differences in price",
-        'kept = kept * (cost <= cost.min(axis=-1)[..., None] + parameters["just_noticeable"][..., None])',
-        {
+        slot="screening",
+        name="about the cheapest",
+        code='kept = kept * (cost <= cost.min(axis=-1)[..., None] + parameters["just_noticeable"][..., None])',
+        parameters={
             "just_noticeable": log_uniform(
                 0.05, 10.0, "cents per kWh", "largest difference in price not noticed"
             )
         },
-        ("price_range", *PRICE),
-        TVERSKY_ORDER,
+        wording=Wording(
+            clause=(
+                "look only at the cheapest offers, among which they do not notice small differences in "
+                "price (up to {just_noticeable} cents)"
+            ),
+            label="price screening",
+            overrides=True,
+        ),
+        repairs=("price_range", *PRICE),
+        source=TVERSKY_ORDER,
     ),
     Mechanism(
-        "screening",
-        "cheap enough",
-        "look at all offers that are cheap enough, or where there are none at the cheapest",
-        """
+        slot="screening",
+        name="cheap enough",
+        code="""
         acceptable = xp.maximum(parameters["aspiration"][..., None], cost.min(axis=-1)[..., None])
         kept = kept * (cost <= acceptable)
         """,
-        {"aspiration": uniform(4.0, 20.0, "cents per kWh", "highest price that is cheap enough")},
-        ("lowest_price", *PRICE),
-        SIMON,
+        parameters={
+            "aspiration": uniform(4.0, 20.0, "cents per kWh", "highest price that is cheap enough")
+        },
+        wording=Wording(
+            clause=(
+                "look at all offers that are cheap enough (up to {aspiration} cents), or, where there are "
+                "none, at the cheapest"
+            ),
+            label="cheap-enough screening",
+            overrides=True,
+        ),
+        repairs=("lowest_price", *PRICE),
+        source=SIMON,
     ),
     Mechanism(
-        "screening",
-        "the most familiar",
-        "look only at local suppliers if there are any left, or else at well-known ones",
-        """
+        slot="screening",
+        name="the most familiar",
+        code="""
         familiar = kept * (1.0 + 2.0 * local + known)
         kept = kept * (familiar >= familiar.max(axis=-1)[..., None])
         """,
-        {},
-        REPUTATION,
-        "Goldstein & Gigerenzer (2002), Psychological Review 109, 75-90",
+        wording=Wording(
+            clause="look only at local suppliers if there are any left, or else at well-known ones",
+            label="familiarity",
+            overrides=True,
+        ),
+        repairs=REPUTATION,
+        source="Goldstein & Gigerenzer (2002), Psychological Review 109, 75-90",
     ),
     Mechanism(
-        "screening",
-        "the shortest contract",
-        "look only at those with the shortest contract that are left",
-        """
+        slot="screening",
+        name="the shortest contract",
+        code="""
         length = years + 1e6 * (1.0 - kept)
         kept = kept * (length <= length.min(axis=-1)[..., None])
         """,
-        {},
-        CONTRACT,
-        TVERSKY_ORDER,
+        wording=Wording(
+            clause="of the offers left, look only at those with the shortest contract",
+            label="short contracts",
+            overrides=True,
+        ),
+        repairs=CONTRACT,
+        source=TVERSKY_ORDER,
     ),
 )
 
 CHOICE = (
     Mechanism(
-        "choice",
-        "logistic",
-        "choose the better offer the more often, the stronger the evidence",
-        LOGISTIC,
-        {},
-        (),
-        f"Luce (1959), Individual choice behavior; {MCFADDEN}",
+        slot="choice",
+        name="logistic",
+        code=LOGISTIC,
+        wording=Wording(
+            clause="choose the better offer the more often, the stronger the evidence",
+            taken_for_granted=True,
+        ),
+        source=f"Luce (1959), Individual choice behavior; {MCFADDEN}",
     ),
     Mechanism(
-        "choice",
-        "deterministic",
-        "always choose the offer for which the evidence speaks, and any of the best when several are",
-        DETERMINISTIC,
-        {},
-        (),
-        HARLESS,
+        slot="choice",
+        name="deterministic",
+        clause=(
+            "choose the offer for which the evidence speaks, by however little, and any of the best where "
+            "several are"
+        ),
+        code=DETERMINISTIC,
         predictions=({"property": "deterministic"},),
         is_null=True,
+        source=HARLESS,
     ),
 )
 
 LAPSE = (
     Mechanism(
-        "lapse",
-        "random",
-        "now and then choose at random",
-        LAPSE_CODE,
-        {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        (),
-        HARLESS,
+        slot="lapse",
+        name="random",
+        code=LAPSE_CODE,
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
         is_null=True,
+        source=HARLESS,
     ),
+)
+
+HEADS = (
+    (("evaluation:weighted sum",), "Weighted attributes"),
+    (("evaluation:price alone",), "Price alone"),
+    (("evaluation:equal weights",), "Equal weights"),
+    (("evaluation:elimination by aspects",), "Elimination by aspects"),
+    (("screening",), "Screening offers"),
+    (("attention",), "One feature"),
+    ((), "Random choice"),
 )
 
 GRAMMAR = Grammar(
@@ -339,16 +469,13 @@ GRAMMAR = Grammar(
         SkeletonSlot("expectation"),
         SkeletonSlot("context", least=0),
         SkeletonSlot("evaluation", least=0),
-        SkeletonSlot("attention", least=0, most=2),
-        SkeletonSlot("screening", least=0, most=3),
-        SkeletonSlot("choice"),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("attention", least=0, most=2, sentence=2),
+        SkeletonSlot("screening", least=0, most=3, sentence=2),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=worded(
-        (*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE), WORDS
-    ),
+    mechanisms=(*EXPECTATION, *CONTEXT, *EVALUATION, *ATTENTION, *SCREENING, *CHOICE, *LAPSE),
     heads=HEADS,
-    sentences=SENTENCES,
     before="""
         price, years = trials["price"], trials["contract_years"]
         local, known = trials["local"], trials["well_known"]

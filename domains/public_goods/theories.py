@@ -23,9 +23,9 @@ from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.public_goods.task import ENDOWMENT, NUMBERS
-from lakatos.domains.public_goods.wording import HEADS, SENTENCES, WORDS
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
 ISAAC = "Isaac & Walker (1988), Quarterly Journal of Economics 103, 179-199"
 TALK = "Isaac & Walker (1988), Economic Inquiry 26, 585-608 (communication)"
@@ -51,6 +51,8 @@ def only_available(p, available, xp):
     return p / p.sum(axis=-1)[..., None]
 '''
 WHOLE = "log odds of all coins against none"
+ODDS = 0.8
+"""Log odds of all coins against none that deserve their clause."""
 PULL = log_uniform(
     0.02, 30.0, "log odds for each endowment away", "strictness with which people stay near"
 )
@@ -61,285 +63,507 @@ def _odds(meaning: str, limit: float = 10.0, unit: str = WHOLE) -> Mapping[str, 
 
 
 def _effect(
-    slot: str, name: str, claim: str, by: str, of: str, meaning: str, **more: Any
+    *,
+    parameter: str,
+    clause: str,
+    opposite_clause: str,
+    label: str,
+    opposite_label: str,
+    of: str,
+    meaning: str,
+    feature: str = "",
+    **more: Any,
 ) -> Mechanism:
     """A mechanism that makes giving all worth more in proportion to ``of``."""
-    code = f'slope = slope + parameters["{by}"] * {of}'
-    return Mechanism(slot, name, claim, code, {by: _odds(meaning)}, **more)
+    return Mechanism(
+        code=f'slope = slope + parameters["{parameter}"] * {of}',
+        parameters={parameter: _odds(meaning)},
+        wording=Wording(
+            clause=clause,
+            opposite_clause=opposite_clause,
+            parameter=parameter,
+            unit=ODDS,
+            feature=feature,
+            label=label,
+            opposite_label=opposite_label,
+        ),
+        **more,
+    )
 
 
-def _pull(slot: str, name: str, claim: str, by: str, to: str, **more: Any) -> Mechanism:
+def _pull(*, parameter: str, to: str, **more: Any) -> Mechanism:
     """A mechanism that draws people towards the share ``to`` in all rounds but the first."""
     code = f"""
     away = xp.abs(level - {to}[..., None])
-    value = value - (parameters["{by}"] * later)[..., None] * away
+    value = value - (parameters["{parameter}"] * later)[..., None] * away
     """
-    return Mechanism(slot, name, claim, code, {by: PULL}, **more)
+    return Mechanism(code=code, parameters={parameter: PULL}, **more)
 
 
 PAYOFF = (
     Mechanism(
-        "payoff",
-        "cost of giving",
-        "give the less, the more of each coin given is lost to them",
-        'slope = slope - parameters["selfishness"] * (1 - returned)',
-        {"selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself")},
-        ("return",),
-        f"{ISAAC} (marginal per capita return)",
+        slot="payoff",
+        name="cost of giving",
+        clause="give less, the more of each coin given is lost to them",
+        code='slope = slope - parameters["selfishness"] * (1 - returned)',
+        parameters={
+            "selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself")
+        },
+        repairs=("return",),
         breaks=("multiplier",),
+        source=f"{ISAAC} (marginal per capita return)",
     ),
     Mechanism(
-        "payoff",
-        "coins kept",
-        "would rather keep their coins, whatever the fund brings",
-        'slope = slope - parameters["selfishness"]',
-        {"selfishness": log_uniform(0.02, 30.0, WHOLE, "worth of keeping all coins")},
-        (),
-        "Null account of free riding",
+        slot="payoff",
+        name="coins kept",
+        clause="would rather keep their coins, whatever the fund brings",
+        code='slope = slope - parameters["selfishness"]',
+        parameters={"selfishness": log_uniform(0.02, 30.0, WHOLE, "worth of keeping all coins")},
+        source="Null account of free riding",
     ),
     Mechanism(
-        "payoff",
-        "cost and others' gain",
-        "weigh what giving costs them against what it brings all others together",
-        """
+        slot="payoff",
+        name="cost and others' gain",
+        code="""
         gained = parameters["altruism"] * (multiplier - returned)
         slope = slope - parameters["selfishness"] * (1 - returned) + gained
         """,
-        {
+        parameters={
             "selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself"),
             "altruism": _odds(
                 "weight of what giving brings the others", 3.0, "log odds for each endowment"
             ),
         },
-        ("return", "group_size"),
-        ALTRUISM,
+        wording=(
+            Wording(clause="give less, the more of each coin given is lost to them"),
+            Wording(
+                clause="{much}value what their coins bring all others together",
+                opposite_clause="{much}dislike what their coins bring all others together",
+                parameter="altruism",
+                unit=0.2,
+                label="altruism",
+                opposite_label="rivalry",
+            ),
+        ),
+        repairs=("return", "group_size"),
         breaks=("multiplier",),
+        source=ALTRUISM,
     ),
     Mechanism(
-        "payoff",
-        "no cost",
-        "",
-        "",
-        {},
-        (),
-        f"{ANDREONI}: what people give does not depend on what it costs",
+        slot="payoff",
+        name="no cost",
+        source=f"{ANDREONI}: what people give does not depend on what it costs",
     ),
 )
 TASTE = (
     _effect(
-        "taste", "warm glow", "like to give for its own sake", "warm_glow", "1.0",
-        "worth of giving all for its own sake", citation=WARM,
+        slot="taste",
+        name="warm glow",
+        parameter="warm_glow",
+        clause="{much}like giving for its own sake",
+        opposite_clause="{much}dislike giving, whatever it costs",
+        of="1.0",
+        meaning="worth of giving all for its own sake",
+        label="warm glow",
+        opposite_label="cold shoulders",
+        source=WARM,
     ),
     _effect(
-        "taste", "where coins lie", "leave their coins where they lie to begin with", "default_effect",
-        "(2 * starts_in_fund - 1)", "worth of leaving all coins where they are", answers=("starts_in_fund",),
-        citation=FRAMING, breaks=("sides",),
+        slot="taste",
+        name="where coins lie",
+        parameter="default_effect",
+        clause="{much}leave their coins where they lie to begin with",
+        opposite_clause="{much}move their coins from where they lie to begin with",
+        of="(2 * starts_in_fund - 1)",
+        meaning="worth of leaving all coins where they are",
+        label="default effects",
+        opposite_label="restlessness",
+        feature="starts_in_fund",
+        repairs=("starts_in_fund",),
+        breaks=("sides",),
+        source=FRAMING,
     ),
-)  # fmt: skip
+)
 RULES = (
     _effect(
-        "rules", "talk", "give more where they can talk to one another", "trust", "talk",
-        "what talk adds", answers=("talk",), citation=TALK, breaks=("talk",),
+        slot="rules",
+        name="talk",
+        parameter="trust",
+        clause="give {far}more where they can talk to one another",
+        opposite_clause="give {far}less where they can talk to one another",
+        of="talk",
+        meaning="what talk adds",
+        label="trusted talk",
+        opposite_label="distrusted talk",
+        feature="talk",
+        repairs=("talk",),
+        breaks=("talk",),
+        source=TALK,
     ),
     _effect(
-        "rules", "deductions possible", "give more where others can take coins from them", "fear",
-        "can_deduct", "what the possibility of deductions adds", answers=("deduction_effect",),
-        citation=SANCTIONS, breaks=("sanctions",),
-    ),
-    _effect(
-        "rules", "rewards possible", "give more where others can reward them", "expectancy", "can_reward",
-        "what the possibility of rewards adds", answers=("reward_effect",), citation=REWARDS,
+        slot="rules",
+        name="deductions possible",
+        parameter="fear",
+        clause="give {far}more where others can take coins from them",
+        opposite_clause="give {far}less where others can take coins from them",
+        of="can_deduct",
+        meaning="what the possibility of deductions adds",
+        label="deterrence",
+        opposite_label="defiance",
+        feature="deduction_effect",
+        repairs=("deduction_effect",),
         breaks=("sanctions",),
+        source=SANCTIONS,
     ),
     _effect(
-        "rules", "all or nothing", "give more where they can only give all or nothing", "boldness",
-        "all_or_nothing", "what the lack of a middle adds", answers=("all_or_nothing",),
-        citation="Cadsby & Maynes (1999), Journal of Public Economics 71, 53-73 (binary contributions)",
+        slot="rules",
+        name="rewards possible",
+        parameter="expectancy",
+        clause="give {far}more where others can reward them",
+        opposite_clause="give {far}less where others can reward them",
+        of="can_reward",
+        meaning="what the possibility of rewards adds",
+        label="reward hopes",
+        opposite_label="reward disdain",
+        feature="reward_effect",
+        repairs=("reward_effect",),
+        breaks=("sanctions",),
+        source=REWARDS,
     ),
-)  # fmt: skip
+    _effect(
+        slot="rules",
+        name="all or nothing",
+        parameter="boldness",
+        clause="give {far}more where they can only give all or nothing",
+        opposite_clause="give {far}less where they can only give all or nothing",
+        of="all_or_nothing",
+        meaning="what the lack of a middle adds",
+        label="boldness",
+        opposite_label="caution",
+        feature="all_or_nothing",
+        repairs=("all_or_nothing",),
+        source="Cadsby & Maynes (1999), Journal of Public Economics 71, 53-73 (binary contributions)",
+    ),
+)
 OPENING = (
     Mechanism(
-        "opening",
-        "a usual start",
-        "begin near an amount of their own",
-        """
+        slot="opening",
+        name="a usual start",
+        code="""
         away = xp.abs(level - (parameters["start"] + 0.0 * first)[..., None])
         value = value - (parameters["firmness"] * first)[..., None] * away
         """,
-        {
+        parameters={
             "start": uniform(0.0, 1.0, "share of the coins", "share given in a first round"),
             "firmness": PULL,
         },
-        ("first_round",),
-        IMPERFECT,
+        wording=Wording(clause="begin near an amount of their own (about {start%} of their coins)"),
+        repairs=("first_round",),
+        source=IMPERFECT,
     ),
     _effect(
-        "opening", "a generous start", "give more in a first round", "opening", "first",
-        "what a first round adds", answers=("first_round",), citation=ISAAC,
+        slot="opening",
+        name="a generous start",
+        parameter="opening",
+        clause="give {far}more in a first round",
+        opposite_clause="give {far}less in a first round",
+        of="first",
+        meaning="what a first round adds",
+        label="generous starts",
+        opposite_label="careful starts",
+        feature="first_round",
+        repairs=("first_round",),
+        source=ISAAC,
     ),
-)  # fmt: skip
+)
 GAVE = ("others", "others_minus_own")
 PAST = ("others_past",)
 OTHERS = (
     _pull(
-        "others", "match the average", "give about as much as the others gave on average", "matching",
-        "others", answers=GAVE, citation=f"{KESER}; {FISCHBACHER}", breaks=PAST,
+        slot="others",
+        name="match the average",
+        parameter="matching",
+        clause="give about as much as the others gave on average",
+        to="others",
+        repairs=GAVE,
+        breaks=PAST,
+        source=f"{KESER}; {FISCHBACHER}",
     ),
     Mechanism(
-        "others",
-        "match a part",
-        "give a part of what the others gave on average",
-        """
+        slot="others",
+        name="match a part",
+        code="""
         away = xp.abs(level - (parameters["part"] * others)[..., None])
         value = value - (parameters["part_matching"] * later)[..., None] * away
         """,
-        {"part_matching": PULL, "part": uniform(0.2, 1.2, "share", "part of the others' mean that is matched")},
-        GAVE,
-        f"{FISCHBACHER}; {IMPERFECT} (imperfect conditional cooperation)",
+        parameters={
+            "part_matching": PULL,
+            "part": uniform(0.2, 1.2, "share", "part of the others' mean that is matched"),
+        },
+        wording=Wording(clause="give a part of what the others gave on average ({part%} of it)"),
+        repairs=GAVE,
         breaks=PAST,
+        source=f"{FISCHBACHER}; {IMPERFECT} (imperfect conditional cooperation)",
     ),
     Mechanism(
-        "others",
-        "inequity aversion",
-        "dislike giving more than the others, and giving less",
-        """
+        slot="others",
+        name="inequity aversion",
+        code="""
         over = level - others[..., None]
         value = value - (parameters["envy"] * later)[..., None] * xp.maximum(over, 0.0)
         value = value - (parameters["guilt"] * later)[..., None] * xp.maximum(-over, 0.0)
         """,
-        {
+        parameters={
             "envy": _odds("loss for each endowment given beyond the others' mean"),
             "guilt": _odds("loss for each endowment given below the others' mean"),
         },
-        GAVE,
-        f"{INEQUITY} (others taken to give as on average last time)",
+        wording=(
+            Wording(
+                clause="{much}dislike giving more than the others",
+                opposite_clause="{much}like giving more than the others",
+                parameter="envy",
+                unit=ODDS,
+                label="envy",
+                opposite_label="leadership",
+            ),
+            Wording(
+                clause="{much}dislike giving less than the others",
+                opposite_clause="{much}like giving less than the others",
+                parameter="guilt",
+                unit=ODDS,
+                label="guilt",
+                opposite_label="shamelessness",
+            ),
+        ),
+        repairs=GAVE,
         breaks=PAST,
+        source=f"{INEQUITY} (others taken to give as on average last time)",
     ),
     _pull(
-        "others", "follow the lowest", "give about as little as whoever gave least", "following_low",
-        "lowest", answers=("others_lowest",), citation=CRITICAL, breaks=PAST,
+        slot="others",
+        name="follow the lowest",
+        parameter="following_low",
+        clause="give about as little as whoever gave least",
+        to="lowest",
+        repairs=("others_lowest",),
+        breaks=PAST,
+        source=CRITICAL,
     ),
     _pull(
-        "others", "follow the highest", "give about as much as whoever gave most", "following_high",
-        "highest", answers=("others_highest",), citation=CRITICAL, breaks=PAST,
+        slot="others",
+        name="follow the highest",
+        parameter="following_high",
+        clause="give about as much as whoever gave most",
+        to="highest",
+        repairs=("others_highest",),
+        breaks=PAST,
+        source=CRITICAL,
     ),
-)  # fmt: skip
+)
 OWN = ("own_past",)
 HABIT = (
     _pull(
-        "habit", "near the last gift", "give about as much as they gave last", "inertia", "own",
-        answers=("own", "others_minus_own"), citation=INERTIA, breaks=OWN,
+        slot="habit",
+        name="near the last gift",
+        parameter="inertia",
+        clause="give about as much as they gave last",
+        to="own",
+        repairs=("own", "others_minus_own"),
+        breaks=OWN,
+        source=INERTIA,
     ),
     Mechanism(
-        "habit",
-        "the same again",
-        "give exactly what they gave last",
-        """
+        slot="habit",
+        name="the same again",
+        code="""
         same = 1.0 * (xp.abs(level - own[..., None]) < 0.01)
         value = value + (parameters["repetition"] * later)[..., None] * same
         """,
-        {"repetition": _odds("what giving the same again adds", 8.0, "log odds")},
-        ("own",),
-        INERTIA,
+        parameters={"repetition": _odds("what giving the same again adds", 8.0, "log odds")},
+        wording=Wording(
+            clause="{much}tend to give exactly what they gave last",
+            opposite_clause="{much}avoid giving exactly what they gave last",
+            parameter="repetition",
+            unit=ODDS,
+            label="repetition",
+            opposite_label="variety",
+        ),
+        repairs=("own",),
         breaks=OWN,
+        source=INERTIA,
     ),
     _pull(
-        "habit", "near their average", "give about as much as they gave on average", "custom", "average",
-        answers=("own_average",), citation=f"{INERTIA}; stable types: {IMPERFECT}", breaks=OWN,
+        slot="habit",
+        name="near their average",
+        parameter="custom",
+        clause="give about as much as they gave on average",
+        to="average",
+        repairs=("own_average",),
+        breaks=OWN,
+        source=f"{INERTIA}; stable types: {IMPERFECT}",
     ),
-)  # fmt: skip
+)
 REACTION = (
     _effect(
-        "reaction", "to deductions", "give more after coins were taken from them", "deterrence",
-        "deducted / (deducted + 0.25)", "what large deductions add", answers=("deducted",),
-        citation=SANCTIONS, breaks=("deducted",),
+        slot="reaction",
+        name="to deductions",
+        parameter="deterrence",
+        clause="give {far}more after coins were taken from them",
+        opposite_clause="give {far}less after coins were taken from them",
+        of="deducted / (deducted + 0.25)",
+        meaning="what large deductions add",
+        label="obedience",
+        opposite_label="revenge",
+        repairs=("deducted",),
+        breaks=("deducted",),
+        source=SANCTIONS,
     ),
     _effect(
-        "reaction", "to rewards", "give more after they were rewarded", "encouragement",
-        "rewarded / (rewarded + 0.25)", "what large rewards add", answers=("rewarded",), citation=REWARDS,
+        slot="reaction",
+        name="to rewards",
+        parameter="encouragement",
+        clause="give {far}more after they were rewarded",
+        opposite_clause="give {far}less after they were rewarded",
+        of="rewarded / (rewarded + 0.25)",
+        meaning="what large rewards add",
+        label="encouragement",
+        opposite_label="complacency",
+        repairs=("rewarded",),
         breaks=("rewarded",),
+        source=REWARDS,
     ),
     _effect(
-        "reaction", "to falling behind", "give less after they gained less than the others", "resentment",
-        "(-xp.clip(-ahead, 0.0, 1.0))", "what having gained one endowment less takes away",
-        answers=("ahead",), citation=f"{LEARNING}; {INEQUITY}", breaks=("ahead",),
+        slot="reaction",
+        name="to falling behind",
+        parameter="resentment",
+        clause="give {far}less after they gained less than the others",
+        opposite_clause="give {far}more after they gained less than the others",
+        of="(-xp.clip(-ahead, 0.0, 1.0))",
+        meaning="what having gained one endowment less takes away",
+        label="resentment",
+        opposite_label="forbearance",
+        repairs=("ahead",),
+        breaks=("ahead",),
+        source=f"{LEARNING}; {INEQUITY}",
     ),
-)  # fmt: skip
+)
 TIME = (
     _effect(
-        "time", "decay", "give less from round to round", "decay", "(-xp.log(number))",
-        "what each increase of the rounds by a factor of 2.7 takes away", answers=("round",),
-        citation=f"{ISAAC}; {ANDREONI}", breaks=("time",),
+        slot="time",
+        name="decay",
+        parameter="decay",
+        clause="give {far}less from round to round",
+        opposite_clause="give {far}more from round to round",
+        of="(-xp.log(number))",
+        meaning="what each increase of the rounds by a factor of 2.7 takes away",
+        label="decay",
+        opposite_label="growth",
+        repairs=("round",),
+        breaks=("time",),
+        source=f"{ISAAC}; {ANDREONI}",
     ),
     _effect(
-        "time", "last round", "give less in a round that they know to be the last", "last_round",
-        "(-end_known * (left < 0.5))", "what the last round takes away", answers=("nearness_of_end",),
-        citation=END, breaks=("time",),
+        slot="time",
+        name="last round",
+        parameter="last_round",
+        clause="give {far}less in a round that they know to be the last",
+        opposite_clause="give {far}more in a round that they know to be the last",
+        of="(-end_known * (left < 0.5))",
+        meaning="what the last round takes away",
+        label="selfish ends",
+        opposite_label="generous ends",
+        repairs=("nearness_of_end",),
+        breaks=("time",),
+        source=END,
     ),
     _effect(
-        "time", "nearness of the end", "give less, the nearer the end is that they know of", "end_effect",
-        "(-end_known / (1 + left))", "what the last round takes away; the one before, half of it",
-        answers=("nearness_of_end",), citation=END, breaks=("time",),
+        slot="time",
+        name="nearness of the end",
+        parameter="end_effect",
+        clause="give {far}less, the nearer a known end is",
+        opposite_clause="give {far}more, the nearer a known end is",
+        of="(-end_known / (1 + left))",
+        meaning="what the last round takes away; the one before, half of it",
+        label="end effects",
+        opposite_label="rising ends",
+        repairs=("nearness_of_end",),
+        breaks=("time",),
+        source=END,
     ),
-)  # fmt: skip
+)
 HEAPS = (
     Mechanism(
-        "heaps",
-        "multiples of five",
-        "like multiples of five coins",
-        f"""
+        slot="heaps",
+        name="multiples of five",
+        code=f"""
         fives = 1.0 * (xp.abs(xp.sin(3.141592653589793 * {ENDOWMENT} / 5 * level)) < 1e-6)
         value = value + parameters["roundness"][..., None] * fives
         """,
-        {"roundness": _odds("what being a multiple of five adds", 6.0, "log odds")},
-        ("all_or_nothing",),
-        "Albers & Albers (1983), On the prominence theory of tuning; Selten (1987)",
+        parameters={"roundness": _odds("what being a multiple of five adds", 6.0, "log odds")},
+        wording=Wording(
+            clause="{much}like multiples of five coins",
+            opposite_clause="{much}avoid multiples of five coins",
+            parameter="roundness",
+            unit=ODDS,
+            label="round numbers",
+            opposite_label="odd numbers",
+        ),
+        repairs=("all_or_nothing",),
+        source="Albers & Albers (1983), On the prominence theory of tuning; Selten (1987)",
     ),
     Mechanism(
-        "heaps",
-        "all or none",
-        "give all of their coins or none",
-        """
+        slot="heaps",
+        name="all or none",
+        code="""
         ends = 1.0 * (xp.abs(2 * level - 1) > 0.99)
         value = value + parameters["extremity"][..., None] * ends
         """,
-        {"extremity": _odds("what giving all or nothing adds", 8.0, "log odds")},
-        ("all_or_nothing",),
-        f"{ANDREONI}; Goeree, Holt & Laury (2002)",
+        parameters={"extremity": _odds("what giving all or nothing adds", 8.0, "log odds")},
+        wording=Wording(
+            clause="{much}tend to give all of their coins or none",
+            opposite_clause="{much}avoid giving all of their coins or none",
+            parameter="extremity",
+            unit=ODDS,
+            label="extremes",
+            opposite_label="moderation",
+        ),
+        repairs=("all_or_nothing",),
+        source=f"{ANDREONI}; Goeree, Holt & Laury (2002)",
     ),
 )
 CHOICE = (
     Mechanism(
-        "choice",
-        "logistic",
-        "",
-        """
+        slot="choice",
+        name="logistic",
+        code="""
         value = value + slope[..., None] * (level - 0.5)
         value = value - (value - 1e6 * (1 - available)).max(axis=-1)[..., None]
         p = only_available(xp.exp(xp.clip(value, -500.0, 0.0)), available, xp)
         """,
-        {},
-        (),
-        "Luce (1959), Individual choice behavior; Anderson, Goeree & Holt (1998)",
+        source="Luce (1959), Individual choice behavior; Anderson, Goeree & Holt (1998)",
     ),
 )
 LAPSE = (
     Mechanism(
-        "lapse",
-        "anything",
-        "now and then give any amount",
-        """
+        slot="lapse",
+        name="anything",
+        code="""
         anything = only_available(1.0 + 0.0 * available, available, xp)
         p = p + parameters["lapse"][..., None] * (anything - p)
         """,
-        {"lapse": uniform(0.0, 0.5, "share of answers", "gifts without a reason")},
-        (),
-        f"{ANDREONI} (confusion)",
+        parameters={"lapse": uniform(0.0, 0.5, "share of answers", "gifts without a reason")},
+        wording=Wording(clause="{lapse~} give a random amount ({lapse%} of the time)"),
         is_null=True,
+        source=f"{ANDREONI} (confusion)",
     ),
 )
-NAMES = {"own_average": "average", "others_lowest": "lowest", "others_highest": "highest", "round": "number",
-         "rounds_left": "left"}  # fmt: skip
+NAMES = {
+    "own_average": "average",
+    "others_lowest": "lowest",
+    "others_highest": "highest",
+    "round": "number",
+    "rounds_left": "left",
+}
 UNPACKED = "\n".join(
     f'{NAMES.get(name, name)} = trials["{name}"][None]' for name in NUMBERS if "cost" not in name
 )
@@ -355,48 +579,70 @@ all_or_nothing = 1.0 * (available.sum(axis=-1) < 2.5)
 slope, value = 0.0 * returned, 0.0 * available
 """
 
+HEADS = (
+    (("others:match the average", "habit"), "Matching and habit"),
+    (("others:match a part", "habit"), "Partly matching habit"),
+    (("others:inequity aversion", "habit"), "Inequity-averse habit"),
+    (("others:match the average",), "Conditional cooperation"),
+    (("others:match a part",), "Imperfect cooperation"),
+    (("others:inequity aversion",), "Inequity aversion"),
+    (("others:follow the lowest",), "Following the lowest"),
+    (("others:follow the highest",), "Following the highest"),
+    (("habit",), "Habit"),
+    (("payoff:cost and others' gain",), "Altruism"),
+    (("payoff:cost of giving",), "Response to the return"),
+    (("payoff:coins kept",), "Free riding"),
+    ((), "Giving by chance"),
+)
+
 GRAMMAR = Grammar(
     domain="public_goods",
     slots=(
         SkeletonSlot("payoff"),
-        SkeletonSlot("taste", least=0, most=2),
-        SkeletonSlot("rules", least=0, most=3),
-        SkeletonSlot("opening", least=0, most=2),
+        SkeletonSlot("taste", least=0, most=2, sentence=2),
+        SkeletonSlot("rules", least=0, most=3, sentence=2),
+        SkeletonSlot("opening", least=0, most=2, sentence=3),
         SkeletonSlot("others", least=0, most=2),
         SkeletonSlot("habit", least=0, most=3),
-        SkeletonSlot("reaction", least=0, most=2),
-        SkeletonSlot("time", least=0, most=2),
-        SkeletonSlot("heaps", least=0, most=2),
-        SkeletonSlot("choice"),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("reaction", least=0, most=2, sentence=2),
+        SkeletonSlot("time", least=0, most=2, sentence=3),
+        SkeletonSlot("heaps", least=0, most=2, sentence=3),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
-    mechanisms=worded(
-        (
-            *PAYOFF,
-            *TASTE,
-            *RULES,
-            *OPENING,
-            *OTHERS,
-            *HABIT,
-            *REACTION,
-            *TIME,
-            *HEAPS,
-            *CHOICE,
-            *LAPSE,
-        ),
-        WORDS,
+    mechanisms=(
+        *PAYOFF,
+        *TASTE,
+        *RULES,
+        *OPENING,
+        *OTHERS,
+        *HABIT,
+        *REACTION,
+        *TIME,
+        *HEAPS,
+        *CHOICE,
+        *LAPSE,
     ),
     heads=HEADS,
-    sentences=SENTENCES,
     before=BEFORE,
     after="return only_available(p, available, xp)",
     helpers=HELPERS,
     predictions=tuple(
         {"property": "ignores", "in": varied}
-        for varied in ("own_past", "others_past", "deducted", "rewarded", "ahead", "multiplier", "talk", "sanctions",
-                       "time", "sides")
+        for varied in (
+            "own_past",
+            "others_past",
+            "deducted",
+            "rewarded",
+            "ahead",
+            "multiplier",
+            "talk",
+            "sanctions",
+            "time",
+            "sides",
+        )
     ),
-)  # fmt: skip
+)
 
 
 def _composition(payoff: str = "cost of giving", **slots: str | tuple[str, ...]) -> Composition:

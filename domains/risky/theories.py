@@ -21,9 +21,8 @@ from lakatos.domains.risky.mechanisms.response import CHOICE, LAPSE, MIXTURE, SI
 from lakatos.domains.risky.mechanisms.utility import UTILITY
 from lakatos.domains.risky.mechanisms.weighting import WEIGHTING
 from lakatos.domains.risky.vocabulary import gamble_vocabulary
-from lakatos.domains.risky.wording import HEADS, SENTENCES, WORDS
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot
 
 HELPERS = """
 def decision_weights(weigh, reached, probabilities, xp):
@@ -53,22 +52,9 @@ def regrets(outcomes, probabilities, correlation, at_stake, xp):
     return (joint(probabilities, correlation, xp) * gap * xp.abs(gap)).sum(axis=(1, 2))
 """
 
-MECHANISMS = worded(
-    (
-        *UTILITY,
-        *WEIGHTING,
-        *COMPARISON,
-        *SCALE,
-        *ATTENTION,
-        *TWIST,
-        *SIDE,
-        *HISTORY,
-        *CHOICE,
-        *MIXTURE,
-        *LAPSE,
-    ),
-    WORDS,
-)
+MECHANISMS = (
+    *UTILITY, *WEIGHTING, *COMPARISON, *SCALE, *ATTENTION, *TWIST, *SIDE, *HISTORY, *CHOICE, *MIXTURE, *LAPSE,
+)  # fmt: skip
 
 BEFORE = """
         # amounts ascend; unused places repeat the best amount with probability 0, and are cut where nobody uses them
@@ -85,6 +71,77 @@ BEFORE = """
         utility, weights = outcomes, probabilities
         """
 
+SUM_UP = "comparison:weighted sum"
+LOSS_AVERSE = ("utility:loss-averse power", "utility:loss-averse linear")
+BY_ITSELF = ("Tversky-Kahneman", "linear in log odds")
+"""Curves that weigh the chance of every outcome by itself (Kahneman & Tversky, 1979)."""
+CUMULATIVE = (
+    "cumulative Tversky-Kahneman", "cumulative Tversky-Kahneman, losses apart", "cumulative Prelec, one parameter",
+    "cumulative Prelec", "cumulative linear in log odds", "cumulative Wu-Gonzalez",
+)  # fmt: skip
+"""Curves over the chance of doing at least as well, apart for gains and losses (Tversky & Kahneman, 1992)."""
+BY_RANK = ("by rank, Prelec",)
+"""Curves over that chance with gains and losses in one order (Quiggin, 1982)."""
+
+Heads = tuple[tuple[tuple[str, ...], str], ...]
+
+
+def _heads_of_curves(
+    curves: tuple[str, ...], *, loss_averse: str, of_utility: str, of_amounts: str
+) -> Heads:
+    """Names of sums that are weighted by one kind of curve, by what amounts are worth in them."""
+    found: list[tuple[tuple[str, ...], str]] = []
+    for curve in curves:
+        weighting = f"weighting:{curve}"
+        found += [((SUM_UP, weighting, utility), loss_averse) for utility in LOSS_AVERSE]
+        found += [((SUM_UP, weighting, "utility"), of_utility), ((SUM_UP, weighting), of_amounts)]
+    return tuple(found)
+
+
+HEADS: Heads = (
+    *_heads_of_curves(
+        BY_ITSELF,
+        loss_averse="Prospect theory",
+        of_utility="Subjectively weighted utility",
+        of_amounts="Weighted probabilities",
+    ),
+    *_heads_of_curves(
+        CUMULATIVE,
+        loss_averse="Cumulative prospect theory",
+        of_utility="Rank-and-sign-dependent utility",
+        of_amounts="Cumulative weights",
+    ),
+    *_heads_of_curves(
+        BY_RANK,
+        loss_averse="Rank-dependent utility",
+        of_utility="Rank-dependent utility",
+        of_amounts="Dual theory",
+    ),
+    ((SUM_UP, "weighting:security and potential"), "Security and potential"),
+    ((SUM_UP, "weighting:neo-additive"), "Neo-additive weights"),
+    ((SUM_UP, "weighting:transfer of attention"), "Attention exchange"),
+    ((SUM_UP, "weighting:equal chances in part"), "Prospective reference theory"),
+    ((SUM_UP, "utility"), "Expected utility"),
+    ((SUM_UP,), "Expected value"),
+    (("comparison:disappointment",), "Disappointment theory"),
+    (("comparison:disappointment aversion",), "Disappointment aversion"),
+    (("comparison:mean and variance",), "Mean and variance"),
+    (("comparison:salience",), "Salience theory"),
+    (("comparison:priority heuristic",), "Priority heuristic"),
+    (("comparison:worst outcome",), "Worst outcomes"),
+    (("comparison:best outcome",), "Best outcomes"),
+    (("comparison:equal weights",), "Equal weights"),
+    (("comparison:better than average",), "Better than average"),
+    (("comparison:most likely outcome",), "Most likely outcomes"),
+    (("comparison:likely outcomes in turn",), "Lexicographic choice"),
+    (("comparison:least likely outcome",), "Least likely outcomes"),
+    (("comparison:probable outcomes",), "Probable outcomes"),
+    (("comparison:tallying",), "Tallying"),
+    (("comparison:chance to gain",), "Chances to gain"),
+    (("comparison:more often better",), "More often better"),
+    ((), "Several features"),
+)
+
 GRAMMAR = Grammar(
     domain="risky",
     slots=(
@@ -92,17 +149,16 @@ GRAMMAR = Grammar(
         SkeletonSlot("weighting", least=0),
         SkeletonSlot("comparison"),
         SkeletonSlot("scale"),
-        SkeletonSlot("attention", least=0, most=6),
-        SkeletonSlot("twist", least=0),
-        SkeletonSlot("side", least=0),
-        SkeletonSlot("history", least=0),
-        SkeletonSlot("choice"),
-        SkeletonSlot("mixture", least=0, most=2),
-        SkeletonSlot("lapse", least=0),
+        SkeletonSlot("attention", least=0, most=6, sentence=2),
+        SkeletonSlot("twist", least=0, sentence=3),
+        SkeletonSlot("side", least=0, sentence=2),
+        SkeletonSlot("history", least=0, sentence=2),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("mixture", least=0, most=2, sentence=3),
+        SkeletonSlot("lapse", least=0, sentence=3),
     ),
     mechanisms=MECHANISMS,
     heads=HEADS,
-    sentences=SENTENCES,
     before=BEFORE,
     after="return p_b",
     helpers=HELPERS,

@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
-from lakatos.experiments.participants.source import Recruitment, StudySettings, rng_of
+from lakatos.experiments.participants.source import (
+    Batch,
+    ListedSource,
+    Recruitment,
+    SourceProfile,
+    StudySettings,
+    rng_of,
+)
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer, Trials, identities
 from lakatos.traces.digest import Digest, digest_of
@@ -20,7 +27,7 @@ PLAYING_GROUP = "playing_group"
 """Attribute of people that numbers those who played together."""
 
 
-class ArchivalParticipants:
+class ArchivalParticipants(ListedSource):
     """Answers of archived experiments, released without replacement and only as preregistered.
 
     What a person answered to one trial is released together, however often it was shown. Sealed trials are offered to
@@ -32,7 +39,10 @@ class ArchivalParticipants:
         {"archive", "experiments", "pooled", "file", "columns", "answers", "told"}
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
-    brought_by: ClassVar[str] = "answers arrive through the inbox"
+    needs: ClassVar[tuple[str, ...]] = ("archive", "file")
+    profile: ClassVar[SourceProfile] = SourceProfile(
+        origin="people", brought_by="answers arrive through the inbox", is_archive=True
+    )
 
     def __init__(
         self,
@@ -93,6 +103,11 @@ class ArchivalParticipants:
             name: answered & ~self._sealed[name] & ~self._sealed_people[name][:, None]
             for name, answered in self._answered.items()
         }
+        self.n_answers = sum(int(item.count.sum()) for item in trials)
+        self.n_open = sum(
+            int(item.count[~self._is_sealed(name)[item.participant, item.trial]].sum())
+            for name, item in self.trials.items()
+        )
         self._released: dict[Digest, NDArray[np.bool_]] = {}
         self._keys: dict[Digest, Digest] = {}
         self._recruited: dict[Digest, Design] = {}
@@ -139,22 +154,9 @@ class ArchivalParticipants:
         unasked = [name for name in self.trials if data_set_of(name) not in self._data_sets_asked]
         return unasked if data_sets_of(self.trials) and unasked else list(self.trials)
 
-    @property
-    def n_open(self) -> int:
-        """Answers that are not sealed."""
-        return sum(
-            int(item.count[~self._is_sealed(name)[item.participant, item.trial]].sum())
-            for name, item in self.trials.items()
-        )
-
     def _is_sealed(self, name: str) -> NDArray[np.bool_]:
         """``(n_participants, n_trials)`` whether an answer is sealed."""
         return np.asarray(self._sealed[name] | self._sealed_people[name][:, None])
-
-    @property
-    def n_answers(self) -> int:
-        """All answers, sealed ones too."""
-        return sum(int(item.count.sum()) for item in self.trials.values())
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Release the answers to ``design``; see `ParticipantSource`."""
@@ -175,21 +177,18 @@ class ArchivalParticipants:
         n_people = trials.n_people if trials.pooled else int(released.any(axis=1).sum())
         return Recruitment(key, design.name, n_people)
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """The released answers in one batch; see `ParticipantSource`."""
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch:
+        """The released responses as one table; see `ParticipantSource`."""
         if recruitment.key in self._closed:
-            return []
+            return Batch(())
         if recruitment.key not in self._recruited:
             raise SourceError(
                 f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
             )
         design = self._recruited[recruitment.key]
         released = self._released[digest_of(design_to_json(design))]
-        return [
-            restrict(
-                self.trials[design.archive], released, self._rows(design), design.name
-            ).to_json()
-        ]
+        table = restrict(self.trials[design.archive], released, self._rows(design), design.name)
+        return Batch((table.to_json(),))
 
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:

@@ -32,15 +32,17 @@ from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import STATUSES, PersonAnswers
 from lakatos.experiments.participants.source import (
+    NewParticipants,
     Recruitment,
+    SourceProfile,
     StudySettings,
+    Waiting,
     check_new_people,
-    offers_to_new_people,
 )
 from lakatos.experiments.participants.table import check_answers, domain_feedback
 from lakatos.experiments.participants.timed_answer import TimedPress, timed_columns, timed_task
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer
+from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json
 
@@ -58,14 +60,18 @@ PER_PERSON = (
 KNOWN = ("participant", "experiment", "response", "response_time_ms", *WHOLE, *PER_PERSON)
 
 
-class FileParticipants:
+class FileParticipants(NewParticipants):
     """People who are asked elsewhere; their answers are brought in as a file."""
 
-    keys: ClassVar[frozenset[str]] = frozenset()
     sections: ClassVar[frozenset[str]] = frozenset(
         {"space", "exclusions", "privacy", "confirmation"}
     )
-    brought_by: ClassVar[str] = "`lakatos data import` brings their answers"
+    profile: ClassVar[SourceProfile] = SourceProfile(
+        origin="people",
+        brought_by="`lakatos data import` brings their answers",
+        responds_later=True,
+        one_by_one=True,
+    )
 
     def __init__(self, folder: Path, *, domain: Domain, settings: Mapping[str, Any]) -> None:
         """Make a source that waits for answers collected elsewhere.
@@ -77,10 +83,6 @@ class FileParticipants:
         """
         self.folder, self.domain, self.settings = Path(folder), domain, settings
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """Candidates of the design space; see `ParticipantSource`."""
-        return offers_to_new_people(self.domain, self.settings, rng, n_most)
-
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Write down what to ask, as a table and as JSON; see `ParticipantSource`."""
         check_new_people(preregistration, design, self.domain, "people elsewhere")
@@ -91,9 +93,9 @@ class FileParticipants:
         write_whole(place.with_name(f"{place.name}.csv"), asked_table(design, self.domain).encode())
         return Recruitment(key, design.name, design.n_participants)
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Nothing: an import leaves answers in the inbox by itself."""
-        return []
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Waiting:
+        """Wait: an import leaves responses in the inbox by itself."""
+        return Waiting()
 
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
@@ -104,10 +106,7 @@ class FileParticipants:
         """Nothing to do: whoever collects asks as many as the run waits for."""
 
     def close(self, recruitment: Recruitment) -> None:
-        """Nothing to do: nobody is asked from here."""
-
-    def mark_released(self, design: Design) -> None:
-        """Nothing to note: new people do not run out."""
+        """Nothing to do: nobody is recruited from here."""
 
 
 def asked_table(design: Design, domain: Domain) -> str:

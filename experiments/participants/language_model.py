@@ -18,17 +18,19 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, ClassVar, Final, Literal, Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, create_model
 
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, Status
-from lakatos.experiments.participants.model_words import PAGE_KEYS
+from lakatos.experiments.participants.model_words import PAGE_KEYS, TIME_RULES
 from lakatos.experiments.participants.source import (
+    Batch,
+    NewParticipants,
     Recruitment,
+    SessionsDue,
+    SourceProfile,
     StudySettings,
     check_new_people,
-    offers_to_new_people,
     rng_of,
 )
 from lakatos.experiments.participants.timed_answer import timed_task
@@ -49,7 +51,7 @@ from lakatos.experiments.participants.web.texts import (
 )
 from lakatos.experiments.participants.web.view import notices_before, passes, public_texts
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, StimulusOffer
+from lakatos.experiments.task import Design, Domain
 from lakatos.language_models.call import RecordedCall
 from lakatos.language_models.client import ChatMessage, FrozenPart, ModelRequest, TokenSampling
 from lakatos.language_models.context import TOKENS_PER_MESSAGE, count_tokens
@@ -111,18 +113,28 @@ class ModelSession:
     """Records of all calls, in order."""
 
 
-class LanguageModelParticipants:
+class LanguageModelParticipants(NewParticipants):
     """A language model in place of people; see `experiments.participants.source.ParticipantSource`.
 
-    Whoever holds the connection to the model has it take part, person by person, with `hold`; what it answered is then
-    there to be polled.
+    Whoever holds the connection to the model has it take part, person by person, with `hold`; its responses can then be
+    collected.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
         {"model", "personas", "temperature", "max_tokens", "memory"}
     )
     sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation", "page"})
-    brought_by: ClassVar[str] = "the next pass asks the language model"
+    needs: ClassVar[tuple[str, ...]] = ("model",)
+    profile: ClassVar[SourceProfile] = SourceProfile(
+        origin=LANGUAGE_MODEL, brought_by="the next pass asks the language model", one_by_one=True
+    )
+
+    @classmethod
+    def reads(cls, section: str, key: str) -> bool:
+        """Whether a key means something where nobody looks at a page: it takes no time, and has no buttons."""
+        if section == "page":
+            return key in PAGE_KEYS
+        return section != "exclusions" or key not in TIME_RULES
 
     def __init__(
         self,
@@ -181,10 +193,6 @@ class LanguageModelParticipants:
             personas=study.participants["personas"],
         )
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
-        return offers_to_new_people(self.domain, self.settings, rng, n_most)
-
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Take note of what is to be asked; nobody is asked before `hold`. See `ParticipantSource`."""
         check_new_people(
@@ -212,7 +220,7 @@ class LanguageModelParticipants:
     async def hold(
         self, recruitment: Recruitment, place: int, ask: Ask, manner: AskingSettings
     ) -> ModelSession:
-        """Have the model take part as the person at ``place``; what it answers is polled from then on.
+        """Have the model take part as the person at ``place``; its responses can be collected from then on.
 
         Raises:
             LanguageModelError: A call could not be made; made again, calls that were recorded are not repeated.
@@ -224,15 +232,15 @@ class LanguageModelParticipants:
         self._sessions[recruitment.key][place] = session
         return session
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """The sessions held so far, a batch for each, in the order of their places."""
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | SessionsDue:
+        """The sessions held so far, in the order of their places; or those to hold first."""
         self._known(recruitment)
         if recruitment.key in self._closed:
-            return []
-        return [
-            session.answers.to_json()
-            for _, session in sorted(self._sessions[recruitment.key].items())
-        ]
+            return Batch(())
+        held = self._sessions[recruitment.key]
+        if len(held) < n_participants:
+            return SessionsDue(self, recruitment, range(len(held), n_participants))
+        return Batch([held[place].answers.to_json() for place in sorted(held)])
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Nothing to do: whoever holds sessions knows how many are wanted."""
@@ -242,8 +250,9 @@ class LanguageModelParticipants:
         """Hand over no more answers of this recruitment."""
         self._closed.add(recruitment.key)
 
-    def mark_released(self, design: Design) -> None:
-        """Nothing to note: sessions do not run out."""
+    def respond_anew(self, seed: int) -> None:
+        """Take another seed for sessions that are held from now on."""
+        self.seed = seed
 
     def _known(self, recruitment: Recruitment) -> PageExperiment:
         if recruitment.key not in self._experiments:

@@ -5,7 +5,7 @@ Some of them can stop before the end or answer carelessly, so that what is made 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, Self
 
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.source import (
+    Batch,
+    NewParticipants,
     Recruitment,
+    SourceProfile,
     StudySettings,
-    offers_to_new_people,
     rng_of,
 )
 from lakatos.experiments.participants.timed_answer import (
@@ -28,7 +30,7 @@ from lakatos.experiments.participants.timed_answer import (
     timed_task,
 )
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
-from lakatos.experiments.task import Design, Domain, Stimuli, StimulusOffer, Trials
+from lakatos.experiments.task import Design, Domain, Stimuli, Trials
 from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[Any]
@@ -119,7 +121,7 @@ def draw_options(
     return response
 
 
-class SimulatedParticipants:
+class SimulatedParticipants(NewParticipants):
     """People who follow a rule; they answer at once, and the same each time they are asked with the same key."""
 
     keys: ClassVar[frozenset[str]] = frozenset(
@@ -134,7 +136,15 @@ class SimulatedParticipants:
         }
     )
     sections: ClassVar[frozenset[str]] = frozenset({"space", "exclusions", "confirmation"})
-    brought_by: ClassVar[str] = "answers arrive through the inbox"
+    needs: ClassVar[tuple[str, ...]] = ("theory", "program")
+    profile: ClassVar[SourceProfile] = SourceProfile(
+        origin="simulated", brought_by="answers arrive through the inbox"
+    )
+
+    @classmethod
+    def profile_in(cls, *, follows_participants: bool) -> SourceProfile:
+        """One table of all responses, unless the study follows single participants."""
+        return replace(cls.profile, one_by_one=follows_participants)
 
     def __init__(
         self,
@@ -145,7 +155,7 @@ class SimulatedParticipants:
         seed: int = 0,
         random_choice_share: float = 0.0,
         n_participants: int = 0,
-        by_person: bool = False,
+        one_by_one: bool = False,
         dropouts: float = 0.0,
         careless: float = 0.0,
     ) -> None:
@@ -158,12 +168,12 @@ class SimulatedParticipants:
             seed: Of all answers, together with the key of the recruitment.
             random_choice_share: Each answer is a random option with this probability.
             n_participants: People available for each experiment; 0 means as many as wanted.
-            by_person: Hand over what each person did as a batch of its own (`PersonAnswers`), with response times and
+            one_by_one: Hand over what each person did as a batch of its own (`PersonAnswers`), with response times and
                 attention checks, instead of one table.
             dropouts: Share of people who stop before the end; others take their places until as many as wanted have
-                completed. Needs ``by_person``.
+                completed. Needs ``one_by_one``.
             careless: Share of people who answer fast and without looking: at random, always the same side, or the
-                sides in turn. Needs ``by_person``.
+                sides in turn. Needs ``one_by_one``.
 
         Raises:
             SourceError: A share is no probability, or people who stop or do not look are to come in one table.
@@ -177,20 +187,16 @@ class SimulatedParticipants:
             most = 0.95 if name == "dropouts" else 1
             if not 0 <= share <= most:
                 raise SourceError(f"{name}={share} is no probability to use; give 0 to {most}.")
-        if (dropouts or careless) and not by_person:
+        if (dropouts or careless) and not one_by_one:
             raise SourceError(
-                "people who stop or answer carelessly are handed over by person; set by_person too."
+                "participants who stop or answer carelessly are handed over one by one; set one_by_one too."
             )
         self.respond, self.domain, self.settings, self.seed = respond, domain, settings, seed
         self.random_choice_share, self.n_participants = random_choice_share, n_participants
-        self.by_person, self.dropouts, self.careless = by_person, dropouts, careless
+        self.one_by_one, self.dropouts, self.careless = one_by_one, dropouts, careless
         self._batches: dict[Digest, tuple[Design, list[dict[str, Any]]]] = {}
         self._n_wanted: dict[Digest, int] = {}
         self._closed: set[Digest] = set()
-
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
-        return offers_to_new_people(self.domain, self.settings, rng, n_most, self.n_participants)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Simulate the people of ``design``; see `ParticipantSource`."""
@@ -211,18 +217,18 @@ class SimulatedParticipants:
         if key not in self._batches:
             self.domain.check(design.stimuli)
             rng = rng_of(self.seed, key)
-            table = [] if self.by_person else [self._answers(design, rng).to_json()]
+            table = [] if self.one_by_one else [self._answers(design, rng).to_json()]
             self._batches[key] = (
                 design,
                 table or [item.to_json() for item in self._people(design, key, rng)],
             )
         return Recruitment(key, design.name, design.n_participants)
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """All answers in one batch, or in one for each person; see `ParticipantSource`."""
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch:
+        """All responses, as one table or one by one: simulated participants respond when they are recruited."""
         if recruitment.key in self._closed:
-            return []
-        return self._known(recruitment)[1]
+            return Batch(())
+        return Batch(self._known(recruitment)[1])
 
     def _known(self, recruitment: Recruitment) -> tuple[Design, list[dict[str, Any]]]:
         if recruitment.key not in self._batches:
@@ -241,7 +247,7 @@ class SimulatedParticipants:
             settings=study.space,
             seed=study.seed,
             random_choice_share=people["random_choices"],
-            by_person=study.by_person,
+            one_by_one=study.one_by_one,
             dropouts=people["dropouts"],
             careless=people["careless"],
         )
@@ -252,9 +258,9 @@ class SimulatedParticipants:
         n_more = n_participants - max(self._n_wanted.get(recruitment.key, 0), design.n_participants)
         if n_more <= 0:
             return
-        if not self.by_person or 0 < self.n_participants < n_participants:
+        if not self.one_by_one or 0 < self.n_participants < n_participants:
             there = (
-                f"there are {self.n_participants}" if self.by_person else "they come in one table"
+                f"there are {self.n_participants}" if self.one_by_one else "they come in one table"
             )
             raise SourceError(
                 f"{design.name} wants {n_participants} simulated people, and {there}; ask for no more."
@@ -270,8 +276,9 @@ class SimulatedParticipants:
         """Hand over no more answers of this recruitment."""
         self._closed.add(recruitment.key)
 
-    def mark_released(self, design: Design) -> None:
-        """Nothing to note: simulated answers do not run out."""
+    def respond_anew(self, seed: int) -> None:
+        """Take another seed for everybody who is simulated from now on."""
+        self.seed = seed
 
     def _order(self, design: Design, n_people: int, rng: np.random.Generator) -> Array:
         """Presentations to new people, in an order of their own for each, or in that of the schedule."""

@@ -1,11 +1,12 @@
-"""Who answers: the contract of every participant source."""
+"""Sources of participants: the contract that each of them keeps, and what a laboratory knows of it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -14,63 +15,149 @@ from lakatos.experiments.preregistration import Preregistration, check_preregist
 from lakatos.experiments.task import Design, Domain, StimulusOffer, Trials, with_random_sides
 from lakatos.traces.digest import Digest, digest_of
 
+if TYPE_CHECKING:
+    from lakatos.experiments.participants.language_model import LanguageModelParticipants
+
 N_SCHEDULES = 4
 """Schedules that a design search in a sequential domain can choose from."""
 
 
+ResponseOrigin = Literal["people", "simulated", "language_model"]
+"""Who gives responses."""
+
+
 @dataclass(frozen=True)
-class Recruitment:
-    """People who were asked for."""
+class SourceProfile:
+    """What holds for a source of participants in a study, known before anybody is recruited.
 
-    key: Digest
-    """Of the step that asked; asking again with it changes nothing."""
-    experiment: str
-    n_participants: int
-    """People who will answer."""
-
-
-class ParticipantSource(Protocol):
-    """People who can be asked: simulated, archived, or real.
-
-    A source made anew knows nothing of what an earlier process asked. Tell it with `mark_released`, in the order of
-    the trace, and ask again with the same key for a recruitment that is still open.
+    The laboratory asks these questions of all sources alike; it never compares the names of sources.
     """
 
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """What can be asked: at most ``n_most`` stimuli in each offer; nothing when no answers are left."""
+    origin: ResponseOrigin
+    """Who gives the responses. Those of a language model are never scored together with those of people."""
+    brought_by: str
+    """What brings responses that are missing, for the user to read."""
+    responds_later: bool = False
+    """Whether participants respond between passes, in their own time, so that a run has to wait for them."""
+    one_by_one: bool = False
+    """Whether each participant's responses are recorded on their own, so that participants can be excluded, replaced
+    and withdraw; otherwise all responses to an experiment are one table."""
+    is_archive: bool = False
+    """Whether all responses exist already: only trials that the source offers can be presented, and nobody new takes
+    part."""
+    on_page: bool = False
+    """Whether trials are presented on the laboratory's own page."""
 
+
+@dataclass(frozen=True)
+class Recruitment:
+    """Participants who were recruited for one experiment."""
+
+    key: Digest
+    """Of the step that recruited; recruiting again with it changes nothing."""
+    experiment: str
+    n_participants: int
+    """Participants who will respond."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Responses that have arrived, in the order of their participants; the same ones again until closed."""
+
+    payloads: Sequence[Mapping[str, Any]]
+    """For the inbox: one `Trials.to_json`, or one `PersonAnswers.to_json` a participant."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Participants respond in their own time; what takes their responses leaves them in the inbox."""
+
+
+@dataclass(frozen=True)
+class SessionsDue:
+    """Participants whose sessions the caller has to hold, over a connection of its own, before it collects again."""
+
+    host: LanguageModelParticipants
+    recruitment: Recruitment
+    places: range
+    """Of the participants whose sessions are due, from 0."""
+
+
+Collected = Batch | Waiting | SessionsDue
+"""What a source returns when its responses are collected."""
+
+
+class ParticipantSource(ABC):
+    """Participants who can be recruited: simulated, archived, or real.
+
+    A source made anew knows nothing of what an earlier process recruited. Report it with `mark_released`, in the order
+    of the trace, and recruit again with the same key for a recruitment that is still open.
+    """
+
+    n_answers: int = 0
+    """Responses that exist before anybody is recruited, sealed ones too."""
+    n_open: int = 0
+    """Of these, the ones that are not sealed."""
+
+    @abstractmethod
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
+        """Trials that can be presented: at most ``n_most`` in each offer; nothing when no responses are left."""
+
+    @abstractmethod
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
-        """Ask for the people that ``design`` needs; asked twice with one key, they come once.
+        """Recruit the participants that ``design`` needs; recruited twice with one key, they come once.
 
         Raises:
             PreregistrationError: ``preregistration`` is missing or freezes another design.
-            SourceError: The source cannot ask this; `ArchiveExhaustedError` when its answers are used up.
+            SourceError: The source cannot present this; `ArchiveExhaustedError` when its responses are used up.
         """
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Batches that have arrived, for the inbox; the same ones again until closed.
-
-        One `Trials.to_json`, or one `PersonAnswers.to_json` a person. Nothing where whoever collects leaves batches in
-        the inbox by itself.
+    @abstractmethod
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Collected:
+        """Responses of ``n_participants`` participants, as far as they are wanted now: see `Collected`.
 
         Raises:
             SourceError: The recruitment is not known here.
         """
 
+    @abstractmethod
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
-        """Ask for more people, ``n_participants`` in all, in place of some whose answers are excluded.
+        """Recruit more participants, ``n_participants`` in all, in place of some whose responses are excluded.
 
-        Asking for no more than were asked for changes nothing.
+        Wanting no more than were recruited changes nothing.
 
         Raises:
-            SourceError: There are no more people, or the recruitment is not known here.
+            SourceError: There are no more participants, or the recruitment is not known here.
         """
 
+    @abstractmethod
     def close(self, recruitment: Recruitment) -> None:
-        """Ask for no more; closing twice changes nothing."""
+        """Recruit nobody else; closing twice changes nothing."""
 
-    def mark_released(self, design: Design) -> None:
-        """Take note that the answers to ``design`` are in the trace; noting it twice changes nothing."""
+    def mark_released(self, design: Design) -> None:  # noqa: B027 - new participants do not run out
+        """Take note that the responses to ``design`` are in the trace; noting it twice changes nothing.
+
+        Only responses that exist already run out.
+        """
+
+    def consents(self, design: Design, key: Digest) -> Mapping[str, Sequence[str]]:
+        """What participants agree to, in each language, the agreement itself last; nothing where nobody is asked to."""
+        return {}
+
+    def lets_in(self, experiment: str) -> bool:
+        """Whether a service that recruits could still let participants in, though nobody else is wanted."""
+        return False
+
+    def sealed(self) -> Sequence[Trials]:
+        """Responses to trials that are sealed until the verdict."""
+        return ()
+
+    def sealed_people(self) -> Sequence[Trials]:
+        """All responses of participants who are sealed until the verdict."""
+        return ()
+
+    def respond_anew(self, seed: int) -> None:  # noqa: B027 - no seed decides what people respond
+        """Let participants recruited from now on respond by another seed; nothing where no seed decides responses."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +170,8 @@ class StudySettings:
     space: Mapping[str, Any]
     """Describes the design space to the domain."""
     seed: int
-    by_person: bool
-    """Whether answers are handed over person by person."""
+    one_by_one: bool
+    """See `SourceProfile`."""
     participants: Mapping[str, Any]
     """The section of the study file."""
     page: Mapping[str, Any]
@@ -99,27 +186,56 @@ class StudySettings:
     """Trials that are never shown, as conditions on their features."""
 
 
-@runtime_checkable
-class ConsentingSource(Protocol):
-    """A source whose people agree to a text before they take part."""
+class ListedSource(ParticipantSource):
+    """A source that a study file can name, with what it declares in `experiments.participants.SOURCES`."""
 
-    def consents(self, design: Design, key: Digest) -> Mapping[str, Sequence[str]]:
-        """What they agree to, in each language; the last line is the agreement itself."""
-
-
-class ListedSource(ParticipantSource, Protocol):
-    """A source that a study file can name: what it says of itself in `experiments.participants.SOURCES`."""
-
-    keys: ClassVar[frozenset[str]]
+    keys: ClassVar[frozenset[str]] = frozenset()
     """Keys of a study file's section ``participants`` that mean something to it, beside ``source``."""
-    sections: ClassVar[frozenset[str]]
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Keys of which a study must give exactly one."""
+    sections: ClassVar[frozenset[str]] = frozenset()
     """Sections of a study file that mean something to it and not to every source."""
-    brought_by: ClassVar[str]
-    """What brings answers that are missing, for people to read."""
+    profile: ClassVar[SourceProfile]
 
     @classmethod
+    def profile_in(cls, *, follows_participants: bool) -> SourceProfile:
+        """What holds for the source in a study.
+
+        Args:
+            follows_participants: Whether the study excludes single participants, or stops early by their number.
+        """
+        return cls.profile
+
+    @classmethod
+    def reads(cls, section: str, key: str) -> bool:
+        """Whether a key of a section that sources share means something to this one."""
+        return True
+
+    @classmethod
+    @abstractmethod
     def of_study(cls, study: StudySettings) -> Self:
         """The source that a study asks for."""
+
+
+class NewParticipants(ListedSource):
+    """Participants who have not responded yet: any trials of the design space can be presented to them."""
+
+    domain: Domain
+    settings: Mapping[str, Any]
+    """Describe the design space to the domain."""
+    n_participants: int = 0
+    """Participants available for each experiment; 0 for as many as wanted."""
+
+    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
+        """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
+        domain = self.domain
+        n_offers, repetitions = (N_SCHEDULES, 1) if domain.sequential else (1, 0)
+        found = []
+        for _ in range(n_offers):
+            stimuli = domain.candidates(self.settings, rng, n_most)
+            stimuli = with_random_sides(domain, stimuli, rng)
+            found.append(StimulusOffer("", stimuli, self.n_participants, repetitions))
+        return found
 
 
 def rng_of(seed: int, *names: str) -> np.random.Generator:
@@ -147,27 +263,3 @@ def check_new_people(
             f"{design.name} asks for {design.n_participants} participants; ask for at least 1."
         )
     domain.check(design.stimuli)
-
-
-def offers_to_new_people(
-    domain: Domain,
-    settings: Mapping[str, Any],
-    rng: np.random.Generator,
-    n_most: int,
-    n_participants: int = 0,
-) -> list[StimulusOffer]:
-    """What people who have not been asked yet can be asked: candidates of the space that ``settings`` describe.
-
-    One offer, or in a sequential domain several schedules to choose from. ``n_participants`` is how many people there
-    are; 0 means as many as wanted.
-    """
-    n_offers, repetitions = (N_SCHEDULES, 1) if domain.sequential else (1, 0)
-    return [
-        StimulusOffer(
-            "",
-            with_random_sides(domain, domain.candidates(settings, rng, n_most), rng),
-            n_participants,
-            repetitions,
-        )
-        for _ in range(n_offers)
-    ]

@@ -22,8 +22,8 @@ from lakatos.experiments.record import (
     TrialsCollected,
 )
 from lakatos.flows.branches.branch import BranchOrigin
-from lakatos.flows.roles.models import budget_in
 from lakatos.flows.run.anchor_ledger import missing
+from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import ledger_of
@@ -354,7 +354,7 @@ def exclusions(
     trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
 ) -> AuditFinding:
     """The rules were frozen before anybody was asked, and exclude whom the records say, and nobody else."""
-    if not config.by_person:
+    if not config.source.one_by_one:
         text = "people of this study do not answer one by one, and nobody is excluded"
         return AuditFinding("exclusions", True, text)
     arrived = _people_who_stayed(records)
@@ -436,7 +436,9 @@ def people_budget(
         match item.record:
             case Preregistration() as plan:
                 asked[plan.experiment] = plan.n_participants
-            case PeopleRecruited() as found if found.experiment in asked and config.by_person:
+            case PeopleRecruited() as found if (
+                found.experiment in asked and config.source.one_by_one
+            ):
                 if found.n_participants > asked[found.experiment]:
                     wrong.append(f"{found.n_participants} people were asked for {found.experiment}, and "
                                  f"{asked[found.experiment]} were preregistered")  # fmt: skip

@@ -25,7 +25,6 @@ from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import CodeAccepted, MachineUsed
 from lakatos.flows.run.run import Run
@@ -508,7 +507,7 @@ def walk_again(
             n_workers=n_workers,
         )
         try:
-            for caller in roles_of(run).callers.values():
+            for caller in run.models.callers.values():
                 caller.model = _AbsentModel(caller.model.name, caller.model.version)
             ended = execute("none", run_campaign, run)
             if isinstance(ended, AnswersAwaited):

@@ -13,14 +13,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from lakatos.experiments.errors import SourceError
-from lakatos.experiments.participants.language_model import LanguageModelParticipants
-from lakatos.experiments.participants.simulated import SimulatedParticipants
-from lakatos.experiments.participants.source import ParticipantSource, Recruitment
+from lakatos.experiments.participants.source import ParticipantSource, Recruitment, Waiting
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import PeopleRecruited
 from lakatos.experiments.task import Design, StimulusOffer
@@ -38,7 +36,6 @@ from lakatos.flows.branches.rates import (
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
@@ -381,15 +378,15 @@ def _source(
     source: ParticipantSource, config: CampaignConfig, trace: Trace, *, recorded: bool
 ) -> ParticipantSource:
     """Who answers in a branch: real people never, simulated ones anew where effects are live."""
-    if config.participants.source in ("web", "prolific", "file"):
+    if config.source.responds_later:
         asked = frozenset(item.record.experiment for item in trace.records(PeopleRecruited))
         return _AbsentPeople(source, asked)
-    if not recorded and isinstance(source, SimulatedParticipants | LanguageModelParticipants):
-        source.seed = trace.seed
+    if not recorded:
+        source.respond_anew(trace.seed)
     return source
 
 
-class _AbsentPeople:
+class _AbsentPeople(ParticipantSource):
     """In place of real people: what they answered stands in the trace, and nothing else is asked of them."""
 
     def __init__(self, source: ParticipantSource, asked: frozenset[str]) -> None:
@@ -408,9 +405,9 @@ class _AbsentPeople:
             )
         return Recruitment(key, design.name, design.n_participants)
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Bring no answers: in a branch nobody new is asked."""
-        return []
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Waiting:
+        """Bring no responses: in a branch nobody new is asked."""
+        return Waiting()
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Refuse to ask for more."""
@@ -420,10 +417,6 @@ class _AbsentPeople:
 
     def close(self, recruitment: Recruitment) -> None:
         """Close nothing, as nobody was asked."""
-
-    def mark_released(self, design: Design) -> None:
-        """Tell the real source which answers are in the trace already."""
-        self._source.mark_released(design)
 
 
 def _play(run: Run, origin: Path) -> None:
@@ -437,12 +430,12 @@ def _play(run: Run, origin: Path) -> None:
         for call in calls:
             completion = ModelCompletion.model_validate(trace.artifacts.get_json(call.completion))
             said[call.model][call.request].append(completion)
-    for name, caller in roles_of(run).callers.items():
+    for name, caller in run.models.callers.items():
         caller.model = _RepeatingModel(caller.model, said[name])
     for chosen in contexts:
         for choice, tokens in zip(chosen.choices, chosen.contexts, strict=True):
-            roles_of(run).contexts[choice.model] = tokens
-    roles_of(run).looked = True
+            run.models.contexts[choice.model] = tokens
+    run.models.looked = True
 
 
 class _RepeatingModel:

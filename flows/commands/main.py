@@ -307,7 +307,7 @@ def theories(
                 "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
             )
             for item in family.grammar.mechanisms:
-                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.citation))
+                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.source))
             console.print(parts)
     if source:
         raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")

@@ -287,7 +287,7 @@ def bridge(
     from lakatos.language_models.bridge.app import BridgeSettings, create_bridge
     from lakatos.language_models.bridge.folder import QuestionFolder
     from lakatos.language_models.bridge.terminal import answer_from_terminal
-    from lakatos.language_models.rehearsal.serve import running_app
+    from lakatos.language_models.serving.app_thread import running_app
 
     settings = BridgeSettings(who=who, wait_s=wait, context_tokens=context)
     questions, say, over = QuestionFolder(folder, most), _printer(), threading.Event()

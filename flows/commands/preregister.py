@@ -73,7 +73,7 @@ def _manner(config: CampaignConfig) -> tuple[str, ...]:
     from lakatos.experiments.participants.timed_answer import timed_task
     from lakatos.flows.run.task import domain_of
 
-    task = timed_task(domain_of(config)) if config.participants.source == "web" else None
+    task = timed_task(domain_of(config)) if config.source.on_page else None
     return config.page.words + (config.page.timed.words(task) if task else ())
 
 

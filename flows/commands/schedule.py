@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -379,11 +378,11 @@ def wake_command(
 ) -> None:
     """Start the next pass of a run if it has something to do, and say why or why not. Made for cron.
 
-    Without a run: of all of them, one after another, each in a process of its own.
+    Without a run: of all of them that may go on, one after another, each in a process of its own.
     In Python: `lakatos.flows.operations.carry.carry(...)`.
     """
     from lakatos.flows.operations.carry import carry
-    from lakatos.flows.run.next_pass import look, runs_in
+    from lakatos.flows.run.next_pass import look
 
     console = Console(soft_wrap=True)
     if run_name:
@@ -398,27 +397,19 @@ def wake_command(
         )
         console.print(f"{escape(folder.name)}: {done.ended}: {escape(done.text)}")
         return
-    failed = 0
-    for folder in runs_in(runs):
-        found = look(folder)
-        console.print(f"{escape(folder.name)}: {escape(found.reason)}")
-        if found.due:
-            failed += _wake_apart(folder, data, workers, engine)
+    from lakatos.flows.operations.inbox_watch import wake
+
+    failed = wake(
+        runs,
+        data=data,
+        workers=workers,
+        engine=engine,
+        say=lambda text: console.print(escape(text)),
+    )
     if failed:
         raise FlowError(
             f"{failed} passes ended with an error; the others went on. `lakatos resume RUN` shows each error."
         )
-
-
-def _wake_apart(folder: Path, data: Path | None, workers: int, engine: EngineName) -> bool:
-    from lakatos.flows.operations.carry import command_of
-
-    return (
-        subprocess.run(
-            command_of(folder, data=data, workers=workers, engine=engine), check=False
-        ).returncode
-        != 0
-    )
 
 
 def _folder(run_name: str, runs: Path, *, begins: bool) -> Path:

@@ -85,7 +85,7 @@ def _show_briefly(console: Console, folder: Path, summary: RunSummary) -> None:
 
 def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:
     """Print what people are owed who are past a limit, which depends on the clock."""
-    if not summary.by_person:
+    if not summary.one_by_one:
         return
     from lakatos.flows.operations.people import holdings
     from lakatos.traces.errors import InboxError

@@ -84,7 +84,7 @@ def load_atlas(folder: Path) -> dict[str, CampaignConfig]:
     found: dict[str, CampaignConfig] = {}
     for file in files:
         config = load_study(file)
-        if config.participants.source != "archival":
+        if not config.source.is_archive:
             raise StudyError(
                 f"{file} is not about published answers (participants.source is "
                 f"{config.participants.source!r}); an atlas holds archival studies only."

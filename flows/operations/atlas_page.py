@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import matplotlib as mpl
 from markupsafe import Markup, escape
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from lakatos.flows.operations.atlas import AtlasEntry
 from lakatos.flows.operations.transfer import TransferMeasured
-from lakatos.flows.report.plot_style import INK, MUTED, PAPER, SERIES, SETTINGS
+from lakatos.flows.report.charts import IntervalRow, intervals
+from lakatos.flows.report.plot_style import standalone
 from lakatos.flows.report.reader import clean
 from lakatos.flows.report.report import REPORT_FILE, write_report
+from lakatos.flows.report.svg import WIDE, both
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.run.progress import duration
 from lakatos.theories.engine.record import TheoryCompleteness
@@ -77,7 +76,10 @@ def write_atlas(folder: Path, entries: Sequence[AtlasEntry], missing: Sequence[s
         if not (entry.folder / REPORT_FILE).exists():
             write_report(entry.folder)
     page = page_environment(TEMPLATES).get_template("atlas.html")
-    text = page.render(**_facts(entries, missing), report=REPORT_FILE)
+    facts = _facts(entries, missing)
+    style = Markup((TEMPLATES / "page.css").read_text(encoding="utf-8"))
+    figure = both(partial(_figure, facts["rows"])) if entries else Markup("")
+    text = page.render(**facts, report=REPORT_FILE, style=style, figure=figure)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(folder / PAGE, text.encode())
     return folder / PAGE
@@ -87,7 +89,8 @@ def write_markdown(file: Path, entries: Sequence[AtlasEntry], missing: Sequence[
     """Write the same as Markdown, with its figure beside it."""
     facts = _facts(entries, missing)
     figure = file.with_suffix(".svg")
-    write_whole(figure, str(facts.pop("figure")).encode())
+    if entries:
+        write_whole(figure, standalone(_figure(facts["rows"], WIDE)).encode())
     page = page_environment(TEMPLATES).get_template("atlas.md")
     write_whole(file, page.render(**facts, figure=figure.name).encode())
 
@@ -106,7 +109,6 @@ def _facts(entries: Sequence[AtlasEntry], missing: Sequence[str]) -> dict[str, A
         "n_good": sum(row.own is not None and row.own[0] >= GOOD for row in rows),
         "n_measured": sum(row.own is not None for row in rows),
         "good": GOOD,
-        "figure": Markup(_figure(rows)) if rows else Markup(""),
         "percent": _percent,
         "nats": _nats,
         "cell": _cell,
@@ -174,29 +176,19 @@ def _cell(text: str) -> Markup:
     return Markup(str(escape(plain)).replace("|", "\\|").replace("`", "'").replace("[", "\\["))
 
 
-def _figure(rows: Sequence[AtlasRow]) -> str:
-    """Completeness of each leader and of the best published theory, with 95% intervals, as SVG."""
-    colors = {"figure.facecolor": PAPER, "savefig.facecolor": PAPER, "svg.hashsalt": "atlas"}
-    with mpl.rc_context(cast(Any, SETTINGS | colors)):
-        figure = Figure(figsize=(7.4, 0.9 + 0.42 * len(rows)), layout="constrained")
-        axes = figure.subplots()
-        axes.axvline(1.0, color=INK, lw=0.8, ls=":")
-        for place, row in enumerate(rows):
-            _dot(axes, place - 0.12, row.own, SERIES[0], "o")
-            _dot(axes, place + 0.16, row.textbook_own, MUTED, "s")
-        axes.set_yticks(range(len(rows)), [row.entry.name for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(axis="y", visible=False)
-        axes.plot([], [], "o", color=SERIES[0], ms=4, label="named theory")
-        axes.plot([], [], "s", color=MUTED, ms=4, label="best published theory, fitted likewise")
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
-        axes.set_xlabel("completeness: guessing is 0, generic learners of the same answers are 1")
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
-
-
-def _dot(axes: Axes, place: float, found: Interval | None, color: str, marker: str) -> None:
-    if found is not None:
-        error = found[2] - found[0]
-        axes.errorbar(found[0], place, xerr=error, fmt=marker, ms=4, color=color, lw=1.2)
+def _figure(rows: Sequence[AtlasRow], width: int) -> Markup:
+    """Completeness of each leader and of the best published theory, with 95% intervals."""
+    shown = [
+        IntervalRow(
+            row.entry.name, f"n = {row.entry.n_answers:,} responses", (row.own, row.textbook_own)
+        )
+        for row in rows
+    ]
+    return intervals(
+        shown,
+        ("named theory", "best published theory, fitted likewise"),
+        "completeness (0: guessing, 1: generic learners)",
+        width,
+        title="Completeness of the theories of each data set",
+        line_at=1.0,
+    )

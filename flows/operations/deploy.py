@@ -56,6 +56,7 @@ from prefect.types.entrypoint import EntrypointType
 from pydantic import Field
 
 from lakatos.flows.operations.carry import CampaignPass, carry, with_retries
+from lakatos.flows.operations.clock import DuePass, LabClock
 from lakatos.flows.operations.schedule import (
     SCHEDULES_FILE,
     CampaignSchedule,
@@ -65,8 +66,6 @@ from lakatos.flows.operations.schedule import (
 )
 from lakatos.flows.run.next_pass import (
     ARRIVED,
-    PassStarter,
-    PendingWork,
     announce,
     is_written,
     resource_of,
@@ -451,11 +450,6 @@ class ServedDeployments:
                 tags=["lakatos", schedule.name],
             )
 
-    def accepts(self, folder: Path) -> bool:
-        """Whether passes of a run may be started."""
-        schedule = schedule_of(folder.name, self.known)
-        return schedule is not None and not schedule.paused
-
 
 async def serve_schedules(
     runs: Path,
@@ -546,11 +540,8 @@ def _in_one_line(error: BaseException) -> str:
 
 async def _watch(served: ServedDeployments, query_s: float) -> None:
     """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
-    pending: list[tuple[PendingWork, int]] = []
-    watcher = PassStarter(
-        served.runs, lambda found: pending.append((found, watcher.tries(found.folder)))
-    )
-    watcher.accepts, watcher.retry_s = served.accepts, 60.0
+    clock = LabClock(served.runs, keeps_times=False, retry_s=60.0)
+    pending: list[DuePass] = []
     sizes: dict[Path, int] = {}
     while True:
         await asyncio.sleep(query_s)
@@ -559,16 +550,14 @@ async def _watch(served: ServedDeployments, query_s: float) -> None:
             if served.runner is None:
                 continue
             await served.reconcile()
-            await asyncio.to_thread(watcher.tick)
+            pending += await asyncio.to_thread(clock.turn, served.known, datetime.now(UTC))
             while pending:
-                found, attempt = pending.pop()
-                served.say(f"{found.folder.name}: {found.reason}")
-                if served.by_event and found.folder.name in served.known:
-                    await asyncio.to_thread(announce, found, attempt)
+                due = pending.pop()
+                served.say(f"{due.folder.name}: {due.reason}")
+                if served.by_event and due.folder.name in served.known and due.arrived is not None:
+                    await asyncio.to_thread(announce, due.arrived, due.attempt)
                 else:
-                    await served.start(
-                        found.folder.name, found.reason, f"{found.signature}:{attempt}"
-                    )
+                    await served.start(due.folder.name, due.reason, due.key)
         except (
             Exception
         ) as error:  # the next round tries again, and schedules of time go on without

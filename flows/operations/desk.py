@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.web.overview import DeskSettings
@@ -52,12 +53,17 @@ def page_folder(runs: Path, name: str) -> Path | None:
 def _asks_on_page(folder: Path) -> bool:
     with contextlib.suppress(JournalError, InboxError):
         check_collects(folder)
-        return _whom_it_asks(folder) == "web"
+        return _is_on_page(_source_of(folder))
     return False
 
 
-def _whom_it_asks(folder: Path) -> str:
-    """The source of a run's people; empty where its journal does not say."""
+def _is_on_page(source: str) -> bool:
+    """Whether the participants of a source respond on the page."""
+    return source in SOURCES and SOURCES[source].profile.on_page
+
+
+def _source_of(folder: Path) -> str:
+    """Name of the source of a run's participants; empty where its journal does not say."""
     try:
         with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
             return str(journal.meta["study"]["participants"]["source"])
@@ -67,8 +73,8 @@ def _whom_it_asks(folder: Path) -> str:
 
 def check_asks_on_page(folder: Path) -> None:
     """Raise `RunMissingError` where a run's people do not take part on a page: nobody would take the answers."""
-    source = _whom_it_asks(folder)
-    if source not in ("web", ""):
+    source = _source_of(folder)
+    if source and not _is_on_page(source):
         raise RunMissingError(
             f"nobody answers the run {folder} on a page: its people are {source!r}. Name a run whose study says "
             '`source = "web"` in [participants]; `lakatos design STUDY` shows trials beforehand.'

@@ -1,4 +1,4 @@
-"""Carrying out schedules and arrivals without Prefect: a small process that starts passes, and knows no science."""
+"""Carrying out what the clock says without Prefect: passes as processes, started by a small one without science."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lakatos.flows.errors import ScheduleError
-from lakatos.flows.operations.carry import command_of, start_process
+from lakatos.flows.operations.carry import start_process
+from lakatos.flows.operations.clock import LabClock, held_back
 from lakatos.flows.operations.lab import LAB_FOLDER, alone, until_asked
-from lakatos.flows.operations.schedule import (
-    CampaignSchedule,
-    due_between,
-    load_schedules,
-    overdue,
-    schedule_of,
-)
-from lakatos.flows.run.next_pass import PassStarter, PendingWork, look, take_dropped
+from lakatos.flows.operations.schedule import load_schedules, schedule_of
+from lakatos.flows.run.next_pass import look, runs_in, take_dropped
 from lakatos.traces.wording import plural
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.parts import EngineName
 
 
 @dataclass
@@ -76,6 +75,43 @@ class PassProcesses:
         self.going.clear()
 
 
+def wake(
+    runs: Path,
+    *,
+    data: Path | None = None,
+    workers: int = 2,
+    engine: EngineName = "none",
+    say: Callable[[str], None] = print,
+) -> int:
+    """Take one turn of the clock for all runs of a folder, and carry the passes that are due out, one after another.
+
+    Args:
+        runs: Folder of the runs.
+        data: Folder of the published data sets, for runs whose schedule names none.
+        workers: Theories that run at the same time, for runs without a schedule.
+        engine: What carries the passes.
+        say: Told of each run why it has a pass now, or why not.
+
+    Returns:
+        The number of passes that ended with an error.
+    """
+    schedules = load_schedules(runs)
+    clock = LabClock(runs, all_runs=True, settle_s=0.0)
+    passes = clock.turn(schedules, datetime.now(UTC))
+    due_folders = {due.folder for due in passes}
+    for folder in runs_in(runs):
+        if folder not in due_folders:
+            held = held_back(folder, schedule_of(folder.name, schedules), all_runs=True)
+            found = look(folder)
+            say(f"{folder.name}: {held if held and found.due else found.reason}")
+    n_failed = 0
+    for due in passes:
+        say(f"{due.folder.name}: {due.reason}")
+        command = due.command(data=data, workers=workers, engine=engine)
+        n_failed += subprocess.run(command, check=False).returncode != 0
+    return n_failed
+
+
 def watch(
     runs: Path,
     *,
@@ -104,54 +140,17 @@ def watch(
         FlowError: A laboratory is up in that folder already.
     """
     ending = stopped or threading.Event()
-    passes, sizes, schedules = (
-        PassProcesses(runs, limit, say),
-        dict[Path, int](),
-        dict[str, CampaignSchedule](),
-    )
-
-    def accepts(folder: Path) -> bool:
-        known = schedule_of(folder.name, schedules)
-        return not known.paused if known else all_runs
-
-    def want(schedule: CampaignSchedule, folder: Path, reason: str) -> None:
-        data = Path(schedule.data) if schedule.data else None
-        command = command_of(
-            folder, study=Path(schedule.study), data=data, workers=schedule.workers
-        )
-        passes.ask(folder, command, reason)
-
-    def arrived(found: PendingWork) -> None:
-        known = schedule_of(found.folder.name, schedules)
-        if known is None:
-            passes.ask(found.folder, command_of(found.folder), found.reason)
-        else:
-            want(known, found.folder, found.reason)
-
-    watcher = PassStarter(runs, arrived, accepts=accepts)
+    clock, sizes = LabClock(runs, all_runs=all_runs), dict[Path, int]()
+    passes = PassProcesses(runs, limit, say)
     with alone(runs), until_asked(ending):
-        schedules = load_schedules(runs)
-        last = now()
-        for schedule in schedules.values():
-            if overdue(schedule, runs, last):
-                folder = runs / schedule.run_name(datetime.fromisoformat(schedule.at))
-                want(schedule, folder, f"its time, {schedule.at}, passed while nobody watched")
-        say(f"watching {runs}: {plural(len(schedules), 'schedule')}")
+        say(f"watching {runs}: {plural(len(load_schedules(runs)), 'schedule')}")
         try:
             while not ending.is_set():
                 begun = time.monotonic()
                 try:
-                    schedules = load_schedules(runs)
-                    moment = now()
-                    for schedule, due in due_between(schedules.values(), last, moment):
-                        want(
-                            schedule,
-                            runs / schedule.run_name(due),
-                            f"its time, {due.isoformat(timespec='seconds')}",
-                        )
-                    last = moment
                     take_dropped(runs, sizes, say)
-                    watcher.tick()
+                    for due in clock.turn(load_schedules(runs), now()):
+                        passes.ask(due.folder, due.command(), due.reason)
                     passes.step()
                 except (ScheduleError, OSError) as error:
                     say(str(error))

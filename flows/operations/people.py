@@ -60,12 +60,12 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
     state, trace = read_state(folder)
     with trace:
         config = _config(state, folder)
-        if not config.by_person:
+        if not config.source.one_by_one:
             raise FlowError(
                 f"the run {folder} takes no answers from files: its people are {config.participants.source}. Use a "
                 'study with participants.source = "file".'
             )
-        if config.participants.source == LANGUAGE_MODEL:
+        if config.source.origin == LANGUAGE_MODEL:
             raise FlowError(
                 f"the run {folder} asks a language model, and its answers are never mixed with those of people; import "
                 f'{file} into a run of its own, with participants.source = "file".'
@@ -365,9 +365,10 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     trace.close()
     waiting = waiting_in(state)
     name = experiment or (waiting.experiment if waiting else "")
-    by_person = state.campaign.config is not None and state.campaign.config.by_person
+    config = state.campaign.config
     if (
-        not by_person
+        config is None
+        or not config.source.one_by_one
         or name not in state.experiments.recruited
         or name in state.experiments.collected
         or name in state.experiments.closed

@@ -371,7 +371,7 @@ def find_target(
         )
     config = state.campaign.config
     asked = [state.experiments.designs[own].record.archive for own in chosen]
-    archived = _by_data_set(config, asked) if config.participants.source == "archival" else {}
+    archived = _by_data_set(config, asked) if config.source.is_archive else {}
     return TransferTarget(folder.name, config.domain, trials, archived, config.domain_file)
 
 
@@ -501,7 +501,7 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
     config = state.campaign.config
     found_on: Mapping[str, frozenset[str]] = {}
     where = config.participants.source
-    if config.participants.source == "archival":
+    if config.source.is_archive:
         names = {item.experiment for item in archive_trials(config, data)}
         found_on = _by_data_set(config, names)
         where = f"{plural(len(names), 'experiment')} of {config.participants.of_what}"

@@ -481,6 +481,56 @@ def errors(lines: Sequence[ErrorLine], width: int) -> Markup:
     return canvas.svg()
 
 
+@dataclass(frozen=True)
+class IntervalRow:
+    """Values of several series for one thing, such as a data set."""
+
+    name: str
+    note: str
+    """A second line, such as the number of responses."""
+    values: tuple[tuple[float, float, float] | None, ...]
+    """By series: the value with the ends of its 95% interval; None where it is unknown."""
+
+
+def intervals(
+    rows: Sequence[IntervalRow],
+    series: Sequence[str],
+    label: str,
+    width: int,
+    *,
+    title: str,
+    line_at: float,
+) -> Markup:
+    """Values with 95% intervals, row by row, with a legend and a line at a value to compare with."""
+    row, names, legend = 34, 214 if width == WIDE else 130, 18
+    top = 12 + legend * len(series)
+    bottom = top + row * len(rows)
+    canvas = SvgCanvas(title, width, bottom + 42)
+    known = [value for item in rows for found in item.values if found for value in found]
+    x = ChartScale(*spread([line_at, *known]), names, width - 16)
+    across(canvas, x, top, bottom, label, 6 if width == WIDE else 3)
+    canvas.line(x(line_at), top, x(line_at), bottom, "zero")
+    for order, name in enumerate(series):
+        canvas.mark(names + 6, 10 + legend * order, series_shape(order), series_class(order))
+        canvas.text(names + 16, 14 + legend * order, name, "small")
+    for place, item in enumerate(rows):
+        middle = top + (place + 0.5) * row
+        room = (names - 8) / WIDE_CHARACTER
+        canvas.text(names - 8, middle - 1, cut(item.name, room), "strong", "end")
+        canvas.text(names - 8, middle + 13, cut(item.note, room), "small", "end")
+        for order, found in enumerate(item.values):
+            if found is None:
+                continue
+            value, low, high = found
+            y = middle + 10 * (order - (len(series) - 1) / 2)
+            css = series_class(order)
+            canvas.line(x(low), y, x(high), y, f"whisker {css}")
+            words = f"{item.name}, {series[order]}: {number(round(value, 4))}"
+            ends = f"95% interval {number(round(low, 4))} to {number(round(high, 4))}"
+            canvas.mark(x(value), y, series_shape(order), css, f"{words}, {ends}")
+    return canvas.svg()
+
+
 def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Markup:
     """How often candidates won that had been given a probability, a colour for each panel of judges."""
     canvas, x, y = _square(

@@ -71,7 +71,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             "The model read the text of each trial, not its picture.",
         ]
     people = reading.config.participants
-    if not (people.archive or people.file):
+    if not reading.is_collected_before:
         return [
             "Participants were recruited in one way only and chose to take part. The result may not generalise to "
             "other populations."
@@ -216,7 +216,7 @@ def _idle_clauses(reading: RunReading) -> list[str]:
         return []
     account, told = reading.theory(reading.leader).account(), reading.state.theories.told
     refused = told.record.refused if told else ()
-    idle = [item for item in account.clauses if item.idle and item.wording.says not in refused]
+    idle = [item for item in account.clauses if item.idle and item.wording.clause not in refused]
     return [clause.text if clause.of_some else f"people {clause.text}" for clause in idle]
 
 

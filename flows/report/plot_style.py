@@ -1,13 +1,27 @@
-"""How plots that Matplotlib draws look: those of the atlas and of `lakatos transfer`, which are files of their own."""
+"""One look for all static figures: that of the pages, whose style sheet `templates/page.css` holds colours and fonts.
+
+Charts of pages are SVG (`charts.py`), and `standalone` makes a file of one. `SETTINGS` give Matplotlib the same colours
+for figures that are also wanted as PNG.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
-INK, MUTED, RULE, PAPER = "#111112", "#777771", "#dddde1", "#fefefd"
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
-"""Okabe and Ito's colours, which most people can tell apart."""
-SETTINGS: dict[str, Any] = {
+from markupsafe import Markup
+
+from lakatos.flows.report.templating import TEMPLATES
+
+_PAGE: Final = (TEMPLATES / "page.css").read_text(encoding="utf-8")
+_LIGHT: Final = dict(re.findall(r"--([\w-]+): ([^;]+);", _PAGE[: _PAGE.index("@media")]))
+"""Colours and fonts by their names in the style sheet, for light pages."""
+_RULES: Final = "\n".join(
+    line for line in _PAGE.splitlines() if line.startswith((".chart ", ".s1 "))
+)
+INK, MUTED, RULE, PAPER = (_LIGHT[name] for name in ("ink", "muted", "rule", "paper"))
+SERIES: Final = tuple(_LIGHT[f"s{number}"] for number in range(1, 6))
+SETTINGS: Final[dict[str, Any]] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "lakatos",
     "text.parse_math": False,
@@ -21,8 +35,8 @@ SETTINGS: dict[str, Any] = {
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
     "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "xtick.labelcolor": INK,
@@ -35,3 +49,15 @@ SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "lines.linewidth": 1.4,
 }
+
+
+def standalone(chart: Markup) -> str:
+    """A chart of a page as a file of its own, in the colours of light pages."""
+    rules = re.sub(r"var\(--([\w-]+)\)", lambda found: _LIGHT[found[1]], _RULES)
+    body = chart.removeprefix("<svg ")
+    content = body[body.index(">") + 1 :].removesuffix("</svg>")
+    opening = body[: body.index(">")]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {opening}><style>{rules}</style>'
+        f'<rect width="100%" height="100%" fill="{PAPER}"/><g class="chart">{content}</g></svg>\n'
+    )

@@ -103,7 +103,7 @@ class RunReading:
     @property
     def is_collected_before(self) -> bool:
         """Whether the answers were there before the run: published ones, or those of a study's own file."""
-        return self.config.participants.source == "archival"
+        return self.config.source.is_archive
 
     @property
     def is_of_file(self) -> bool:
@@ -153,7 +153,7 @@ class RunReading:
     @property
     def simulated(self) -> bool:
         """Whether a computer answered instead of people."""
-        return self.config.participants.source == "simulated"
+        return self.config.source.origin == "simulated"
 
     @property
     def model(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lakatos.flows.report.plot_style import INK, MUTED, PAPER, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
 
 MOST_PUBLISHED = 8
 COLORS = {
@@ -63,8 +63,7 @@ def draw_transfer(title: str, lines: Sequence[ComparedLine], file: Path) -> None
     panels = [("all answers", whole), ("second half of each person's answers", halves)]
     panels = [(name, own) for name, own in panels if own]
     heights = [len(own) for _, own in panels]
-    colors = {"figure.facecolor": PAPER, "savefig.facecolor": PAPER}
-    with mpl.rc_context(cast(Any, SETTINGS | colors)):
+    with mpl.rc_context(cast(Any, SETTINGS)):
         size = (7.4, 0.9 + 0.27 * sum(heights) + 0.5 * len(panels))
         figure = Figure(figsize=size, layout="constrained")
         figure.suptitle(title, fontsize=10)

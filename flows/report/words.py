@@ -250,11 +250,6 @@ def _called(body: Body, words: RecordWords) -> str:
     return f"{body['tool']} {body['outcome']}" + (f": {body['reason']}" if body["reason"] else "")
 
 
-def _inquired(body: Body, words: RecordWords) -> str:
-    how = body["tool"] or "its plan"
-    return f"{body['name']} by {how}, {plural(len(body['calls']), 'call')}. {body['reason']}"
-
-
 def _displaced(body: Body, words: RecordWords) -> str:
     return f"epoch {body['epoch']} ended: {', '.join(body['changed']) or 'no judge'} displaced"
 
@@ -307,7 +302,6 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "lessons_recalled": lambda body, words: (
         f"{plural(len(body['lessons']), 'lesson')} for {body['stage']}: {body['situation']}"
     ),
-    "inquiry_made": _inquired,
     "tool_called": _called,
     "tombstone": lambda body, words: f"a record was erased: {body['reason']}",
 }

@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.failures import failures
 from lakatos.flows.roles.investigate import investigate
-from lakatos.flows.roles.models import RoleModels, out_of_budget, roles_of
 from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
+from lakatos.flows.run.models import RoleModels, out_of_budget
 from lakatos.flows.run.state import RunState
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest
@@ -76,7 +76,7 @@ async def check_models(run: Run) -> None:
         return
     settings = run.config.roles
     if settings.used and next(run.trace.records(ModelsChosen), None) is None:
-        await _look(roles_of(run), settings, run.folder, run.progress.note)
+        await _look(run.models, settings, run.folder, run.progress.note)
 
 
 async def _look(
@@ -143,7 +143,7 @@ async def ask_stage(
 
 def _note_withheld(run: Run, replies: Sequence[RoleReply[Any]]) -> None:
     """Show, once in a pass, which fields of a request a model is asked without."""
-    roles = roles_of(run)
+    roles = run.models
     for reply in replies:
         record = reply.answered.record
         for call in record.calls:
@@ -183,7 +183,7 @@ async def _choose(
     run: Run, cycle: int, stage: str, questions: Sequence[RoleQuestion[Any]], number: int
 ) -> Recorded[ModelsChosen]:
     """Decide who is asked, and whether the budget covers it; once."""
-    roles, config = roles_of(run), run.config.roles
+    roles, config = run.models, run.config.roles
     routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
     found = (
         outcomes_of(run.state, lambda name, calls: _spent(run.trace, roles, name, calls))
@@ -205,7 +205,7 @@ async def _choose(
             who = _AskedModel(choice, roles.contexts[choice.model])
             chosen.append(who)
             try:
-                request, _ = _request(run.config.roles, roles_of(run), question, who, cycle)
+                request, _ = _request(run.config.roles, run.models, question, who, cycle)
             except ContextTooLongError:
                 continue
             sent = pinned_request(request, roles.rules(question.role, cycle))
@@ -239,7 +239,7 @@ async def _ask(
     run: Run, place: dict[str, int | str], question: RoleQuestion[Any], who: _AskedModel
 ) -> _DraftReply:
     """One question to one model; a call that the trace holds is not made again."""
-    roles, cycle = roles_of(run), int(place["cycle"])
+    roles, cycle = run.models, int(place["cycle"])
     caller, rules = roles.callers[who.model], roles.rules(question.role, cycle)
     position = _position(place, question)
     made: list[Digest] = []
@@ -313,7 +313,7 @@ def _write_down(
         prompt=question.prompt.version,
         rules=digest_bytes(render(said.rules).encode()),
         model=who.model,
-        model_version=roles_of(run).settings[who.model].version,
+        model_version=run.models.settings[who.model].version,
         served=version,
         calls=said.calls,
         outcome=said.outcome,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from lakatos.experiments.task import Domain
-from lakatos.flows.roles.models import RoleModels
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.models import RoleModels
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.discovery.roles.exhibit import Exhibit, case_exhibit, rounded

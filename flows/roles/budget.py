@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lakatos.flows.roles.models import budget_in
+from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.language_models.ledger import Budget, SpentAmount, spending_of

@@ -10,24 +10,15 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakatos.experiments.design import design_from_json
-from lakatos.experiments.participants.language_model import (
-    ROLE,
-    AskingSettings,
-    LanguageModelParticipants,
-    ModelSession,
-)
-from lakatos.experiments.participants.source import Recruitment
-from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.participants.language_model import ROLE, AskingSettings, ModelSession
+from lakatos.experiments.participants.source import SessionsDue
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.run import Run
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
 from lakatos.language_models.errors import BudgetExhaustedError, LanguageModelError
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 
@@ -37,61 +28,39 @@ async def check_participant(run: Run) -> None:
     Raises:
         FlowError: It cannot.
     """
-    if not run.config.participants.model:
-        return
     name = run.config.participants.model
     if not name:
         return
     try:
-        await roles_of(run).look_for(name)
+        await run.models.look_for(name)
     except LanguageModelError as error:
         again = f"Then `lakatos resume {run.folder}`."
         raise FlowError(f"the run has not gone on: {error} {again}") from error
 
 
-async def interview(
-    run: Run,
-    plan: Recorded[Preregistration],
-    asked: Recorded[PeopleRecruited],
-    key: Digest,
-    n_wanted: int,
-) -> int:
-    """Hold sessions until there are ``n_wanted``, or, with a stopping rule, as many as its next look wants.
-
-    Returns:
-        Sessions held so far, those of people whose answers were withdrawn among them.
+async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue) -> None:
+    """Hold the sessions that are due; what the model answers can then be collected from its source.
 
     Raises:
         FlowError: The budget is exhausted, or a server gives no answer. What was answered is recorded; the run can be
             resumed.
     """
-    source = run.source
-    assert isinstance(source, LanguageModelParticipants)
-    name = plan.record.experiment
-    design = design_from_json(run.trace.artifacts.get_json(plan.record.design))
-    recruitment = source.recruit(plan.record, design, key)
-    n_held = len(source.poll(recruitment))
-    looks = run.state.experiments.designs[name].record.looks
-    n_next = min([n_wanted, *(look for look in looks if look > n_held)])
-    if n_next <= n_held:
-        return n_held
-    prepared = await _prepare(run, source, recruitment, asked)
+    name = due.recruitment.experiment
+    prepared = await _prepare(run, due, asked)
     sampling, memory = prepared.record.sampling, prepared.record.memory
     manner = AskingSettings(
         sampling=sampling, context_tokens=prepared.record.context_tokens, memory=memory
     )
-    caller = roles_of(run).callers[run.config.participants.model]
+    caller = run.models.callers[run.config.participants.model]
 
     async def one(place: int) -> ModelSession:
         async def ask(request: ModelRequest, where: Mapping[str, int | str]) -> RecordedCall:
             position = {"experiment": name, "person": place, **where}
             return await caller.ask(request, role=ROLE, position=position, inputs=[prepared.digest])
 
-        return await source.hold(recruitment, place, ask, manner)
+        return await due.host.hold(due.recruitment, place, ask, manner)
 
-    found = await asyncio.gather(
-        *(one(place) for place in range(n_held, n_next)), return_exceptions=True
-    )
+    found = await asyncio.gather(*(one(place) for place in due.places), return_exceptions=True)
     for failed in found:
         if isinstance(failed, BaseException):
             raise _explained(run.folder, name, failed)
@@ -103,29 +72,25 @@ async def interview(
         f"{name}: language model {prepared.record.model!r} took part as {len(sessions)} people"
         + (f"; {n_missing} of its answers are missing" if n_missing else "")
     )
-    return n_next
 
 
 async def _prepare(
-    run: Run,
-    source: LanguageModelParticipants,
-    recruitment: Recruitment,
-    asked: Recorded[PeopleRecruited],
+    run: Run, due: SessionsDue, asked: Recorded[PeopleRecruited]
 ) -> Recorded[ModelTakesPart]:
     """Write down, once, which model takes part, what it reads and how it is asked."""
-    people = run.config.participants
-    settings = roles_of(run).settings[people.model]
+    people, experiment = run.config.participants, due.recruitment.experiment
+    settings = run.models.settings[people.model]
 
     def work(context: StepContext) -> ModelTakesPart:
         return ModelTakesPart(
-            experiment=recruitment.experiment,
+            experiment=experiment,
             model=people.model,
             model_version=settings.version,
-            context_tokens=roles_of(run).contexts[people.model],
+            context_tokens=run.models.contexts[people.model],
             sampling=TokenSampling(temperature=people.temperature, max_tokens=people.max_tokens),
             memory=people.memory,
-            language=source.page.language,
-            texts=context.artifacts.put_json(source.shown(recruitment)),
+            language=due.host.page.language,
+            texts=context.artifacts.put_json(due.host.shown(due.recruitment)),
         )
 
     return await run.step(
@@ -133,7 +98,7 @@ async def _prepare(
         work,
         returns=ModelTakesPart,
         inputs=[asked.digest],
-        position={"experiment": recruitment.experiment},
+        position={"experiment": experiment},
     )
 
 

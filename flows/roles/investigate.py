@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.tools import names_exhibit, toolbox_of
 from lakatos.language_models.call import RecordedModel
 from lakatos.language_models.client import TokenSampling
@@ -103,7 +102,7 @@ async def _look(
     rules: tuple[PinnedRule, ...],
     inputs: tuple[Digest, ...],
 ) -> MatterInvestigated:
-    roles, config = roles_of(run), run.config.roles
+    roles, config = run.models, run.config.roles
     speaker = RecordedModel(
         roles.callers[model], role=question.role, position=position, inputs=inputs
     )

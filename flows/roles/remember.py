@@ -40,7 +40,7 @@ from lakatos.memory.record import (
 )
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
-from lakatos.memory.winner import SEED, ResponseOrigin, TheoryWon, may_compete
+from lakatos.memory.winner import SEED, TheoryWon, may_compete
 from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
@@ -66,14 +66,6 @@ DESK = "desk"
 """Trace of what people decided about learned tools, and of the calls they made themselves."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
-RESPONSES: dict[str, ResponseOrigin] = {
-    "archival": "people",
-    "web": "people",
-    "file": "people",
-    "simulated": "simulated",
-    "language_model": "language_model",
-}
-"""Whose responses a source of participants brings."""
 START_SHARE = 3
 """One candidate of a search in so many may be a theory that won elsewhere."""
 
@@ -225,7 +217,7 @@ def found_on_these_answers(
         for digest, item in library.all(TheoryWon)
         if item.domain == evidence.config.domain
     }
-    if people.source != "archival" or not there:
+    if not evidence.config.source.is_archive or not there:
         return frozenset()
     own = archive_trials(evidence.config, data, evidence.artifacts)
     unread = {digest for digest, item in there.items() if item.answers}
@@ -250,7 +242,7 @@ def _answers_seen(folder: Path, data: Path | None) -> list[Trials]:
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         try:
             config = CampaignConfig.model_validate(trace.journal.meta.get("study", {}))
-            if config.participants.source == "archival":
+            if config.source.is_archive:
                 return list(archive_trials(config, data, trace.artifacts))
         except (ValueError, ExperimentError, StudyError):  # no campaign, or its data are not here
             pass
@@ -418,15 +410,9 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
 
 def competes(winner: TheoryWon, config: CampaignConfig) -> bool:
     """Whether a theory of an earlier campaign may compete: on whose responses it won, and whether they are these."""
-    people = config.participants
-    return may_compete(winner, responses_of(people), config.name) and is_news(
-        winner, answers_of(people)
+    return may_compete(winner, config.source.origin, config.name) and is_news(
+        winner, answers_of(config.participants)
     )
-
-
-def responses_of(people: ParticipantsConfig) -> ResponseOrigin:
-    """Whose responses a campaign has; empty for a source that another package brings and nobody knows."""
-    return RESPONSES.get(people.source, "")
 
 
 def answers_of(people: ParticipantsConfig) -> str:

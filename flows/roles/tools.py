@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.remember import library_in, offers_in, recall_in, validity_in
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.state import RunState
+from lakatos.language_models.errors import ToolError
 from lakatos.language_models.tool import Toolbox
+from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tools.laboratory import caller_on, tools_on
 from lakatos.memory.use import LearnedTool
 from lakatos.theories.discovery.bench import TheoryBench
 from lakatos.theories.discovery.roles.exhibit import Exhibit
+from lakatos.traces.digest import Digest
+from lakatos.traces.step import Recorded, StepContext
 
 if TYPE_CHECKING:
-    pass
+    from lakatos.flows.run.run import Run
 
 BENCH_DRAWS = 256
 
@@ -54,6 +58,35 @@ def toolbox_of(evidence: RunEvidence) -> Toolbox:
         if (plans := library.plans_with(draft.signature, validity_in(evidence.state)))
     ]
     return Toolbox([*(tool for tool in tools_on(bench, memory) if tool.name in named), *learned])
+
+
+async def call_tool(
+    run: Run,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    inputs: Sequence[Digest],
+    position: Mapping[str, int | str],
+) -> Recorded[ToolCalled]:
+    """Call one of the laboratory's verbs as a step of the trace; a call that cannot be made is a record, too."""
+    call = caller_on(bench_of(run.evidence), recall_in(run.evidence))
+
+    def work(context: StepContext) -> ToolCalled:
+        try:
+            value, reason = call(name, arguments), ""
+        except ToolError as error:
+            value, reason = None, str(error)
+        return ToolCalled(
+            tool=name,
+            arguments=context.artifacts.put_json(dict(arguments)),
+            outcome="failed" if reason else "returned",
+            value=context.artifacts.put_json(value),
+            reason=reason,
+        )
+
+    return await run.step(
+        "tool call", work, returns=ToolCalled, inputs=inputs, position={**position, "tool": name}
+    )
 
 
 def names_exhibit(state: RunState) -> Exhibit:

@@ -45,7 +45,7 @@ def terms_of(config: CampaignConfig) -> StudyTerms:
     return StudyTerms(
         seed=config.seed,
         space=config.space,
-        archival=config.participants.source == "archival",
+        archival=config.source.is_archive,
         design=config.design,
         n_draws=config.theories.draws,
         n_rivals=config.theories.rivals,
@@ -58,7 +58,7 @@ def counted_again(config: CampaignConfig, state: RunState) -> str:
     Answers that were there before are opened a few trials at a time, so that a person of a file is in the experiments
     of several cycles. Comparisons of people do not know this, and take her for several.
     """
-    if config.participants.source != "archival" or domain_of(config).sequential:
+    if not config.source.is_archive or domain_of(config).sequential:
         return ""
     designs = state.experiments.designs
     asked = [designs[name].record.archive for name in state.experiments.collected]

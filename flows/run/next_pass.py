@@ -1,4 +1,4 @@
-"""Whether a run has something to do, and who starts its next pass then.
+"""Whether a run has something to do, and what tells a laboratory of it.
 
 `look` answers from the head of the journal, the mark that the last pass left, and the number of batches in the inbox:
 a few small reads, without the laboratory's science and without Prefect. Every way of arriving (page, recruitment
@@ -14,10 +14,9 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -196,78 +195,7 @@ def announce(found: PendingWork, attempt: int = 1) -> bool:
     return answer.is_success
 
 
-# -- watching --------------------------------------------------------------------------------------------------------
-
-RETRY_S = 10.0
-"""Pause before a pass that did not finish is tried again; doubled every time."""
-MOST_RETRY_S = 3600.0
-
-
-@dataclass
-class _WatchedRun:
-    seen: str = ""
-    """Signature at the last look."""
-    since: float = 0.0
-    """When it was first seen."""
-    seq: int = -1
-    """End of the journal when a pass was started last."""
-    n_tries: int = 0
-    """Passes started since one ended by itself."""
-    next_try: float = 0.0
-
-
-@dataclass
-class PassStarter:
-    """Starts the next pass of every run that has something to do, once for everything that arrived together."""
-
-    runs: Path
-    start: Callable[[PendingWork], None]
-    """Begins a pass and returns at once; what it raises is up to the caller of `tick`."""
-    accepts: Callable[[Path], bool] = lambda folder: True
-    """Whether a run may be worked on; paused runs are not."""
-    settle_s: float = 1.0
-    """Arrivals closer together than this are answered by one pass."""
-    retry_s: float = RETRY_S
-    """Pause before the same reason starts a second pass; longer than a pass takes to begin."""
-    now: Callable[[], float] = time.monotonic
-    """A clock that does not jump."""
-    _watched: dict[Path, _WatchedRun] = field(default_factory=dict)
-
-    def tick(self) -> list[PendingWork]:
-        """Look at every run once; returns the looks for which a pass was started."""
-        begun = []
-        for folder in runs_in(self.runs):
-            with suppress(JournalError):  # unreadable now, perhaps because it is being restored
-                if (found := self._visit(folder)) is not None:
-                    begun.append(found)
-        return begun
-
-    def tries(self, folder: Path) -> int:
-        """Passes of a run that were started since one ended by itself."""
-        return self._watched[folder].n_tries
-
-    def _visit(self, folder: Path) -> PendingWork | None:
-        found, known, now = (
-            look(folder),
-            self._watched.setdefault(folder, _WatchedRun()),
-            self.now(),
-        )
-        if not found.due or (found.ended is not None and found.seq != known.seq):
-            known.n_tries, known.next_try = 0, 0.0
-        if not found.due:
-            return None
-        if is_written(folder) or not self.accepts(folder):
-            known.seen = ""
-            return None
-        if found.signature != known.seen:
-            known.seen, known.since = found.signature, now
-        if now - known.since < self.settle_s or now < known.next_try:
-            return None
-        # If this pass fails, or leaves behind what it cannot take, the next one comes later, and ever more rarely.
-        known.seq, known.n_tries = found.seq, known.n_tries + 1
-        known.next_try = now + min(self.retry_s * 2 ** (known.n_tries - 1), MOST_RETRY_S)
-        self.start(found)
-        return found
+# -- files that are dropped --------------------------------------------------------------------------------------------
 
 
 def dropped(runs: Path, sizes: dict[Path, int]) -> Iterator[tuple[Path, Path]]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Protocol, Self, TypeVar, cast, runtime_checkable
+from typing import Any, Literal, Self, TypeVar, cast
 
 from lakatos import __version__
 from lakatos.experiments.participants.source import ParticipantSource
@@ -18,6 +18,7 @@ from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import FlowError, RunMissingError
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
+from lakatos.flows.run.models import RoleModels
 from lakatos.flows.run.now import KeptProgress
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, clean
 from lakatos.flows.run.records import (
@@ -38,6 +39,7 @@ from lakatos.flows.run.task import (
     read_own_domain,
     science_of,
 )
+from lakatos.judges.epoch import JudgeEpoch
 from lakatos.memory.library import Library
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.theory import Theory
@@ -53,16 +55,7 @@ from lakatos.traces.step import INBOX_PLACE, Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
-P = TypeVar("P")
 ENGINE_VERSION = __version__
-
-
-@runtime_checkable
-class ClosablePart(Protocol):
-    """A part of a run that holds connections, which have to be closed in the event loop that opened them."""
-
-    async def close(self) -> None:
-        """Close the connections; the part is not used afterwards."""
 
 
 class Run:
@@ -94,7 +87,9 @@ class Run:
         self.laboratory = laboratory_of(self.domain, n_workers)
         self.family: Family = family_of(config)
         self.state = RunState()
-        self._parts: dict[Callable[[Run], Any], Any] = {}
+        self.panel: JudgeEpoch | None = None
+        """The judges that have a seat now; None before they are asked for the first time."""
+        self._models: RoleModels | None = None
         self._hidden = hidden
         self._forms: dict[Digest, Theory] = {}
         self._trials: dict[Digest, Trials] = {}
@@ -178,26 +173,21 @@ class Run:
         """A trial table by its artifact."""
         return self.evidence.trials_of(artifact)
 
-    def part(self, make: Callable[[Run], P]) -> P:
-        """What ``make`` makes of this run, made once: its judges and its language models belong to rooms above."""
-        if make not in self._parts:
-            self._parts[make] = make(self)
-        return cast(P, self._parts[make])
+    @property
+    def models(self) -> RoleModels:
+        """The language models of the study, connected when they are used first."""
+        if self._models is None:
+            self._models = RoleModels(self.config, self.trace)
+        return self._models
 
-    def forget(self, make: Callable[[Run], Any]) -> None:
-        """Let a part be made anew, from the present state, when it is wanted next."""
-        self._parts.pop(make, None)
+    async def close_pass(self) -> None:
+        """Close the connections to language models, and forget what belongs to one pass alone.
 
-    async def close_parts(self) -> None:
-        """Close every part that holds connections, each once, also where closing another one fails.
-
-        Whoever makes an event loop for a run calls this before the loop ends. A part that is wanted later is made anew.
+        Whatever makes an event loop for a run calls this before the loop ends. What is used later is made anew.
         """
-        parts = [part for part in self._parts.values() if isinstance(part, ClosablePart)]
-        self._parts.clear()
-        async with AsyncExitStack() as stack:
-            for part in parts:
-                stack.push_async_callback(part.close)
+        models, self._models, self.panel = self._models, None, None
+        if models is not None:
+            await models.close()
 
     @property
     def hidden(self) -> Theory | None:
@@ -289,7 +279,7 @@ def create_run(
         "data": str(data.resolve()) if data else None,
     }
     settle(folder)
-    if config.asks_people and is_elsewhere(folder):
+    if config.source.responds_later and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
     with ExitStack() as after_error:
         trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)

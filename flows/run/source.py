@@ -67,7 +67,7 @@ def make_source(
         domain=domain_of(config),
         space=config.space,
         seed=config.seed,
-        by_person=config.by_person,
+        one_by_one=config.source.one_by_one,
         participants=people.model_dump(),
         page=config.page.model_dump(),
         validation=config.validation.model_dump(),

@@ -27,7 +27,7 @@ from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
-from lakatos.experiments.participants.model_words import PAGE_KEYS
+from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.timed import check_timed_trials
@@ -37,7 +37,7 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
+from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig, refuse_gone_keys
 from lakatos.flows.run.model_settings import (
     Budget,
     ModelSettings,
@@ -170,21 +170,12 @@ class CampaignConfig(ConfigSection):
         return self.model_copy(update=changed)
 
     @property
-    def by_person(self) -> bool:
-        """Whether answers arrive person by person, so that people can be waited for, excluded and withdraw."""
+    def source(self) -> SourceProfile:
+        """What holds for the source of the study's participants."""
         people = self.participants
-        if people.source in ("simulated", "archival"):
-            singly = (
-                bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
-            )
-            singly |= self.design.stopping.rule != "fixed"
-            return singly and people.source == "simulated"
-        return True
-
-    @property
-    def asks_people(self) -> bool:
-        """Whether people answer while the run goes on; else a computer does, and there is no hour of an answer."""
-        return self.participants.source not in ("simulated", "archival", LANGUAGE_MODEL)
+        excludes = bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
+        stops_early = self.design.stopping.rule != "fixed"
+        return SOURCES[people.source].profile_in(follows_participants=excludes or stops_early)
 
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
@@ -194,9 +185,7 @@ class CampaignConfig(ConfigSection):
         family = family_of(self)
         for seed in self.theories.seeds:
             _known("theory", seed, family.seeds)
-        if self.participants.program:
-            self._open_only()
-        elif self.participants.source == "simulated":
+        if self.participants.theory:
             _known("theory", self.participants.theory, family.seeds)
             hidden = family.seeds[self.participants.theory][1]
             try:
@@ -205,8 +194,7 @@ class CampaignConfig(ConfigSection):
                 raise ValueError(
                     f"participants.mechanisms: {str(error).removesuffix('.')}"
                 ) from None
-            self._open_only()
-        elif "validation" not in SOURCES[self.participants.source].sections:
+        if not self.source.is_archive:
             self._open_only()
         else:
             if self.exclusions != ExclusionsConfig():
@@ -242,45 +230,30 @@ class CampaignConfig(ConfigSection):
         return self
 
     @model_validator(mode="after")
-    def _model_takes_part(self) -> CampaignConfig:
-        people, by_model = self.participants, self.participants.source == LANGUAGE_MODEL
+    def _keys_apply(self) -> CampaignConfig:
+        people = self.participants
         if people.model:
             _known("model", people.model, self.models)
-        timed = (
-            "median_time_below_ms",
-            "impossible_times_above",
-            "fast_answers_above",
-            "fast_answer_ms",
-        )
-        set_here = {
-            f"exclusions.{name}"
-            for name in ExclusionsConfig.model_fields
-            if _set(self.exclusions, name)
-        }
-        set_here |= {f"page.{name}" for name in PageConfig.model_fields if _set(self.page, name)}
-        for name in sorted(set_here):
-            section, key = name.split(".")
-            means = key in PAGE_KEYS if section == "page" else key not in timed
-            if by_model and not means:
-                raise ValueError(
-                    f"{name} means nothing where the source is 'language_model'; remove it"
-                )
-            can_miss = self.page.limits_time or timed_task(domain_of(self)) is not None
-            timed_page = people.source == "web" and can_miss
-            if not by_model and key == "missing_answers_above" and not timed_page:
-                raise ValueError(
-                    f"{only_for(name, [LANGUAGE_MODEL], people.source)}; or limit the time of a decision "
-                    "(page.timeout_ms)"
-                )
+        for section, value in (("exclusions", self.exclusions), ("page", self.page)):
+            for key in sorted(name for name in type(value).model_fields if _set(value, name)):
+                if not SOURCES[people.source].reads(section, key):
+                    raise ValueError(
+                        f"{section}.{key} means nothing where the source is {people.source!r}; remove it"
+                    )
+        can_miss = self.page.limits_time or timed_task(domain_of(self)) is not None
+        may_miss = self.source.origin == LANGUAGE_MODEL or (self.source.on_page and can_miss)
+        if _set(self.exclusions, "missing_answers_above") and not may_miss:
+            only = only_for("exclusions.missing_answers_above", [LANGUAGE_MODEL], people.source)
+            raise ValueError(f"{only}; or limit the time of a decision (page.timeout_ms)")
         return self
 
     @model_validator(mode="after")
     def _groups_are_known(self) -> CampaignConfig:
         people = self.participants
-        if people.source == "archival" and people.archive:
+        if people.archive:
             return self  # what an archive knows of its people, its reader says
         known = list(people.columns.attributes) if people.columns else []
-        if people.source == "web":
+        if self.source.on_page:
             known = [question.name for question in self.page.questions]
             known += [CONDITION] if self.page.conditions else []
         for key, by in (("groups", self.validation.groups), ("effects", self.validation.effects)):
@@ -293,7 +266,7 @@ class CampaignConfig(ConfigSection):
 
     @model_validator(mode="after")
     def _page_fits(self) -> CampaignConfig:
-        if self.participants.source == "web":
+        if self.source.on_page:
             domain = domain_of(self)
             example = domain.probes(np.random.default_rng(0))[0].take([0])
             # How many options a schedule has, its design says; whoever recruits looks again.
@@ -350,7 +323,7 @@ class CampaignConfig(ConfigSection):
                 raise DesignError(
                     f"design.continuous: trials of the {self.domain} domain have levels only"
                 )
-            if design.proposed and self.participants.source == "archival":
+            if design.proposed and self.source.is_archive:
                 raise DesignError("design.proposed: an archive has answers to its own trials only")
             if design.proposed:
                 check_proposal(
@@ -470,6 +443,10 @@ def _read(study: Path, name: str, key: str) -> str:
 
 def parse_study(value: dict[str, Any], where: str) -> CampaignConfig:
     """Check a study given as plain values; ``where`` names it in errors."""
+    try:
+        refuse_gone_keys(value)
+    except ValueError as error:
+        raise StudyError(f"the study {where}: {error}.") from None
     try:
         return CampaignConfig.model_validate(value)
     except ValidationError as error:

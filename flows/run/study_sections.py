@@ -15,7 +15,6 @@ from pydantic import (
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.participants import SOURCES
-from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.timed_answer import CLOCKS_DIFFER_MS
 from lakatos.experiments.quality import (
     ClocksDisagree,
@@ -220,35 +219,34 @@ class ParticipantsConfig(ConfigSection):
                 and getattr(self, key) != field.default
             ):
                 raise ValueError(only_for(key, applies, self.source))
+        if self.program_file:
+            raise ValueError(
+                "program_file is read with a study file only; give the text itself as program"
+            )
+
+    def _check_needs(self) -> None:
+        """Refuse a study that does not give exactly one of the keys that the source needs."""
+        needs = SOURCES[self.source].needs
+        if needs and sum(bool(getattr(self, key)) for key in needs) != 1:
+            one = ", or ".join(map(repr, needs))
+            both = ", and not both" if len(needs) > 1 else ""
+            raise ValueError(f"the source {self.source!r} needs the key {one}{both}")
 
     @model_validator(mode="after")
     def _complete(self) -> ParticipantsConfig:
         self._check_keys()
-        if self.source == "archival" and bool(self.archive) == bool(self.file):
-            raise ValueError(
-                "the source 'archival' needs the key 'archive', or 'file', and not both"
-            )
+        self._check_needs()
         if bool(self.file) != (self.columns is not None):
             raise ValueError(
                 "file and columns go together: `lakatos new STUDY --data FILE` writes both"
             )
-        if self.source == LANGUAGE_MODEL and not self.model:
-            raise ValueError("the source 'language_model' needs the key 'model'")
         if any(not persona.strip() for persona in self.personas):
             raise ValueError("personas: one is empty; say who it is, or leave it out")
         self._check_rule()
         return self
 
     def _check_rule(self) -> None:
-        """Refuse a hidden rule that is missing, said twice, or cannot be read."""
-        if self.program_file:
-            raise ValueError(
-                "program_file is read with a study file only; give the text itself as program"
-            )
-        if self.source == "simulated" and bool(self.theory) == bool(self.program):
-            raise ValueError(
-                "the source 'simulated' needs the key 'theory', or 'program', and not both"
-            )
+        """Refuse a hidden rule that cannot be read."""
         if self.program and self.mechanisms:
             raise ValueError("mechanisms replace those of a published theory; a program has none")
         if self.program:

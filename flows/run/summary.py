@@ -39,7 +39,7 @@ class RunSummary:
     """Whom it waits for; empty if for nobody."""
     verdict: str
     """Empty before there is one."""
-    by_person: bool
+    one_by_one: bool
     """Whether people answer it one by one, whose limits may pass while nothing is written."""
     standings: tuple[tuple[str, ...], ...]
     """The best theories as lines of a table; see `COLUMNS`."""
@@ -72,7 +72,7 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
         *head,
         waiting=waiting,
         verdict=state.campaign.concluded.record.text if state.campaign.concluded else "",
-        by_person=bool(config and config.by_person),
+        one_by_one=bool(config and config.source.one_by_one),
         standings=_standings(state),
     )
 

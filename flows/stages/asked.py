@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
+from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import AnswersArrived, PeopleRecruited
 from lakatos.experiments.task import Design
@@ -23,7 +23,7 @@ class AnswersAwaited:
     """A pass ended because answers are missing; the next one goes on from there."""
 
     experiment: str
-    source: str
+    source: SourceProfile
     n_completed: int
     n_arrived: int
     n_planned: int
@@ -35,11 +35,7 @@ class AnswersAwaited:
     def text(self) -> str:
         """What is waited for, and what brings it."""
         others = self.n_arrived - self.n_completed
-        how = (
-            SOURCES[self.source].brought_by
-            if self.source in SOURCES
-            else "answers arrive through the inbox"
-        )
+        who = "the language model" if self.source.origin == LANGUAGE_MODEL else "people"
         if self.to_stop:
             return (
                 f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
@@ -47,10 +43,9 @@ class AnswersAwaited:
                 f"`{self.to_stop}`. Then `lakatos resume`."
             )
         return (
-            f"waiting for {'the language model' if self.source == LANGUAGE_MODEL else 'people'}: {self.n_completed} of "
-            f"{self.n_planned} have completed experiment {self.experiment}"
-            f"{f', and {others} stopped before the end' if others else ''}; {how}. Then `lakatos resume`; "
-            "`lakatos resume --enough` goes on with those who have."
+            f"waiting for {who}: {self.n_completed} of {self.n_planned} have completed experiment {self.experiment}"
+            f"{f', and {others} stopped before the end' if others else ''}; "
+            f"{self.source.brought_by}. Then `lakatos resume`; `lakatos resume --enough` goes on with those who have."
         )
 
 
@@ -80,7 +75,7 @@ def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]
 def waiting_in(state: RunState) -> AnswersAwaited | None:
     """What a run waits for, by its records."""
     config, known = state.campaign.config, state.experiments
-    if config is None or not config.by_person:
+    if config is None or not config.source.one_by_one:
         return None
     for name, asked in known.recruited.items():
         people = known.answers.get(name, ())
@@ -88,7 +83,7 @@ def waiting_in(state: RunState) -> AnswersAwaited | None:
         stale = name in known.collected or name in known.closed or name in known.withdrawn
         wanted = known.wanted.get(name, asked.record.n_participants)
         if not stale and n_completed < wanted:
-            return AnswersAwaited(name, asked.record.source, n_completed, len(people), wanted)
+            return AnswersAwaited(name, config.source, n_completed, len(people), wanted)
     return None
 
 

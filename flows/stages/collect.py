@@ -13,7 +13,15 @@ from pathlib import Path
 from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
-from lakatos.experiments.participants.source import ConsentingSource, Recruitment
+from lakatos.experiments.participants.source import (
+    Batch,
+    Collected,
+    ParticipantSource,
+    Recruitment,
+    SessionsDue,
+    SourceProfile,
+    Waiting,
+)
 from lakatos.experiments.participants.table import (
     check_answers,
     get_answers,
@@ -52,8 +60,8 @@ from lakatos.flows.stages.asked import (
 )
 from lakatos.flows.stages.enough import (
     before_stop,
+    command_to_stop,
     replace_excluded,
-    stop_command,
     stop_early,
     wanted_in,
 )
@@ -74,11 +82,12 @@ async def recruit(
     run.progress.stage(cycle, "collect", f"{people}, {plural(len(design.stimuli), 'trial')}")
 
     def ask(context: StepContext) -> PeopleRecruited:
-        n_participants = deliver(run, plan.record, context.key)
+        recruitment = recruit_again(run.source, run.trace, plan.record, context.key)
+        deliver(run, recruitment, recruitment.n_participants)
         return PeopleRecruited(
             experiment=design.name,
             source=run.config.participants.source,
-            n_participants=n_participants,
+            n_participants=recruitment.n_participants,
         )
 
     found = await run.step(
@@ -97,7 +106,7 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
 
     The place is the ``number`` of an experiment in its cycle, or the name of an experiment.
     """
-    if not run.config.by_person:
+    if not run.config.source.one_by_one:
         return None
     for item in run.trace.records(PeopleRecruited):
         event = run.trace.journal.find_record(item.digest)
@@ -127,14 +136,17 @@ async def collect(
     run: Run, cycle: int, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
 ) -> Recorded[TrialsCollected] | AnswersAwaited:
     """Take the batches that arrived for an experiment and write its trial table, or say that people are missing."""
-    if run.config.by_person:
+    if run.config.source.one_by_one:
         return await collect_people(run, cycle, plan, asked)
     name = plan.record.experiment
 
     def take(context: StepContext) -> TrialsCollected:
         parts = _arrived(run.trace, name)
         if not parts:  # the inbox was lost: the source gives the same answers to the same key again
-            deliver(run, plan.record, key_of(run.trace, asked))
+            recruitment = recruit_again(
+                run.source, run.trace, plan.record, key_of(run.trace, asked)
+            )
+            deliver(run, recruitment, recruitment.n_participants)
             parts = _arrived(run.trace, name)
         if len(parts) != 1:
             raise SourceError(
@@ -211,7 +223,8 @@ async def collect_people(
         collection, people, is_waiting = await _ask_until_enough(run, collection)
         if is_waiting:
             return people.waiting
-    to_stop = stop_command(run.folder, collection.name)
+    lets_in = run.source.lets_in(collection.name)
+    to_stop = command_to_stop(run.folder, collection.name) if lets_in else ""
     kept = people.kept
     if collection.closed is not None:  # only those who were asked before it count
         run.recall(collection.closed)
@@ -223,8 +236,10 @@ async def collect_people(
         asked_people = {item.digest for item in before}
         kept = [item for item in kept if item.digest in asked_people]
     if len(kept) < 2:
-        if run.config.participants.source == LANGUAGE_MODEL:
-            raise _too_few_sessions(run.folder, collection.name, len(kept), len(people.everybody))
+        if not run.config.source.responds_later:
+            raise _too_few_count(
+                run.config.source, run.folder, collection.name, len(kept), len(people.everybody)
+            )
         return people.waiting
     found = await _make_table(run, cycle, collection, people.everybody, kept)
     # Nobody new: a place that becomes free now, because somebody's session is erased, is not given away.
@@ -253,21 +268,27 @@ async def _ask_until_enough(run: Run, collection: _Collection) -> tuple[_Collect
     Returns:
         The collection, with the record that closed it if a look did; the people; and whether some are awaited.
     """
-    by_model, n_held = run.config.participants.source == LANGUAGE_MODEL, 0
     plan, asked, design = collection.plan, collection.asked, collection.design
+    looks = run.state.experiments.designs[collection.name].record.looks
+    n_here = 0
     while True:
         wanted = wanted_in(run, collection.name, design)
-        if by_model:
-            n_held = await interview(run, plan, asked, collection.key, wanted)
-        deliver(run, plan.record, collection.key)
+        until_look = min([wanted, *(look for look in looks if look > n_here)])
+        recruitment = recruit_again(run.source, run.trace, plan.record, collection.key)
+        arrived = deliver(run, recruitment, until_look)
+        if isinstance(arrived, SessionsDue):
+            await interview(run, asked, arrived)
+            arrived = deliver(run, recruitment, until_look)
         people = _take_people(run, collection, wanted)
-        closed = stop_early(run, plan, people.waiting, people.kept)
+        closed = stop_early(run.evidence, run.trace, plan, people.waiting, people.kept)
         if closed is not None:
             return replace(collection, closed=closed), people, False
-        if by_model and n_held < wanted:
-            continue  # up to the next look
-        if not by_model and people.waiting.n_completed < wanted:
-            return collection, people, True
+        match arrived:
+            case Waiting() if people.waiting.n_completed < wanted:
+                return collection, people, True
+            case Batch(payloads) if len(payloads) < wanted:
+                n_here = len(payloads)
+                continue  # up to the next look
         if not replace_excluded(run, asked, design, people.waiting, people.kept):
             return collection, people, False
 
@@ -280,7 +301,7 @@ def _take_people(run: Run, collection: _Collection, wanted: int) -> _People:
         run.recall(item)
     waiting = AnswersAwaited(
         experiment=collection.name,
-        source=run.config.participants.source,
+        source=run.config.source,
         n_completed=sum(item.record.status == "completed" for item in people),
         n_arrived=len(people),
         n_planned=wanted,
@@ -288,12 +309,16 @@ def _take_people(run: Run, collection: _Collection, wanted: int) -> _People:
     return _People(people, _kept(run, collection.plan, people), waiting)
 
 
-def _too_few_sessions(folder: Path, name: str, n_kept: int, n_people: int) -> FlowError:
-    """Fewer than two people cannot be compared, and where a language model answers nobody else will come."""
+def _too_few_count(
+    source: SourceProfile, folder: Path, name: str, n_kept: int, n_people: int
+) -> FlowError:
+    """Fewer than two participants cannot be compared, and where a computer answers nobody else will come."""
+    by_model = source.origin == LANGUAGE_MODEL
+    who = "sessions of the language model" if by_model else "simulated participants"
+    remedy = "a model that answers, or other exclusions" if by_model else "other exclusions"
     return FlowError(
-        f"{n_kept} of {n_people} sessions of the language model in experiment {name} count, and theories "
-        f"cannot be compared on fewer than 2; `lakatos data list {folder}` shows how the others ended. Use a "
-        "model that answers, or other exclusions, in a new run."
+        f"{n_kept} of {n_people} {who} in experiment {name} count, and theories cannot be compared on fewer than 2; "
+        f"`lakatos data list {folder}` shows how the others ended. Use {remedy}, in a new run."
     )
 
 
@@ -351,7 +376,7 @@ def take_answers(run: Run) -> None:
     for batch in pending:
         answers = PersonAnswers.from_json(batch.json())
         _check_source(run.config, run.folder, answers)
-        if answers.experiment not in asked and not run.config.asks_people:
+        if answers.experiment not in asked and not run.config.source.responds_later:
             continue  # a recruitment that was cut short simulated them; it is made again, and brings the same
         _check_asked(run.domain, run.folder, answers, list(asked), designs)
         run.trace.record(
@@ -364,7 +389,7 @@ def take_answers(run: Run) -> None:
                 consent=answers.consent,
                 language=answers.language,
                 source=answers.source,
-                arrived_utc=batch.delivered_utc if run.config.asks_people else "",
+                arrived_utc=batch.delivered_utc if run.config.source.responds_later else "",
             ),
             name="arrive",
             inputs=[
@@ -378,8 +403,7 @@ def take_answers(run: Run) -> None:
 
 def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) -> None:
     """Refuse answers of a language model among those of people, and the other way round."""
-    by_model = config.participants.source == LANGUAGE_MODEL
-    if (answers.source == LANGUAGE_MODEL) != by_model:
+    if (answers.source == LANGUAGE_MODEL) != (config.source.origin == LANGUAGE_MODEL):
         raise SourceError(
             f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
             f"asks {config.participants.source!r}: answers of a language model are never mixed with those of "
@@ -414,8 +438,6 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
 
     People go on reading the texts with which the experiment was opened, also where a translation was changed since.
     """
-    if not isinstance(run.source, ConsentingSource):
-        return
     for language, lines in run.source.consents(design, key_of(run.trace, asked)).items():
         position = {"language": language}
         if (before := run.trace.recorded("consent", [asked.digest], position)) is not None:
@@ -434,19 +456,30 @@ def record_consent(run: Run, asked: Recorded[PeopleRecruited], design: Design) -
         )
 
 
-def deliver(run: Run, plan: Preregistration, key: Digest) -> int:
-    """Ask the source under ``key`` and put what it answers into the inbox; returns the number of people."""
-    recruitment = run.source.recruit(plan, _design(run.trace.artifacts, plan), key)
-    for item in run.trace.records(MoreAsked):
+def recruit_again(
+    source: ParticipantSource, trace: Trace, plan: Preregistration, key: Digest
+) -> Recruitment:
+    """Recruit under ``key`` for a plan, with everybody whom later records ask for; nobody is recruited twice."""
+    recruitment = source.recruit(plan, _design(trace.artifacts, plan), key)
+    for item in trace.records(MoreAsked):
         if item.record.experiment == plan.experiment:
-            run.source.want(recruitment, item.record.n_participants)
-    for number, payload in enumerate(run.source.poll(recruitment)):
-        # Nobody's answers are at stake where people are simulated or published, and runs must be repeatable.
-        salt = digest_of({"key": key, "number": number})
+            source.want(recruitment, item.record.n_participants)
+    return recruitment
+
+
+def deliver(run: Run, recruitment: Recruitment, n_participants: int) -> Collected:
+    """Put the responses that the source has into the inbox, and return what it returned."""
+    collected = run.source.collect(recruitment, n_participants)
+    for number, payload in enumerate(collected.payloads if isinstance(collected, Batch) else ()):
+        # Nobody's responses are at stake where they are simulated or published, and runs must be repeatable.
+        salt = digest_of({"key": recruitment.key, "number": number})
         run.trace.inbox.deliver(
-            run.config.participants.source, payload, batch_key=f"{key}:{number}", salt=salt
+            run.config.participants.source,
+            payload,
+            batch_key=f"{recruitment.key}:{number}",
+            salt=salt,
         )
-    return recruitment.n_participants
+    return collected
 
 
 def _displace(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lakatos.experiments.task import Domain, Stimuli, identities
 from lakatos.flows.roles.remember import (
     keep_library,
     library_in,
@@ -14,12 +13,10 @@ from lakatos.flows.roles.remember import (
     study_of,
     validity_in,
 )
-from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.inherit import leave_winners
-from lakatos.flows.stages.inquire import SOUND_OUT
 from lakatos.flows.stages.judging.measures import lasting
 from lakatos.flows.stages.reflect import write_lessons
 from lakatos.judges.judge import VerdictResolved
@@ -29,18 +26,16 @@ from lakatos.memory.consolidation import pitfall, plan_of_calls, recurring
 from lakatos.memory.errors import ToolRejectedError
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall, Valid, pitfall_from_overturned
-from lakatos.memory.plan import Call, Plan, PlanStep
-from lakatos.memory.record import InquiryMade, ToolTried
+from lakatos.memory.plan import Call, Plan
+from lakatos.memory.record import ToolTried
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import LEAST_STUDIES, WAITING, ToolDraft, draft_tool, validate_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.discovery.roles.record import MatterInvestigated
 from lakatos.theories.engine.scoreboard import advantage_on
 from lakatos.theories.engine.scoring.score import is_tie
-from lakatos.theories.language.grammar import Grammar
-from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, canonical_json, digest_of
-from lakatos.traces.step import Recorded, StepContext, Trace
+from lakatos.traces.step import Recorded, StepContext
 
 FAILED = re.compile(r"([\w-]+): failed: .*?the tool [\w-]+ failed \((\w+)\)", re.DOTALL)
 """How a conversation tells of a learned tool that failed; see `memory.use.LearnedTool`."""
@@ -109,12 +104,6 @@ async def reflect(run: Run, cycle: int) -> None:
         *_refused_theories(state, domain, cycle),
     ):
         _learn(run, cycle, lesson)
-    for made in state.memory.inquiries:
-        if (
-            made.record.cycle == cycle
-            and (plan := plan_of(run.evidence, run.trace, made)) is not None
-        ):
-            _learn(run, cycle, plan)
     for looked in sorted(
         state.roles.investigated, key=lambda item: item.digest
     ):  # they end in any order
@@ -177,6 +166,7 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigat
                 tool=tool,
                 success=not failure,
                 failure=failure,
+                calls_saved=0.0 if failure else len(drafts[tool][1].steps) - 1.0,
                 evidence=(cited,),
             )
             run.record(
@@ -186,106 +176,6 @@ def _learn_of_role(run: Run, cycle: int, investigated: Recorded[MatterInvestigat
 
 def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:
     run.record(lesson, name="lesson", inputs=lesson.evidence, position={"cycle": cycle})
-
-
-def plan_of(evidence: RunEvidence, trace: Trace, made: Recorded[InquiryMade]) -> Plan | None:
-    """The plan of an inquiry, read off its recorded calls, with what it brought; None where it was not finished."""
-    record = made.record
-    if not record.complete or record.plan is None:
-        return None
-    study = study_of(evidence.config.name, evidence.config.seed)
-    names = sorted(evidence.state.theories.name(name) for name in evidence.state.theories.pool)
-    situation = f"{'design' if record.name == SOUND_OUT else 'revise'}, {record.name}: {', '.join(names[:6])}"
-    paid = _paid(evidence, made)
-    calls = [Recorded(trace.get(digest, ToolCalled), digest) for digest in record.calls]
-    if not record.tool:
-        return plan_of_calls(
-            evidence.config.domain, study, situation, calls, evidence.artifacts, TOOLS, paid
-        )
-    steps = tuple(
-        PlanStep.model_validate(item) for item in evidence.artifacts.get_json(record.plan)
-    )
-    return Plan(
-        domain=evidence.config.domain,
-        study=study,
-        situation=situation,
-        steps=steps,
-        evidence=record.calls,
-        justified_by=paid,
-    )
-
-
-def _paid(evidence: RunEvidence, made: Recorded[InquiryMade]) -> tuple[Digest, ...]:
-    """Records of what an inquiry brought: a design that asks its trials, a rival that has its mechanisms.
-
-    That a rival was let in is an opinion of the judges; where they have seats, the lesson rests on these.
-    """
-    if made.record.name == SOUND_OUT:
-        return _designs_that_ask(evidence, made.record)
-    return _rivals_with_remedies(evidence, made.record)
-
-
-def _designs_that_ask(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
-    """Designs that ask trials which were proposed for the same experiment."""
-    state, place = evidence.state, (record.cycle, record.number)
-    proposed = {
-        key
-        for item in state.roles.proposals(*place)
-        for key in _asked(evidence.domain, evidence.artifacts, item.record.trials)
-    }
-    chosen = [
-        item
-        for item in state.experiments.designs.values()
-        if (item.record.cycle, item.record.number) == place and item.record.accepted
-    ]
-    return tuple(
-        item.digest
-        for item in chosen
-        if proposed & set(_trials_of(evidence.domain, evidence.artifacts, item.record.design))
-    )
-
-
-def _rivals_with_remedies(evidence: RunEvidence, record: InquiryMade) -> tuple[Digest, ...]:
-    """Rivals of the cycle that have mechanisms which an inquiry asked for, and the judges that let them in."""
-    state = evidence.state
-    grammar: Grammar = evidence.family.grammar
-    before = {
-        f"{slot}:{name}"
-        for slot, names in (_leader(evidence, record.cycle) or {}).items()
-        for name in names
-    }
-    wanted = set(record.remedies) - before
-    rivals = [
-        item.digest
-        for name, item in state.theories.pool.items()
-        if item.record.cycle == record.cycle and wanted & _mechanisms(evidence, name, grammar)
-    ]
-    seats = [seat.digest for _, seat in sorted(state.seats.held.items())] if rivals else []
-    return (*rivals, *seats)
-
-
-def _leader(evidence: RunEvidence, cycle: int) -> Mapping[str, Sequence[str]] | None:
-    diagnosed = [
-        item.record.leader
-        for item in evidence.state.theories.diagnoses
-        if item.record.cycle == cycle
-    ]
-    return evidence.theory(diagnosed[-1]).composition if diagnosed else None
-
-
-def _mechanisms(evidence: RunEvidence, theory: Digest, grammar: Grammar) -> set[str]:
-    literal = evidence.theory(theory).composition or {}
-    return {f"{slot}:{name}" for slot, names in literal.items() for name in names}
-
-
-def _asked(domain: Domain, artifacts: ArtifactStore, artifact: Digest | None) -> Sequence[bytes]:
-    if artifact is None:
-        return ()
-    return identities(domain, Stimuli.from_json(artifacts.get_json(artifact)))
-
-
-def _trials_of(domain: Domain, artifacts: ArtifactStore, design: Digest) -> Sequence[bytes]:
-    return identities(domain, Stimuli.from_json(artifacts.get_json(design)["stimuli"]))
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
-from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.table import get_answers, trials_of_people
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -20,6 +19,7 @@ from lakatos.experiments.record import (
 )
 from lakatos.experiments.stopping import StoppingPlan, decide
 from lakatos.experiments.task import Design
+from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited, _design
@@ -84,23 +84,6 @@ def more_asked(
     )
 
 
-def stop_command(folder: Path, experiment: str) -> str:
-    """The command that stops an experiment's study on Prolific, where the books say that it could still let people in.
-
-    Empty where there is no such study.
-    """
-    if not (folder / LEDGER_FILE).exists():
-        return ""
-    # Only a run with such books loads what speaks to the service.
-    from lakatos.experiments.participants.prolific.ledger import PaymentLedger
-    from lakatos.experiments.participants.prolific.recruiter import lets_in
-
-    with PaymentLedger(folder / LEDGER_FILE) as ledger:
-        if experiment not in ledger.experiments() or not lets_in(ledger.account(experiment)):
-            return ""
-    return command_to_stop(folder, experiment)
-
-
 def command_to_stop(folder: Path, experiment: str) -> str:
     """What to type to let nobody in any more."""
     return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
@@ -124,7 +107,8 @@ def close_collection(
 
 
 def stop_early(
-    run: Run,
+    evidence: RunEvidence,
+    trace: Trace,
     plan: Recorded[Preregistration],
     waiting: AnswersAwaited,
     kept: Sequence[Recorded[AnswersArrived]],
@@ -132,25 +116,25 @@ def stop_early(
     """End a collection whose preregistered Bayes factor was reached at a look, before everybody planned had answered.
 
     Args:
-        run: The campaign.
+        evidence: What the campaign knows.
+        trace: Where the end is recorded.
         plan: What was frozen.
         waiting: How far collection is.
         kept: People whose answers count, in order of arrival.
     """
-    chosen = run.state.experiments.designs[waiting.experiment].record
+    chosen = evidence.state.experiments.designs[waiting.experiment].record
     rivals = [name for name in chosen.rivals if name in plan.record.rivals]
     if not chosen.looks or len(kept) < chosen.looks[0] or len(rivals) < 2:
         return None
-    design = _design(run.trace.artifacts, plan.record)
-    people = [get_answers(run.trace.artifacts, item.record.answers) for item in kept]
-    trials = trials_of_people(design, people, run.domain.n_options(design.stimuli))
-    frozen = run.trace.artifacts.get_arrays(plan.record.predictions)
+    design = _design(evidence.artifacts, plan.record)
+    people = [get_answers(evidence.artifacts, item.record.answers) for item in kept]
+    trials = trials_of_people(design, people, evidence.domain.n_options(design.stimuli))
+    frozen = evidence.artifacts.get_arrays(plan.record.predictions)
     columns = []
     for name in rivals:
-        (evidence,) = run.laboratory.evidence(
-            frozen_theory(run.evidence, name, frozen), [trials], plan.record.n_draws
-        )
-        columns.append(log_predictive(evidence).log_predictive)
+        theory = frozen_theory(evidence, name, frozen)
+        (scored,) = evidence.laboratory.evidence(theory, [trials], plan.record.n_draws)
+        columns.append(log_predictive(scored).log_predictive)
     ties = [
         (rivals.index(pair.first), rivals.index(pair.second))
         for pair in chosen.powers
@@ -163,10 +147,10 @@ def stop_early(
         return None
     reason = (
         f"at the look after {found.n_participants} people "
-        f"{run.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
+        f"{evidence.state.theories.name(rivals[found.winner])} had a Bayes factor of at least "
         f"{chosen.bayes_factor:g} against every rival that the design can tell from it, as preregistered"
     )
-    return close_collection(run.trace, waiting, reason, n_decided=found.n_participants)
+    return close_collection(trace, waiting, reason, n_decided=found.n_participants)
 
 
 def before_stop(
@@ -180,7 +164,7 @@ def before_stop(
     Simulated people answer all at once, so that those after the look are left out. Answers that real people have given
     all count.
     """
-    if not closed.n_decided or config.participants.source != "simulated":
+    if not closed.n_decided or config.source.origin != "simulated":
         return list(people)
     excluded = {item.record.answers for item in trace.records(PersonExcluded)}
     kept = [item.digest not in excluded for item in people]

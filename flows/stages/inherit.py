@@ -8,7 +8,6 @@ from lakatos.flows.roles.remember import (
     answers_of,
     competes,
     library_in,
-    responses_of,
     study_of,
     validity_in,
     winners_in,
@@ -95,7 +94,7 @@ async def admit_winners(run: Run) -> None:
         name="take winners",
         inputs=inputs,
     )
-    responses = responses_of(run.config.participants)
+    responses = run.config.source.origin
     others = sum(not may_compete(item, responses, run.config.name) for item in everything)
     if others:
         run.progress.note(
@@ -134,7 +133,7 @@ def leave_winners(run: Run) -> None:
             leads=name == leader,
             holds=concluded.record.holds,
             answers=answers_of(run.config.participants),
-            responses=responses_of(run.config.participants),
+            responses=run.config.source.origin,
             tried=tuple(_tried_on(run.state, name)),
             completeness=_completeness(run.state, name),
             evidence=evidence,

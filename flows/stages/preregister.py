@@ -90,7 +90,7 @@ def freeze_predictions(
         exclusion_rules=words_of_missing_answers(
             evidence.config.participants.model, sequential=evidence.domain.sequential
         )
-        + (evidence.config.exclusions.words if evidence.config.by_person else ())
+        + (evidence.config.exclusions.words if evidence.config.source.one_by_one else ())
         + _words_of_times(evidence.config, evidence.domain),
         powers=chosen.powers,
         analysis=ANALYSIS
@@ -117,10 +117,10 @@ def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
 def _words_of_times(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:
     """What becomes of times off the grid, where people's answers are keys with their times."""
     task = timed_task(domain)
-    if task is None or not config.by_person:
+    if task is None or not config.source.one_by_one:
         return ()
-    on_page = config.participants.source == "web"
-    return (grid_words(task, config.page.timed.off_grid if on_page else "left_out"),)
+    off_grid = config.page.timed.off_grid if config.source.on_page else "left_out"
+    return (grid_words(task, off_grid),)
 
 
 def frozen_theory(evidence: RunEvidence, name: Digest, frozen: Mapping[str, Array]) -> Theory:

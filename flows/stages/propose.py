@@ -16,13 +16,12 @@ from lakatos.flows.roles.brief import (
     fate_exhibit,
     notebook,
 )
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.roles.remember import recall_about
+from lakatos.flows.roles.tools import call_tool
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
-from lakatos.flows.stages.inquire import InquiryCalls
 from lakatos.memory.recall import MOST
 from lakatos.memory.record import LessonsRecalled
 from lakatos.theories.discovery.roles.answer import (
@@ -90,7 +89,7 @@ async def propose(
         learned = recall_about(run, cycle, "write", lost, lost.location, kinds, MOST)
     asked = []
     if roles.reviser:
-        notes = notebook(run.evidence, roles_of(run), "reviser")
+        notes = notebook(run.evidence, run.models, "reviser")
         asked = _writing(run.evidence, notes, case, read, learned)
     written = await write_drafts(run, cycle, asked)
     tried = {item.record: item for item in written.tried}
@@ -120,19 +119,17 @@ async def propose(
 
 async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
     """The case with what the leader, too, gets wrong: its misfits to all answers, with false-discovery control."""
-    inputs = tuple(item.digest for item in run.state.experiments.collected.values())
-    calls = InquiryCalls(run, {"cycle": cycle, "inquiry": "the leader's case"}, inputs)
-    called = await calls.make(
+    collected = run.state.experiments.collected
+    called = await call_tool(
+        run,
         "analyse_residuals",
-        {
-            "theory": case.leader,
-            "experiments": list(run.state.experiments.collected),
-            "n_replicas": 200,
-        },
+        {"theory": case.leader, "experiments": list(collected), "n_replicas": 200},
+        inputs=tuple(item.digest for item in collected.values()),
+        position={"cycle": cycle, "inquiry": "the leader's case", "call": 0},
     )
-    if called.outcome != "returned":
+    if called.record.outcome != "returned":
         return case
-    found = calls.value(called)["findings"]
+    found = run.trace.artifacts.get_json(called.record.value)["findings"]
     lines = [
         f"{item['feature']}: worth {rounded(item['gain'])} nats in all, confidence {rounded(item['confidence'])}"
         for item in found[:MOST_FINDINGS]
@@ -142,7 +139,7 @@ async def with_leader_case(run: Run, cycle: int, case: CycleCase) -> CycleCase:
     return replace(
         case,
         background=(told, *case.background),
-        inputs=(*case.inputs, *calls.made),
+        inputs=(*case.inputs, called.digest),
     )
 
 

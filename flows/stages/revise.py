@@ -14,7 +14,6 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
-from lakatos.memory.record import InquiryMade
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
@@ -55,21 +54,15 @@ async def revise(
     cycle: int,
     diagnosis: Recorded[Diagnosis],
     proposed: Recorded[SuccessorsProposed] | None = None,
-    examined: Recorded[InquiryMade] | None = None,
 ) -> Recorded[SearchFinished]:
     """Search for better theories: by composing, from the loser and the leader on, and in the answers themselves.
 
-    What language models proposed joins what is found; what the laboratory was asked about the leader, and what is
-    recalled of other studies, says what to try first.
+    What language models proposed joins what is found; what is recalled of other studies says what to try first.
     """
     settings = run.config.theories
     run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
     advice = advice_on(run.evidence, diagnosis.record)
-    remedies = (
-        *diagnosis.record.remedies,
-        *(examined.record.remedies if examined else ()),
-        *advice.remedies,
-    )
+    remedies = (*diagnosis.record.remedies, *advice.remedies)
     brief = AdvocateBrief(
         starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
         remedies=tuple(dict.fromkeys(remedies)),
@@ -81,7 +74,6 @@ async def revise(
     trials = [run.trials(name) for name in run.state.experiments.collected]
     inputs = [diagnosis.digest, *(item.digest for item in run.state.experiments.collected.values())]
     inputs += advice.inputs
-    inputs += [examined.digest] if examined else []
     inputs += [item.digest for item in run.state.theories.searches[-1:]]
     inputs += [proposed.digest] if proposed else []
     written = proposed.record.submissions if proposed else ()
@@ -97,21 +89,25 @@ async def revise(
         has_memory = ArchiveMap(run.family.grammar).has_memory
         remembers = past or any(has_memory(start.composition) for start in brief.starts)
         if not remembers:
-            run.progress.note("answers do not depend on what came before: no memory is searched")
+            run.progress.note(
+                "responses do not depend on earlier trials, so theories with memory are not searched"
+            )
         proposal = SearchProposal(())
         if "grammar" in settings.advocates:
             looking = replace(brief, looks_back=remembers)
             telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
             proposal = search(run.family, run.laboratory, looking, trials, context, telling)
         if proposal.unspent:
-            tried = f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} tried"
+            tried = (
+                f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} evaluated"
+            )
             run.progress.note(f"{tried}: {proposal.unspent}")
         best = max((attempt.criterion for attempt in proposal.submitted), default=-math.inf)
         if not past:
             few = some_trials(few, MOST_INDUCED_TRIALS, context.rng)
         reads = "induction" in settings.advocates
         if reads:
-            run.progress.stage(cycle, "revise", "looking for rules in the answers")
+            run.progress.stage(cycle, "revise", "inducing rules from the responses")
         reading = WorkTold(run.progress, cycle)
         found = induced(run.domain, few, best, context, past=past, told=reading) if reads else ()
         return _record(context, cycle, proposal, (*found, *written))
@@ -157,7 +153,7 @@ class WorkTold:
         now = self.clock()
         said = f"{min(n_done, n_planned)} of {n_planned} {what}"
         if math.isfinite(best):
-            said += f", the best {best:.4f} nats per choice"
+            said += f", best {best:.4f} nats per choice"
         if what != self._what:  # the first round has no pace yet
             self._what, self._begun = what, (now, share)
         elif share > self._begun[1]:
@@ -176,7 +172,7 @@ class SearchTold:
     def __call__(self, n_tried: int, best: float) -> None:
         """Say it."""
         n = self.n_candidates
-        self.work("candidates tried", n_tried, n, best, n_tried / n)
+        self.work("candidates evaluated", n_tried, n, best, n_tried / n)
 
 
 def induced(

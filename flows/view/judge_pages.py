@@ -22,7 +22,7 @@ from lakatos.judges.calibration import calibration
 from lakatos.memory.item import PlanUsed, ToolRefused, ToolValidated, ToolWithdrawn
 from lakatos.memory.library import Library, Pitfall
 from lakatos.memory.plan import Plan
-from lakatos.memory.record import InquiryMade, LessonsRecalled
+from lakatos.memory.record import LessonsRecalled
 from lakatos.memory.tool import ToolStanding
 from lakatos.traces.digest import Digest
 
@@ -144,7 +144,6 @@ def memory(look: RunMoment) -> dict[str, Any]:
         ],
         "taken": look.state.memory.taken,
         "recalled": list(reversed(look.records(LessonsRecalled)))[:MOST_STEPS],
-        "inquiries": list(reversed(look.records(InquiryMade)))[:MOST_STEPS],
         "called": sorted(look.outline.counted("tool_called", "tool", "outcome")),
         "n_entries": len(library.entries),
     }

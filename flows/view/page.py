@@ -89,7 +89,7 @@ def who(look: RunReading) -> str:
         return "simulated participants"
     if look.config.participants.file:
         return "responses collected before the study"
-    return "published responses" if look.config.participants.archives else "participants' responses"
+    return "published responses" if look.is_collected_before else "participants' responses"
 
 
 # --- story ----------------------------------------------------------------------------------------------------------

@@ -201,7 +201,7 @@ class RunMoment(RunReading):
     @cached_property
     def waiting(self) -> AnswersAwaited | None:
         """Whom the run waits for; nobody where it has ended."""
-        if self.concluded or not self.config.by_person:
+        if self.concluded or not self.config.source.one_by_one:
             return None
         todo = [
             name

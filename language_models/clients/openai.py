@@ -1,4 +1,4 @@
-"""Any server that speaks the OpenAI protocol: vLLM, hosted providers, the rehearsal.
+"""Any server that speaks the OpenAI protocol: vLLM, hosted providers, the rehearsal server of the tests.
 
 A call that fails is not sent again here: `language_models.call` does that, and writes down every try. Only a request
 with a field that its server refuses is sent once more without that field, which the completion records. The package

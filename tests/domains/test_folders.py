@@ -8,7 +8,7 @@ import pytest
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.domains.kit.readme import FOLDER, readme_of
 
-PARTS = ("__init__.py", "README.md", "task.py", "theories.py", "wording.py", "reader.py")
+PARTS = ("__init__.py", "README.md", "task.py", "theories.py", "reader.py")
 """What the folder of every kind of task holds."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lakatos.language_models.rehearsal.app import Answer
+from tests.rehearsal.app import Answer
 
 HIDDEN = '''"""Odd totals: people take the product whose ratings add up to an odd number, and now and then err."""
 PARAMETERS = {"lapse": {"prior": "uniform", "low": 0.05, "high": 0.15}}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lakatos.experiments.participants.web.texts import packaged
-from lakatos.language_models.rehearsal.app import Answer
+from tests.rehearsal.app import Answer
 
 
 def page_of(body: Mapping[str, Any]) -> str:

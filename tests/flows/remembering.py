@@ -8,21 +8,32 @@ from typing import Any
 from lakatos.flows.roles.remember import recorded_calls, study_of
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.stages.consolidate import caller_of, outcome_of, tried
-from lakatos.flows.stages.inquire import SIMULATIONS, step
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.consolidation import plan_of_calls
 from lakatos.memory.library import Library
-from lakatos.memory.plan import Plan, fill
+from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
 from lakatos.memory.tool import ToolDraft, draft_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Recorded, Trace
 
 DOMAIN = "multiattribute"
+SIMULATIONS = 100
+
+
+def step(tool: str, **arguments: Any) -> PlanStep:
+    """One call of a plan, with the verb's own values where none are given."""
+    verb = TOOLS[tool]
+    given = {**verb.arguments.model_construct().model_dump(mode="json"), **arguments}
+    kinds = verb.kinds()
+    made = tuple(
+        StepArgument(name=name, kind=kinds[name], value=given[name]) for name in sorted(given)
+    )
+    return PlanStep(tool=tool, arguments=made, reading=verb.reading)
 
 
 def pair_plan(first: str, second: str, third: str) -> list[Any]:
-    """The plan of sounding out two rivals of a leader, as `lakatos.flows.stages.inquire.sounding` makes it."""
+    """A plan: search trials that tell a leader from two rivals, and simulate how well they recover the true one."""
     steps: list[Any] = []
     for rival in (second, third):
         place = {"step": len(steps), "place": ["design"]}

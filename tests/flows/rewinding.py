@@ -14,8 +14,8 @@ from small import small_study
 
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.start import run_study
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
 TINY: dict[str, Any] = {
     "theories__induction": False,

@@ -134,7 +134,7 @@ def test_another_campaign_takes_the_doubt_along(
         theories__seeds=["take_the_best", "tallying", "weighted_additive"],
         name="another",
         stop={"cycles": 1, "least_cycles": 1},
-        memory={"arm": "tools", "shared": True, "inquiries": True},
+        memory={"arm": "tools", "shared": True},
     )
     run_study(study, displaced.runs / "another", n_workers=1)
     state, trace = read_state(displaced.runs / "another")

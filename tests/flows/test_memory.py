@@ -22,7 +22,6 @@ from lakatos.flows.roles.remember import (
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.stages.consolidate import outdated
-from lakatos.flows.stages.inquire import record_of
 from lakatos.judges.transition import JudgeSeated
 from lakatos.memory.errors import (
     LibraryCorruptError,
@@ -34,7 +33,6 @@ from lakatos.memory.item import Fact, ToolRefused, ToolValidated
 from lakatos.memory.library import Library
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import LexicalRecall, RecallSituation
-from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import ToolDraft
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.errors import BenchError
@@ -132,23 +130,6 @@ def test_what_a_displaced_judge_justified_is_flagged_and_comes_back_last(runs):
         "",
         "unverified: what it rested on was displaced",
     ]
-
-
-def test_plans_that_a_displaced_judge_called_paid_count_half(studied):
-    library = rebuild_library(studied)
-    entries = [
-        (
-            digest,
-            item.model_copy(update={"justified_by": (digest_of("seat"),)})
-            if isinstance(item, Plan)
-            else item,
-        )
-        for digest, item in library.entries
-    ]
-    paid = Library(tuple(entries))
-    form = canonical_form(library.all(Plan)[0][1].steps)
-    assert record_of(paid, form, lambda digest: True) == (3, 3)
-    assert record_of(paid, form, lambda digest: digest != digest_of("seat")) == (3, 1.5)
 
 
 def test_contradictory_facts_are_both_kept_and_marked(runs):

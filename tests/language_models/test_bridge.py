@@ -26,7 +26,7 @@ from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRe
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.errors import RateLimitedError, RequestRefusedError
 from lakatos.language_models.preflight import preflight
-from lakatos.language_models.rehearsal.serve import running_app
+from lakatos.language_models.serving.app_thread import running_app
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.structured import answer_schema, parse
 

@@ -42,15 +42,16 @@ from lakatos.language_models.ledger import (
 from lakatos.language_models.limit import RateLimit, RetryPolicy, wait_s
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import RECORDS, LanguageModelCalled
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import TRANSIENT, ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import free_port, running, running_process
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings, Price
 from lakatos.traces.digest import digest_of
 from lakatos.traces.fold import canonical_form
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import Trace
 from lakatos.traces.verify import verify
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import TRANSIENT, ServerMisbehaviour
+from tests.rehearsal.serve import running, running_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = Path(__file__).parent / "campaign.py"

@@ -42,9 +42,7 @@ from lakatos.language_models.errors import (
 )
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.preflight import preflight
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.step_credit import step_credit
 from lakatos.language_models.testing import (
@@ -56,6 +54,9 @@ from lakatos.language_models.testing import (
     ask,
     chat,
 )
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import running
 
 KEY = "sk-not-a-key-17"
 

@@ -20,10 +20,10 @@ from lakatos.language_models.ledger import (
     worst_case,
 )
 from lakatos.language_models.limit import MINUTE_S, RateLimit
-from lakatos.language_models.rehearsal.nonsense import tokens_of
 from lakatos.language_models.settings import Price
 from lakatos.traces.fold import fold
 from lakatos.traces.journal import INTENT
+from tests.rehearsal.nonsense import tokens_of
 
 
 @dataclass

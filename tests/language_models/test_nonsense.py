@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from lakatos.language_models.rehearsal.nonsense import instance_of, matching
+from tests.rehearsal.nonsense import instance_of, matching
 
 
 @pytest.mark.parametrize(

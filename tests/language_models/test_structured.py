@@ -19,10 +19,6 @@ from lakatos.language_models.errors import SchemaRefusedError
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.outcome import outcome_of, repeated
 from lakatos.language_models.record import RECORDS
-from lakatos.language_models.rehearsal.app import RehearsalSettings, create_app
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.nonsense import instance_of, wrong_instance
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.structured import (
     FailedAnswer,
@@ -33,6 +29,10 @@ from lakatos.language_models.structured import (
     parse,
 )
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings, create_app
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.nonsense import instance_of, wrong_instance
+from tests.rehearsal.serve import running
 
 
 class Evidence(BaseModel):

@@ -5,6 +5,7 @@ import pytest
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.source import Waiting
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
 from lakatos.experiments.participants.web.store import SessionStore
@@ -47,7 +48,7 @@ class TestWebParticipants(ParticipantSourceContract):
         recruitment = source.recruit(preregister(design), design, key)
         if not Inbox(source.folder / "inbox.sqlite").pending():
             self.let_people_answer(source, recruitment)
-        assert list(source.poll(recruitment)) == []
+        assert source.collect(recruitment, 3) == Waiting()
         batches = [batch.json() for batch in Inbox(source.folder / "inbox.sqlite").pending()]
         lengths = [len(batch["trial"]) for batch in batches]
         return [

@@ -527,7 +527,7 @@ def _examined(bench: TheoryBench, arguments: ExamineArguments) -> TheoryExaminat
 def _remedies(bench: TheoryBench, features: Sequence[str]) -> tuple[str, ...]:
     if bench.grammar is None:
         return ()
-    found = [item for feature in features for item in bench.grammar.mechanisms_answering(feature)]
+    found = [item for feature in features for item in bench.grammar.mechanisms_repairing(feature)]
     return tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in found))
 
 

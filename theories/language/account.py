@@ -66,6 +66,8 @@ COMPARATIVES = frozenset((
 ))  # fmt: skip
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
+OTHERWISE = ", or the other way round"
+"""After a clause of which the opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
 MOST_SENTENCES = 3
@@ -77,62 +79,85 @@ ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 
 
 @dataclass(frozen=True)
-class ClauseWording:
-    """How one part of a theory is told, whatever its numbers turn out to be."""
+class Wording:
+    """How one part of a theory is stated, whatever its parameters turn out to be.
 
-    says: str
-    """Continues "people ..."; true where the parameter is above the null value. ``{much}`` stands where a word for how
-    strong belongs, ``{who}`` where a number of people does, and ``({name})``, ``({name%})`` or ``({name+})`` for a
-    learned value as it is, in percent, or rounded up to a whole number. ``{name~}`` is a word for how often, and
-    ``{name#}`` a number of times in a row; ``{far}`` is ``{much}`` before "more" and "less".
-    Of ``[one|other]`` the second is told where the first has values that were not learned; parentheses with such values
-    are left out."""
-    by: str = ""
-    """Parameter whose learned value decides; empty where the clause is true whatever was learned."""
-    opposite: str = ""
-    """What is true below the null value; empty where nothing lies there."""
-    null: float = 0.0
-    """Value at which the clause says nothing."""
+    Clauses continue "people ...". They may contain places: ``{much}`` for a word of strength, ``{far}`` for the same
+    before "more" and "less", ``{who}`` for a number of people, and ``({name})``, ``({name%})`` or ``({name+})`` for an
+    estimate as it is, in percent, or rounded up to a whole number. ``{name~}`` is a word for how often, and ``{name#}``
+    a number of times in a row. Of ``[one|other]`` the second is stated where the first has values that were not
+    estimated; parentheses with such values are dropped.
+    """
+
+    clause: str
+    """True of people whose parameter is above the neutral value."""
+    parameter: str = ""
+    """Parameter whose estimate decides; empty where the clause is true whatever was estimated."""
+    opposite_clause: str = ""
+    """True of people whose parameter is below the neutral value; empty where nothing lies there."""
+    neutral: float = 0.0
+    """Value of the parameter at which the mechanism has no effect."""
     unit: float = 1.0
-    """Distance from the null value that is worth its name: half of it is slight, twice as much strong."""
-    ratio: bool = False
-    """Whether distances are log ratios."""
-    times: str = ""
+    """Distance from the neutral value that deserves the clause: half of it is "slightly", twice as much "strongly"."""
+    log_ratio: bool = False
+    """Whether that distance is the logarithm of a ratio."""
+    multiplied_by: str = ""
     """Parameter that the distance is multiplied by before it is judged."""
-    shows: str = ""
-    """Feature or variation of the domain along which the clause moves choices of the last option upwards."""
+    feature: str = ""
+    """Feature or variation of the domain along which the mechanism moves choices of the last option upwards."""
     label: str = ""
     """For the theory's name: "with ..."."""
     opposite_label: str = ""
     sentence: int = 1
-    turns: bool = False
-    """Whether it may turn round what other clauses state, so that only the size of its own effect is tried; the
-    direction of the others is tried without it."""
-    reverses: bool = False
-    """Whether it states that people take the other option, so that it is told only where they do so on enough of the
+    """Sentence of the claim; the grammar sets that of the slot."""
+    overrides: bool = False
+    """Whether it may reverse what other clauses state, so that only the size of its own effect is tested; the
+    direction of the others is tested without it."""
+    reverses_choices: bool = False
+    """Whether it states that people take the other option, so that it is stated only where they do so on enough of the
     presented trials; see `clause_check.LEAST_REVERSED`."""
-    rest: str = ""
-    """What the others do where most people do what ``says`` says; ``opposite`` in full where this is empty."""
-    opposite_rest: str = ""
-    """Likewise where most people do what ``opposite`` says."""
-    base: str = ""
-    """What stays true near the null value; where this is empty, the clause is a detail there."""
-    plain: bool = False
-    """Whether theories of the domain mostly take it for granted; told where nothing else is to be told."""
-    needs: str = ""
-    """Trials that it speaks of, by feature and limit such as "rare_outcome < 0.3"; not told where none was asked."""
-    lacks: str = ""
-    """Trials in whose absence alone it is told."""
+    opposite_short: str = ""
+    """The opposite clause after "others", where most people do what ``clause`` says; in full where this is empty."""
+    clause_short: str = ""
+    """The clause after "others", where most people do what ``opposite_clause`` says."""
+    neutral_clause: str = ""
+    """What stays true near the neutral value; where this is empty, the clause is a detail there."""
+    taken_for_granted: bool = False
+    """Whether most theories of the domain share it; stated only where nothing else is to be stated."""
+    if_presented: str = ""
+    """Trials that it speaks of, by feature and limit such as "rare_outcome < 0.3"; not stated without such trials."""
+    unless_presented: str = ""
+    """Trials in whose absence alone it is stated."""
 
     def to_literal(self) -> str | dict[str, Any]:
         """The clause as a source declares it."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        told = {
-            item.name: values[item.name]
+        stated = {
+            KEYS[item.name]: values[item.name]
             for item in fields(self)
             if values[item.name] != item.default
         }
-        return self.says if list(told) == ["says"] else told
+        return self.clause if list(stated) == ["says"] else stated
+
+
+KEYS = {
+    "clause": "says",
+    "parameter": "by",
+    "opposite_clause": "opposite",
+    "neutral": "null",
+    "log_ratio": "ratio",
+    "multiplied_by": "times",
+    "feature": "shows",
+    "overrides": "turns",
+    "reverses_choices": "reverses",
+    "opposite_short": "rest",
+    "clause_short": "opposite_rest",
+    "neutral_clause": "base",
+    "taken_for_granted": "plain",
+    "if_presented": "needs",
+    "unless_presented": "lacks",
+} | {name: name for name in ("unit", "label", "opposite_label", "sentence")}
+"""Keys of `Wording`'s fields in ``CLAUSES``: sources that were recorded are read by them, so they stay as they are."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +165,7 @@ class ToldClause:
     """A clause at the numbers that were learned."""
 
     text: str
-    wording: ClauseWording
+    wording: Wording
     direction: int
     """1 or -1: the side of the null value where most people are; 0 where the range was not learned yet, or where
     nothing is to be decided."""
@@ -157,8 +182,8 @@ class ToldClause:
     @property
     def is_detail(self) -> bool:
         """Whether it is no part of the claim where there is more to tell."""
-        is_nothing = self.strength == "hardly" and not self.wording.base
-        return self.idle or self.wording.plain or is_nothing
+        is_nothing = self.strength == "hardly" and not self.wording.neutral_clause
+        return self.idle or self.wording.taken_for_granted or is_nothing
 
 
 @dataclass(frozen=True)
@@ -171,13 +196,13 @@ class TheoryAccount:
     clauses: tuple[ToldClause, ...]
 
 
-def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWording, ...]:
+def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[Wording, ...]:
     """The clauses that a source declares.
 
     Raises:
         TheorySourceError: The literal is no list of clauses, or one names a parameter that is not declared.
     """
-    known = {item.name for item in fields(ClauseWording)}
+    names = {key: name for name, key in KEYS.items()}
     if not isinstance(literal, list | tuple):
         raise TheorySourceError(
             "CLAUSES must be a list of strings and of dictionaries with an entry 'says'."
@@ -188,16 +213,16 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWor
         if (
             not isinstance(entry, dict)
             or not isinstance(entry.get("says"), str)
-            or set(entry) - known
+            or set(entry) - set(names)
         ):
             raise TheorySourceError(
-                f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(known)} only."
+                f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(names)} only."
             )
-        clause = ClauseWording(**entry)
+        clause = Wording(**{names[key]: value for key, value in entry.items()})
         named = {
-            clause.by,
-            clause.times,
-            *(found["name"] for found in PLACE.finditer(clause.says + clause.opposite)),
+            clause.parameter,
+            clause.multiplied_by,
+            *(found["name"] for found in PLACE.finditer(clause.clause + clause.opposite_clause)),
         }
         missing = named - {"", "much", "far", "who", *parameters}
         if missing:
@@ -210,7 +235,7 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[ClauseWor
 
 def account_of(
     head: str,
-    clauses: Sequence[ClauseWording],
+    clauses: Sequence[Wording],
     priors: Mapping[str, Prior],
     *,
     pooled: bool = False,
@@ -225,14 +250,16 @@ def account_of(
         priors: Declared, or as the newest fit has them.
         pooled: Whether people could not be told apart, so that a spread is what is not known of one shared value.
         lacking: What clauses need or lack, as far as no trial of that kind was asked.
-        silent: ``says`` of clauses that change nothing on the trials that were asked, or that the code contradicts.
+        silent: ``clause`` of wordings that change nothing on the trials that were asked, or that the code contradicts.
     """
     told = []
     for clause in clauses:
-        if clause.needs in lacking or (clause.lacks and clause.lacks not in lacking):
+        if clause.if_presented in lacking or (
+            clause.unless_presented and clause.unless_presented not in lacking
+        ):
             continue
         found = tell_clause(clause, priors, pooled=pooled)
-        told.append(replace(found, idle=found.idle or clause.says in silent))
+        told.append(replace(found, idle=found.idle or clause.clause in silent))
     return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), tuple(told))
 
 
@@ -272,41 +299,75 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     return sentences
 
 
+def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -> str:
+    """What a mechanism states before anything was estimated: its clauses without strengths or values, as one clause.
+
+    Args:
+        wordings: Of the mechanism. Those are dropped that stand in for another one where certain trials are missing,
+            and those that are taken for granted beside others.
+        declared: Priors of its parameters, of which only the ranges count: they decide which side of a clause is
+            stated, and whether the other one is possible, too.
+    """
+    ranges = {name: _even(prior) for name, prior in declared.items()}
+    found = [item for item in wordings if not item.unless_presented]
+    found = [item for item in found if not item.taken_for_granted] or found
+    sides = [_open_side(item, ranges) for item in found]
+    texts = [_filled(side.replace("{who}", "some people"), "", ranges) for side, _ in sides]
+    two_sided = [place for place, (_, is_even) in enumerate(sides) if is_even]
+    if two_sided:
+        texts[two_sided[-1]] += OTHERWISE
+    return _listed(texts)
+
+
+def _even(prior: Prior) -> Prior:
+    """The even distribution over the range of a prior."""
+    return replace(prior, kind="log_uniform" if prior.is_log else "uniform")
+
+
+def _open_side(wording: Wording, priors: Mapping[str, Prior]) -> tuple[str, bool]:
+    """The side that more of a declared range is on, and whether the other one is nearly as possible."""
+    if not wording.parameter or not wording.opposite_clause:
+        return wording.clause, False
+    values = _everybody(priors[wording.parameter])
+    above = float(np.mean(_distances(wording, values, priors) > 0))
+    side = wording.clause if above >= 0.5 else wording.opposite_clause
+    return side, UNSETTLED[0] < above < UNSETTLED[1]
+
+
+def _everybody(prior: Prior) -> Array:
+    """Values of evenly spaced people of a distribution."""
+    return prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
+
+
 def tell_clause(
-    clause: ClauseWording, priors: Mapping[str, Prior], *, pooled: bool = False
+    clause: Wording, priors: Mapping[str, Prior], *, pooled: bool = False
 ) -> ToldClause:
     """One clause at the learned numbers: the side that is true, how strongly, and of how many people."""
-    if not clause.by:
-        text = _filled(clause.says, "", priors, pooled=pooled)
+    if not clause.parameter:
+        text = _filled(clause.clause, "", priors, pooled=pooled)
         strength = "hardly" if _is_rare(clause, priors) else ""
         return ToldClause(text, clause, 0, strength, 0.0)
-    prior = priors[clause.by]
-    of_some = "{who}" in clause.says
+    prior = priors[clause.parameter]
+    of_some = "{who}" in clause.clause
     if prior.idle:
-        text = _filled(clause.says.replace("{who}", "some people"), "", priors, pooled=pooled)
+        text = _filled(clause.clause.replace("{who}", "some people"), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
-    values = prior.quantile((np.arange(N_PEOPLE) + 0.5) / N_PEOPLE)
-    distances = _distances(clause, values, priors)
+    distances = _distances(clause, _everybody(prior), priors)
     above = float(np.mean(distances > 0))
     if of_some:
         unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
         share = "some" if unknown else share_in_words(above)
-        text = _filled(clause.says.replace("{who}", f"{share} people"), "", priors, pooled=pooled)
+        text = _filled(clause.clause.replace("{who}", f"{share} people"), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
-        return ToldClause(_open_text(clause, above, priors), clause, 0, "", 0.0)
+        side, is_even = _open_side(clause, priors)
+        text = _filled(side, "", priors) + (OTHERWISE if is_even else "")
+        return ToldClause(text, clause, 0, "", 0.0)
     return _tell_settled(clause, prior, priors, distances, pooled=pooled)
 
 
-def _open_text(clause: ClauseWording, above: float, priors: Mapping[str, Prior]) -> str:
-    """A clause about which nothing was learned: the side of more of its range, or either one."""
-    says = clause.says if above >= 0.5 or not clause.opposite else clause.opposite
-    is_even = clause.opposite and UNSETTLED[0] < above < UNSETTLED[1]
-    return _filled(says, "", priors) + (", or the other way round" if is_even else "")
-
-
 def _tell_settled(
-    clause: ClauseWording,
+    clause: Wording,
     prior: Prior,
     priors: Mapping[str, Prior],
     distances: Array,
@@ -326,14 +387,14 @@ def _tell_settled(
     size = abs(middle) if pooled else float(np.median(np.abs(distances)))
     strength = next(word for limit, word in STRENGTHS if size < limit)
     is_strong = strength != "hardly "
-    direction = 1 if middle >= 0 or not clause.opposite else -1
+    direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
     if mixed:
         text = _mixed(clause, prior, float(np.mean(distances > 0)), priors)
-    elif clause.base and not is_strong:
-        text = _filled(clause.base, "", priors, pooled=pooled)
+    elif clause.neutral_clause and not is_strong:
+        text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
-        side = clause.says if direction > 0 else clause.opposite
+        side = clause.clause if direction > 0 else clause.opposite_clause
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
@@ -341,17 +402,20 @@ def _tell_settled(
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 
 
-def _are_divided(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
+def _are_divided(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
     """Whether answers show that people are on both sides of a clause."""
-    return bool(clause.opposite) and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
+    return (
+        bool(clause.opposite_clause)
+        and MIXED[0] < _share_at_least(clause, prior, priors) < MIXED[1]
+    )
 
 
-def is_open(clause: ClauseWording, prior: Prior) -> bool:
+def is_open(clause: Wording, prior: Prior) -> bool:
     """Whether a range is as declared: even, or a wide normal around a null value that lies within the range."""
     if prior.kind in ("uniform", "log_uniform"):
         return True
-    wide = prior.spread >= 0.5 * clause.unit and prior.low < clause.null < prior.high
-    return prior.kind == "normal" and prior.center == clause.null and wide
+    wide = prior.spread >= 0.5 * clause.unit and prior.low < clause.neutral < prior.high
+    return prior.kind == "normal" and prior.center == clause.neutral and wide
 
 
 def at_limit(prior: Prior) -> bool:
@@ -400,26 +464,27 @@ def share_in_words(share: float) -> str:
     return next(words for limit, words in SHARES if share < limit)
 
 
-def _distances(clause: ClauseWording, values: Array, priors: Mapping[str, Prior]) -> Array:
+def _distances(clause: Wording, values: Array, priors: Mapping[str, Prior]) -> Array:
     """Signed distances from the null value, in units of the clause."""
-    distance = np.log(values / clause.null) if clause.ratio else values - clause.null
-    if clause.times and clause.times in priors:
-        distance = distance * priors[clause.times].quantile(np.array([0.5]))[0]
+    distance = np.log(values / clause.neutral) if clause.log_ratio else values - clause.neutral
+    if clause.multiplied_by and clause.multiplied_by in priors:
+        distance = distance * priors[clause.multiplied_by].quantile(np.array([0.5]))[0]
     return np.asarray(distance / clause.unit)
 
 
-def _share_at_least(clause: ClauseWording, prior: Prior, priors: Mapping[str, Prior]) -> float:
+def _share_at_least(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) -> float:
     """Share of people above the null value if they differ no more than their answers show."""
     alike = prior.spread * np.exp(-SURE * prior.doubt)
-    values = prior.narrowed(prior.center, float(alike)).quantile(
-        (np.arange(N_PEOPLE) + 0.5) / N_PEOPLE
-    )
+    values = _everybody(prior.narrowed(prior.center, float(alike)))
     return float(np.mean(_distances(clause, values, priors) > 0))
 
 
-def _mixed(clause: ClauseWording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
+def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Prior]) -> str:
     """Both sides of a clause, that of more people first, and how many they are where answers say so."""
-    one, other = (clause.says, clause.rest), (clause.opposite, clause.opposite_rest)
+    one, other = (
+        (clause.clause, clause.opposite_short),
+        (clause.opposite_clause, clause.clause_short),
+    )
     if above < 0.5:
         one, other = other, one
     # Of the second side no value is repeated.
@@ -490,9 +555,9 @@ def _with_aside(text: str, aside: str) -> str:
     return f"{text[:-1]}; {aside})" if text.endswith(")") else f"{text} ({aside})"
 
 
-def _is_rare(clause: ClauseWording, priors: Mapping[str, Prior]) -> bool:
+def _is_rare(clause: Wording, priors: Mapping[str, Prior]) -> bool:
     """Whether hardly anybody ever does what a clause says that tells how often."""
-    shares = [priors[item["name"]] for item in PLACE.finditer(clause.says) if item["form"] == "~"]
+    shares = [priors[item["name"]] for item in PLACE.finditer(clause.clause) if item["form"] == "~"]
     limit = FREQUENCIES[0][0]
     return any(is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
 
@@ -562,10 +627,17 @@ def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
     """Clauses one after another; those that name their people come last."""
     ordered = sorted(clauses, key=lambda item: item.of_some)
     first = re.sub(r"^(but|and) (then )?", "", ordered[0].text)
-    text = first if ordered[0].of_some else f"{subject} {first}"
-    for place, item in enumerate(ordered[1:], start=2):
-        joined = item.text.startswith(("but ", "and "))
-        last = place == len(ordered)
-        text += ", " if joined else ", and " if len(ordered) == 2 else "; and " if last else "; "
-        text += item.text
+    first = first if ordered[0].of_some else f"{subject} {first}"
+    text = _listed([first, *(item.text for item in ordered[1:])])
     return text[0].upper() + text[1:] + "."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Clauses one after another."""
+    listed = "".join(texts[:1])
+    for place, text in enumerate(texts[1:], start=2):
+        joined = text.startswith(("but ", "and "))
+        last = place == len(texts)
+        listed += ", " if joined else ", and " if len(texts) == 2 else "; and " if last else "; "
+        listed += text
+    return listed

@@ -18,7 +18,7 @@ import numpy as np
 
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.language.account import ClauseWording, account_of
+from lakatos.theories.language.account import Wording, account_of, general_clause
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prepared_writing import write_prepared
 from lakatos.theories.language.prior import parse_prior
@@ -30,25 +30,26 @@ LITERAL = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.UnaryOp, ast.USub, a
 """What their values are made of."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """One published idea of how people choose, as code for one slot of the skeleton."""
+    """One published idea of how people choose: its code for one slot of the skeleton, its parameters and its words."""
 
     slot: str
     name: str
-    claim: str
-    """What it says, as a clause that continues "people ..."."""
-    code: str
+    clause: str = ""
+    """What it states in general, continuing "people ..."; left empty where ``wording`` says as much."""
+    code: str = ""
     """Statements that set the slot's variables; earlier slots' variables and ``parameters`` can be used."""
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Declared priors, in the form of ``PARAMETERS``."""
-    answers: tuple[str, ...] = ()
-    """Stimulus features whose mispredictions this mechanism could repair."""
-    citation: str = ""
     start: str = ""
     """Statements that set ``state["..."]`` before the first trial; ``trials`` can be used."""
     learn: str = ""
     """Statements that set ``state["..."]`` after a trial, from ``response``, ``feedback``, ``trials`` and the state."""
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Declared priors, in the form of ``PARAMETERS``."""
+    wording: Wording | tuple[Wording, ...] = ()
+    """What it states once its parameters are estimated; ``clause`` whatever they are, where this is empty."""
+    repairs: tuple[str, ...] = ()
+    """Stimulus features whose mispredictions this mechanism could repair."""
     predictions: tuple[Mapping[str, Any], ...] = ()
     """What a composition with it predicts unless another of its mechanisms breaks it; form of ``PREDICTIONS``."""
     breaks: tuple[str, ...] = ()
@@ -57,11 +58,24 @@ class Mechanism:
     rests_on: tuple[str, ...] = ()
     """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
     reasons that are drawn at random, say, where nothing weighs any."""
-    words: tuple[Mapping[str, Any], ...] = ()
-    """How it is told at learned numbers, entries of `ClauseWording`; by ``claim`` where there are none."""
     is_null: bool = False
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
+    source: str = ""
+    """Where it was published."""
+
+    @property
+    def wordings(self) -> tuple[Wording, ...]:
+        """How it is stated in the claim of a theory, clause by clause."""
+        if isinstance(self.wording, Wording):
+            return (self.wording,)
+        return self.wording or (Wording(self.clause),)
+
+    @cached_property
+    def claim(self) -> str:
+        """What it states in general, continuing "people ..."."""
+        priors = {name: parse_prior(name, prior) for name, prior in self.parameters.items()}
+        return self.clause or general_clause(self.wordings, priors)
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,8 @@ class SkeletonSlot:
     least: int = 1
     most: int = 1
     """How many mechanisms it takes; several are written in the grammar's order."""
+    sentence: int = 1
+    """Sentence of the claim in which its mechanisms are stated."""
 
 
 @dataclass(frozen=True)
@@ -162,8 +178,6 @@ class Grammar:
     """Statements that unpack ``trials``, ``response`` and ``feedback`` before what mechanisms learn."""
     heads: tuple[tuple[tuple[str, ...], str], ...] = ()
     """Names of forms: the first of which a composition has all ``slot`` or ``slot:mechanism``."""
-    sentences: Mapping[str, int] = field(default_factory=dict)
-    """Sentence of the claim in which each slot is told, where it is not the first."""
     silence: str = ""
     """What is told where only the slots that must be filled are; empty where these alone give reasons to choose."""
     predictions: tuple[Mapping[str, Any], ...] = ()
@@ -256,22 +270,23 @@ class Grammar:
         names = (name for needed, name in self.heads if there.issuperset(needed))
         return next(names, " + ".join(item.name for item in used))
 
-    def clauses(self, composition: Composition, *, labels: bool = True) -> list[ClauseWording]:
+    def clauses(self, composition: Composition, *, labels: bool = True) -> list[Wording]:
         """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""
         parameters, used = self.parameters(composition), self.used(composition)
         must = {slot.name for slot in self.slots if slot.least}
+        sentences = {slot.name: slot.sentence for slot in self.slots}
         if self.silence and all(item.slot in must or item.is_null for item in used):
-            return [ClauseWording(self.silence)]
+            return [Wording(self.silence)]
         found = []
         for item in used:
-            for words in item.words or ({"says": item.claim},):
-                entry = {"sentence": self.sentences.get(item.slot, 1)} | dict(words)
-                if entry.get("times") not in parameters:
-                    entry.pop("times", None)
+            for wording in item.wordings:
+                stated = replace(wording, sentence=sentences[item.slot])
+                if stated.multiplied_by not in parameters:
+                    stated = replace(stated, multiplied_by="")
                 if not labels:
-                    entry |= {"label": "", "opposite_label": ""}
-                found.append(ClauseWording(**entry))
-        return [item for item in found if item.says]
+                    stated = replace(stated, label="", opposite_label="")
+                found.append(stated)
+        return [wording for wording in found if wording.clause]
 
     def write(self, composition: Composition, name: str = "", *, pooled: bool = False) -> str:
         """Source of the theory: docstring, declarations, what it says at which numbers, and ``choose``.
@@ -441,9 +456,9 @@ class Grammar:
             slots[slot.name] = tuple(names[place] for place in sorted(chosen))
         return Composition(slots)
 
-    def mechanisms_answering(self, feature: str) -> list[Mechanism]:
+    def mechanisms_repairing(self, feature: str) -> list[Mechanism]:
         """Mechanisms that could repair mispredictions along ``feature``."""
-        return [item for item in self.mechanisms if feature in item.answers]
+        return [item for item in self.mechanisms if feature in item.repairs]
 
     def _with(self, composition: Composition, slot: str, names: Sequence[str]) -> Composition:
         order = self.names[slot].index
@@ -458,24 +473,6 @@ def _joined(*parts: str) -> str:
     """Statements one after another, as the body of a function."""
     written = [dedent(part).strip("\n") for part in parts]
     return indent("\n".join(part for part in written if part), "    ") + "\n"
-
-
-def worded(
-    mechanisms: Sequence[Mechanism], words: Mapping[str, tuple[Mapping[str, Any], ...]]
-) -> tuple[Mechanism, ...]:
-    """Mechanisms with their entries of a table of words, which is by ``slot:mechanism``.
-
-    Raises:
-        GrammarError: The table has words for a mechanism that is not there.
-    """
-    names = {f"{item.slot}:{item.name}" for item in mechanisms}
-    if unknown := set(words) - names:
-        raise GrammarError(
-            f"there are words for mechanisms that do not exist: {', '.join(sorted(unknown))}."
-        )
-    return tuple(
-        replace(item, words=words.get(f"{item.slot}:{item.name}", ())) for item in mechanisms
-    )
 
 
 def _functions_of(source: str) -> str:

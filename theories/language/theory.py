@@ -51,7 +51,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.language.account import ClauseWording, TheoryAccount, account_of, read_clauses
+from lakatos.theories.language.account import TheoryAccount, Wording, account_of, read_clauses
 from lakatos.theories.language.dependence import OwnCenter
 from lakatos.theories.language.dependence_words import with_dependences
 from lakatos.theories.language.parsing import parse
@@ -101,12 +101,12 @@ class Theory:
     """Name of the form, to which `account_of` adds what the numbers make of it."""
     stated: str = ""
     """Claim of the docstring, to which `account` adds what was learned."""
-    clauses: tuple[ClauseWording, ...] = ()
+    clauses: tuple[Wording, ...] = ()
     """What it says at which numbers; none where the docstring's claim is all there is."""
     pooled: bool = False
     """Whether its ranges were learned from people who could not be told apart."""
     lacking: frozenset[str] = frozenset()
-    """What its clauses need and no trial that was asked has; see `theories.language.account.ClauseWording`."""
+    """What its clauses need and no trial that was asked has; see `theories.language.account.Wording`."""
     silent: frozenset[str] = frozenset()
     """Clauses, by what they say, that change nothing on the trials that were asked, or that its code contradicts."""
 

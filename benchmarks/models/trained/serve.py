@@ -27,8 +27,8 @@ from benchmarks.models.trained.worlds import (  # noqa: E402
     draw_truth,
     shown_answers,
 )
-from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings, create_app  # noqa: E402
-from lakatos.language_models.rehearsal.serve import running  # noqa: E402
+from tests.rehearsal.app import Answer, RehearsalSettings, create_app  # noqa: E402
+from tests.rehearsal.serve import running  # noqa: E402
 
 MODEL = "trained"
 TEMPERATURE = 0.7

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.intertemporal.mechanisms.worth import (
-    AMOUNT_ANSWERS,
-    DELAY_ANSWERS,
     DRIFT,
     EBERT,
+    FEATURES_OF_AMOUNTS,
+    FEATURES_OF_DELAYS,
     HARLESS,
     ITCH,
+    LOG_ODDS,
     SCHOLTEN,
     SEQUENTIAL,
     SIMON,
@@ -20,61 +21,70 @@ from lakatos.domains.intertemporal.mechanisms.worth import (
     _sensitivity,
 )
 from lakatos.domains.kit.parameter import log_uniform, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 COMPARISON = (
     Mechanism(
-        "comparison",
-        "difference in value",
-        "compare what the options are worth now, in money",
-        f"""
+        slot="comparison",
+        name="difference in value",
+        code=f"""
         {VALUE}
         evidence = parameters["sensitivity"] * (value[..., 1] - value[..., 0])
         """,
-        _sensitivity(1e-4, 10.0, "money unit"),
-        ("amount_difference",),
-        "Samuelson (1937), Review of Economic Studies 4, 155-161; Luce (1959), Individual choice behavior",
+        parameters=_sensitivity(1e-4, 10.0, "money unit"),
+        wording=Wording(
+            clause="compare what the options are worth now, in money",
+            taken_for_granted=True,
+        ),
+        repairs=("amount_difference",),
+        source="Samuelson (1937), Review of Economic Studies 4, 155-161; Luce (1959), Individual choice behavior",
     ),
     Mechanism(
-        "comparison",
-        "difference in value by the larger amount",
-        "compare what the options are worth now, against the larger of the two amounts",
-        f"""
+        slot="comparison",
+        name="difference in value by the larger amount",
+        clause="compare what the options are worth now, against the larger of the two amounts",
+        code=f"""
         {VALUE}
         worth_at_most = xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)
         evidence = parameters["sensitivity"] * (value[..., 1] - value[..., 0]) / worth_at_most
         """,
-        _sensitivity(0.5, 60.0, "larger amount"),
-        ("log_magnitude", "amount_difference", "relative_amount_difference"),
-        "Wilcox (2011), Journal of Econometrics 162, 89-104",
-        breaks=("amount",),
+        parameters=_sensitivity(0.5, 60.0, "larger amount"),
+        repairs=("log_magnitude", "amount_difference", "relative_amount_difference"),
         predictions=({"property": "ignores", "in": "scale"},),
+        breaks=("amount",),
+        source="Wilcox (2011), Journal of Econometrics 162, 89-104",
     ),
     Mechanism(
-        "comparison",
-        "difference in value partly by the larger amount",
-        "compare what the options are worth now, partly against the larger of the two amounts",
-        f"""
+        slot="comparison",
+        name="difference in value partly by the larger amount",
+        code=f"""
         {VALUE}
         worth_at_most = xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)
         gain_of_value = value[..., 1] - value[..., 0]
         evidence = parameters["sensitivity"] * gain_of_value / worth_at_most ** parameters["adaptation"]
         """,
-        {
+        parameters={
             **_sensitivity(1e-3, 60.0, "larger amount to the power of the adaptation"),
             "adaptation": uniform(
                 0.0, 1.0, "exponent", "0: differences count in money; 1: relative to the larger"
             ),
         },
-        ("log_magnitude", "amount_difference", "relative_amount_difference"),
-        "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
+        wording=Wording(
+            clause="compare what the options are worth now, {much}scaled by the larger of the two amounts",
+            neutral_clause="compare what the options are worth now",
+            parameter="adaptation",
+            unit=0.4,
+        ),
+        repairs=("log_magnitude", "amount_difference", "relative_amount_difference"),
         breaks=("amount",),
+        source="Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
     ),
     Mechanism(
-        "comparison",
-        "ratio of values",
-        "compare what the options are worth now, by their ratio",
-        f"""
+        slot="comparison",
+        name="ratio of values",
+        clause="compare what the options are worth now, by their ratio",
+        code=f"""
         {VALUE}
         # shares of the larger amount, so that what is too small to compare does not depend on the unit of money
         share = value / xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)[..., None]
@@ -82,43 +92,44 @@ COMPARISON = (
         lead = xp.clip(lead, -0.999999, 0.999999)
         evidence = parameters["sensitivity"] * xp.log((1 + lead) / (1 - lead))
         """,
-        _sensitivity(0.2, 60.0, "log ratio"),
-        ("log_magnitude", "log_amount_ratio", "relative_amount_difference"),
-        "Luce (1959), Individual choice behavior",
+        parameters=_sensitivity(0.2, 60.0, "log ratio"),
+        repairs=("log_magnitude", "log_amount_ratio", "relative_amount_difference"),
         predictions=({"property": "ignores", "in": "scale"},),
+        source="Luce (1959), Individual choice behavior",
     ),
     Mechanism(
-        "comparison",
-        "weighted differences",
-        "compare amounts with amounts and delays with delays, and add the two differences up",
-        """
+        slot="comparison",
+        name="weighted differences",
+        clause="compare amounts with amounts and delays with delays, and add the two differences up",
+        code="""
         more = utility[..., 1] - utility[..., 0]
         longer = burden * (time[..., 1] - time[..., 0])
         evidence = parameters["sensitivity"] * more - parameters["time_weight"] * longer
         """,
-        {
+        parameters={
             **_sensitivity(1e-4, 10.0, "money unit"),
             "time_weight": log_uniform(
                 1e-3, 5.0, "log odds per day", "how strongly each further day counts"
             ),
         },
-        ("amount_difference", "delay_difference", "front_end_delay"),
-        "Dai & Busemeyer (2014), Journal of Experimental Psychology: General 143, 1512-1529",
-        breaks=("amount",),
+        repairs=("amount_difference", "delay_difference", "front_end_delay"),
         predictions=({"property": "ignores", "in": "common_delay"},),
+        breaks=("amount",),
+        source="Dai & Busemeyer (2014), Journal of Experimental Psychology: General 143, 1512-1529",
     ),
     Mechanism(
-        "comparison",
-        "trade-off",
-        "set the felt advantage in amount against the felt disadvantage in delay, both felt less and less as they grow",
-        """
+        slot="comparison",
+        name="trade-off",
+        clause="set the felt advantage in amount against the felt disadvantage in delay, both felt less and less "
+        "as they grow",
+        code="""
         felt_amount = xp.sign(amounts) * xp.log1p(parameters["amount_contraction"][..., None] * size)
         felt_delay = xp.log1p(parameters["delay_contraction"][..., None] * delays)
         more = felt_amount[..., 1] - felt_amount[..., 0]
         longer = burden * (felt_delay[..., 1] - felt_delay[..., 0])
         evidence = parameters["sensitivity"] * more - parameters["time_weight"] * longer
         """,
-        {
+        parameters={
             "amount_contraction": log_uniform(
                 1e-4, 10.0, "per money unit", "near 0: amounts count as stated"
             ),
@@ -130,16 +141,14 @@ COMPARISON = (
                 0.05, 20.0, "log odds per log unit of delay", "how strongly delays count"
             ),
         },
-        (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
-        SCHOLTEN,
+        repairs=(*FEATURES_OF_AMOUNTS, *FEATURES_OF_DELAYS, "front_end_delay"),
         breaks=("amount",),
+        source=SCHOLTEN,
     ),
     Mechanism(
-        "comparison",
-        "trade-off by intervals",
-        "set the felt advantage in amount against the felt interval between the dates, where very short intervals "
-        "count for little and long ones for ever less",
-        """
+        slot="comparison",
+        name="trade-off by intervals",
+        code="""
         felt_amount = xp.sign(amounts) * xp.log1p(parameters["amount_contraction"][..., None] * size)
         felt_delay = xp.log1p(parameters["delay_contraction"][..., None] * delays)
         more = felt_amount[..., 1] - felt_amount[..., 0]
@@ -148,7 +157,7 @@ COMPARISON = (
         longer = patient * xp.log1p((interval / threshold) ** threshold)
         evidence = parameters["sensitivity"] * more - parameters["time_weight"] * longer
         """,
-        {
+        parameters={
             "amount_contraction": log_uniform(
                 1e-4, 10.0, "per money unit", "near 0: amounts count as stated"
             ),
@@ -163,69 +172,103 @@ COMPARISON = (
                 0.05, 20.0, "log odds per log unit of delay", "how strongly intervals count"
             ),
         },
-        (*AMOUNT_ANSWERS, *DELAY_ANSWERS, "front_end_delay"),
-        SCHOLTEN,
+        wording=(
+            Wording(
+                clause=(
+                    "set the felt advantage in amount against the felt interval between the dates, both "
+                    "felt less and less as they grow"
+                )
+            ),
+            Wording(
+                clause="{much}overlook very short intervals",
+                parameter="superadditivity",
+                neutral=1.0,
+                unit=0.5,
+                log_ratio=True,
+            ),
+        ),
+        repairs=(*FEATURES_OF_AMOUNTS, *FEATURES_OF_DELAYS, "front_end_delay"),
         breaks=("amount",),
+        source=SCHOLTEN,
     ),
     Mechanism(
-        "comparison",
-        "proportional difference",
-        "set the difference in amount, as a share of the larger, against that in delay, as a share of the longer",
-        """
+        slot="comparison",
+        name="proportional difference",
+        code="""
         by_amount = gap / at_stake
         by_delay = burden * wait / xp.maximum(delays.max(axis=-1), 1e-9)
         evidence = parameters["sensitivity"] * (by_amount - by_delay - parameters["decision_threshold"] * patient)
         """,
-        {
+        parameters={
             **_sensitivity(0.5, 30.0, "share"),
             "decision_threshold": uniform(
                 -1.0, 1.0, "share", "above 0: delay matters more than amount"
             ),
         },
-        ("relative_amount_difference", "relative_delay_difference"),
-        "González-Vallejo (2002), Psychological Review 109, 137-155",
-        breaks=("amount", "delay", "loss_delay", "dominance"),
+        wording=(
+            Wording(
+                clause=(
+                    "set the difference in amount, as a share of the larger, against that in delay, as a "
+                    "share of the longer"
+                )
+            ),
+            Wording(
+                clause="care {far}more for delays than for amounts",
+                clause_short="more for delays",
+                opposite_clause="care {far}more for amounts than for delays",
+                opposite_short="more for amounts",
+                parameter="decision_threshold",
+                unit=0.2,
+                label="impatience",
+                opposite_label="patience",
+            ),
+        ),
+        repairs=("relative_amount_difference", "relative_delay_difference"),
         predictions=({"property": "ignores", "in": "scale"},),
+        breaks=("amount", "delay", "loss_delay", "dominance"),
+        source="González-Vallejo (2002), Psychological Review 109, 137-155",
     ),
     Mechanism(
-        "comparison",
-        "required premium",
-        "wait if it pays a fixed share more, however long it takes",
-        'evidence = parameters["sensitivity"] * (gap / at_stake - parameters["premium"] * patient)',
-        {
+        slot="comparison",
+        name="required premium",
+        code='evidence = parameters["sensitivity"] * (gap / at_stake - parameters["premium"] * patient)',
+        parameters={
             **_sensitivity(0.5, 60.0, "share"),
             "premium": uniform(
                 0.0, 1.0, "share of the larger amount", "least that waiting must pay"
             ),
         },
-        ("relative_amount_difference", "delay_difference"),
-        f"{EBERT}; Thaler (1981), Economics Letters 8, 201-207",
-        breaks=("amount",),
+        wording=Wording(
+            clause="wait if it pays a fixed share more ({premium%} of the larger amount), however long it takes"
+        ),
+        repairs=("relative_amount_difference", "delay_difference"),
         predictions=(
             {"property": "ignores", "in": "scale"},
             {"property": "ignores", "in": "common_delay"},
         ),
+        breaks=("amount",),
+        source=f"{EBERT}; Thaler (1981), Economics Letters 8, 201-207",
     ),
     Mechanism(
-        "comparison",
-        "larger amount",
-        "look at nothing but which amount is larger",
-        'evidence = parameters["sensitivity"] * xp.sign(gap)',
-        _sensitivity(0.2, 10.0, "better option"),
-        ("amount_difference", "dominance"),
-        SEQUENTIAL,
+        slot="comparison",
+        name="larger amount",
+        clause="look at nothing but which amount is larger",
+        code='evidence = parameters["sensitivity"] * xp.sign(gap)',
+        parameters=_sensitivity(0.2, 10.0, "better option"),
+        repairs=("amount_difference", "dominance"),
         predictions=({"property": "ignores", "in": "delay"},),
+        source=SEQUENTIAL,
     ),
     Mechanism(
-        "comparison",
-        "first to come",
-        "look at nothing but which option comes first",
-        'evidence = -parameters["sensitivity"] * xp.sign(wait)',
-        _sensitivity(0.2, 10.0, "sooner option"),
-        ("delay_difference", "losses_present"),
-        SEQUENTIAL,
-        breaks=("loss_delay", "reverses reflection"),
+        slot="comparison",
+        name="first to come",
+        clause="look at nothing but which option comes first",
+        code='evidence = -parameters["sensitivity"] * xp.sign(wait)',
+        parameters=_sensitivity(0.2, 10.0, "sooner option"),
+        repairs=("delay_difference", "losses_present"),
         predictions=({"property": "ignores", "in": "amount"},),
+        breaks=("loss_delay", "reverses reflection"),
+        source=SEQUENTIAL,
     ),
 )
 
@@ -237,11 +280,9 @@ CONVICTION = {
 
 SHORTCUT = (
     Mechanism(
-        "shortcut",
-        "similarity",
-        "decide by the delays alone where only the amounts are similar, and by the amounts alone where only the delays "
-        "are",
-        """
+        slot="shortcut",
+        name="similarity",
+        code="""
         amounts_similar = 1 - size.min(axis=-1) / at_stake < parameters["similar_amounts"]
         delays_similar = xp.abs(wait) / xp.maximum(delays.max(axis=-1), 1e-9) < parameters["similar_delays"]
         by_delay = xp.where(amounts_similar & ~delays_similar, -patient, 0.0)
@@ -250,7 +291,7 @@ SHORTCUT = (
             amounts_similar ^ delays_similar, parameters["conviction"] * (by_delay + by_amount), evidence
         )
         """,
-        {
+        parameters={
             "similar_amounts": uniform(
                 0.0, 0.8, "share of the larger", "differences below this do not count"
             ),
@@ -259,178 +300,258 @@ SHORTCUT = (
             ),
             **CONVICTION,
         },
-        ("relative_amount_difference", "relative_delay_difference", "front_end_delay"),
-        "Leland (2002), Economic Inquiry 40, 574-581; Rubinstein (2003), International Economic Review 44, 1207-1216",
+        wording=Wording(
+            clause=(
+                "decide by the delays alone where only the amounts are similar (within {similar_amounts%}), "
+                "and by the amounts alone where only the delays are (within {similar_delays%})"
+            ),
+            label="similarity",
+            overrides=True,
+        ),
+        repairs=("relative_amount_difference", "relative_delay_difference", "front_end_delay"),
         breaks=("amount", "delay", "loss_delay", "ignores common_delay"),
+        source="Leland (2002), Economic Inquiry 40, 574-581; Rubinstein (2003), International Economic Review "
+        "44, 1207-1216",
     ),
     Mechanism(
-        "shortcut",
-        "longest wait",
-        "take the other option where one lies beyond the longest wait they would consider",
-        """
+        slot="shortcut",
+        name="longest wait",
+        code="""
         beyond = 1.0 * (delays > parameters["longest_wait"][..., None])
         lead = burden * (beyond[..., 0] - beyond[..., 1])
         evidence = xp.where(lead != 0, parameters["conviction"] * lead, evidence)
         """,
-        {
+        parameters={
             "longest_wait": log_uniform(2.0, 1000.0, "days", "longest delay that is considered"),
             **CONVICTION,
         },
-        ("longest_delay", "delay_difference"),
-        SIMON,
+        wording=Wording(
+            clause=(
+                "take the other option where one lies beyond the longest wait they would consider (about "
+                "{longest_wait} days)"
+            ),
+            label="a longest wait",
+            overrides=True,
+        ),
+        repairs=("longest_delay", "delay_difference"),
         breaks=("amount", "delay", "loss_delay", "ignores common_delay"),
+        source=SIMON,
     ),
     Mechanism(
-        "shortcut",
-        "good enough",
-        "take the sooner option where its amount is good enough",
-        """
+        slot="shortcut",
+        name="good enough",
+        code="""
         sooner = xp.where(wait >= 0, amounts[:, 0], amounts[:, 1])
         enough = (sooner >= parameters["aspiration"]) & (wait != 0)
         evidence = xp.where(enough, -parameters["conviction"] * xp.sign(wait), evidence)
         """,
-        {
+        parameters={
             "aspiration": log_uniform(0.1, 1e4, "money units", "least amount that is good enough"),
             **CONVICTION,
         },
-        ("log_magnitude", "amount_difference"),
-        SIMON,
+        wording=Wording(
+            clause="take the sooner option where its amount is good enough (from about {aspiration})",
+            label="an aspiration",
+            overrides=True,
+        ),
+        repairs=("log_magnitude", "amount_difference"),
         breaks=("amount", "delay", "ignores scale", "reverses reflection"),
+        source=SIMON,
     ),
     Mechanism(
-        "shortcut",
-        "short wait",
-        "take the larger amount where the further wait is too short to matter",
-        """
+        slot="shortcut",
+        name="short wait",
+        code="""
         brief = xp.abs(wait) <= parameters["negligible_days"]
         evidence = xp.where(brief, parameters["conviction"] * xp.sign(gap), evidence)
         """,
-        {
+        parameters={
             "negligible_days": log_uniform(
                 0.5, 100.0, "days", "longest further wait that does not matter"
             ),
             **CONVICTION,
         },
-        ("delay_difference", "log_delay_difference"),
-        SEQUENTIAL,
+        wording=Wording(
+            clause=(
+                "take the larger amount where the further wait is too short to matter (up to "
+                "{negligible_days} days)"
+            ),
+            label="short waits",
+            overrides=True,
+        ),
+        repairs=("delay_difference", "log_delay_difference"),
         breaks=("amount", "delay", "loss_delay"),
+        source=SEQUENTIAL,
     ),
     Mechanism(
-        "shortcut",
-        "small gain",
-        "do not wait for a difference that is too small to matter",
-        """
+        slot="shortcut",
+        name="small gain",
+        code="""
         small = xp.abs(gap) < parameters["negligible_amount"]
         evidence = xp.where(small, -parameters["conviction"] * patient, evidence)
         """,
-        {
+        parameters={
             "negligible_amount": log_uniform(
                 0.1, 1000.0, "money units", "largest difference that does not matter"
             ),
             **CONVICTION,
         },
-        ("amount_difference", "log_magnitude"),
-        SEQUENTIAL,
+        wording=Wording(
+            clause="do not wait for a difference that is too small to matter (up to {negligible_amount})",
+            label="small gains",
+            overrides=True,
+        ),
+        repairs=("amount_difference", "log_magnitude"),
         breaks=("amount", "ignores delay", "ignores scale"),
+        source=SEQUENTIAL,
     ),
 )
 
 ATTENTION = (
     _attention(
-        "amount difference",
-        "wait the more, the larger the difference in amount",
-        "gap",
-        ("weight_of_amount", 1e-5, 0.3, "money unit"),
-        ("amount_difference", "log_magnitude"),
-        f"{ITCH}; {DRIFT}",
+        name="amount difference",
+        weight=("weight_of_amount", 1e-5, 0.3, "money unit"),
+        code="gap",
+        wording=Wording(
+            clause="wait more, the larger the difference in amount",
+            label="amounts",
+        ),
+        repairs=("amount_difference", "log_magnitude"),
         breaks=("ignores scale", "ignores amount"),
+        source=f"{ITCH}; {DRIFT}",
     ),
     _attention(
-        "relative amount difference",
-        "wait the more, the larger the difference in amount relative to the mean amount",
-        "gap / xp.maximum(size.mean(axis=-1), 1e-9)",
-        ("weight_of_relative_amount", 0.05, 20.0, "mean amount"),
-        ("relative_amount_difference", "log_amount_ratio"),
-        ITCH,
+        name="relative amount difference",
+        clause="wait the more, the larger the difference in amount relative to the mean amount",
+        weight=("weight_of_relative_amount", 0.05, 20.0, "mean amount"),
+        code="gap / xp.maximum(size.mean(axis=-1), 1e-9)",
+        wording=Wording(
+            clause="are {much}moved to wait by a difference in amount that is large for these amounts",
+            parameter="weight_of_relative_amount",
+            unit=LOG_ODDS,
+            label="relative amounts",
+        ),
+        repairs=("relative_amount_difference", "log_amount_ratio"),
         breaks=("ignores amount",),
+        source=ITCH,
     ),
     _attention(
-        "growth",
-        "wait the more, the larger the difference in amount in percent of the sooner amount",
-        "xp.clip(gap / xp.maximum(sooner_size, 1e-9), -10.0, 10.0)",
-        ("weight_of_growth", 0.05, 20.0, "sooner amount"),
-        ("relative_amount_difference", "log_amount_ratio"),
-        DRIFT,
+        name="growth",
+        clause="wait the more, the larger the difference in amount in percent of the sooner amount",
+        weight=("weight_of_growth", 0.05, 20.0, "sooner amount"),
+        code="xp.clip(gap / xp.maximum(sooner_size, 1e-9), -10.0, 10.0)",
+        wording=Wording(
+            clause="are {much}moved to wait by a large percentage of growth",
+            parameter="weight_of_growth",
+            unit=LOG_ODDS,
+            label="growth",
+        ),
+        repairs=("relative_amount_difference", "log_amount_ratio"),
         breaks=("amount", "delay", "loss_delay"),
+        source=DRIFT,
     ),
     _attention(
-        "interest",
-        "wait the more, the higher the rate of interest that waiting earns",
-        "patient * xp.expm1(xp.clip(xp.where(wait == 0, 0.0, growth / xp.where(wait == 0, 1.0, wait)), -2.0, 2.0))",
-        ("weight_of_interest", 0.1, 200.0, "unit of daily interest"),
-        ("interest_rate",),
-        DRIFT,
+        name="interest",
+        weight=("weight_of_interest", 0.1, 200.0, "unit of daily interest"),
+        code="patient * xp.expm1(xp.clip(xp.where(wait == 0, 0.0, growth / xp.where(wait == 0, 1.0, wait)), "
+        "-2.0, 2.0))",
+        wording=Wording(
+            clause="wait more, the higher the rate of interest that waiting earns",
+            label="interest",
+        ),
+        repairs=("interest_rate",),
         breaks=("amount", "delay", "loss_delay", "ignores scale"),
+        source=DRIFT,
     ),
     _attention(
-        "delay difference",
-        "wait the less, the longer the further wait",
-        "-burden * wait",
-        ("weight_of_delay", 1e-4, 1.0, "day"),
-        ("delay_difference", "longest_delay"),
-        f"{ITCH}; {DRIFT}",
+        name="delay difference",
+        weight=("weight_of_delay", 1e-4, 1.0, "day"),
+        code="-burden * wait",
+        wording=Wording(
+            clause="wait less, the longer the further wait",
+            label="delays",
+        ),
+        repairs=("delay_difference", "longest_delay"),
         breaks=("amount", "ignores delay"),
+        source=f"{ITCH}; {DRIFT}",
     ),
     _attention(
-        "relative delay difference",
-        "wait the less, the longer the further wait relative to the mean delay",
-        "-burden * wait / xp.maximum(delays.mean(axis=-1), 1e-9)",
-        ("weight_of_relative_delay", 0.02, 10.0, "mean delay"),
-        ("relative_delay_difference", "front_end_delay", "today_difference"),
-        ITCH,
+        name="relative delay difference",
+        clause="wait the less, the longer the further wait relative to the mean delay",
+        weight=("weight_of_relative_delay", 0.02, 10.0, "mean delay"),
+        code="-burden * wait / xp.maximum(delays.mean(axis=-1), 1e-9)",
+        wording=Wording(
+            clause="are {much}kept from waiting by a further wait that is long for these delays",
+            parameter="weight_of_relative_delay",
+            unit=LOG_ODDS,
+            label="relative delays",
+        ),
+        repairs=("relative_delay_difference", "front_end_delay", "today_difference"),
         breaks=("amount", "ignores delay", "ignores common_delay"),
+        source=ITCH,
     ),
     _attention(
-        "immediacy",
-        "are drawn to money that comes today",
-        "burden * (1.0 * (delays[:, 1] == 0) - 1.0 * (delays[:, 0] == 0))",
-        ("pull_of_today", 0.05, 6.0, "option that comes today"),
-        ("today_difference", "today_possible"),
-        "Keren & Roelofsma (1995), Organizational Behavior and Human Decision Processes 63, 287-297",
+        name="immediacy",
+        weight=("pull_of_today", 0.05, 6.0, "option that comes today"),
+        code="burden * (1.0 * (delays[:, 1] == 0) - 1.0 * (delays[:, 0] == 0))",
+        wording=Wording(
+            clause="are {much}drawn to gains that come today, and put off losses",
+            parameter="pull_of_today",
+            unit=LOG_ODDS,
+            label="immediacy",
+        ),
+        repairs=("today_difference", "today_possible"),
         breaks=("amount", "ignores delay", "ignores common_delay"),
+        source="Keren & Roelofsma (1995), Organizational Behavior and Human Decision Processes 63, 287-297",
     ),
     _attention(
-        "stakes",
-        "wait the more, the more money is at stake",
-        "patient * xp.log1p(at_stake)",
-        ("pull_of_stakes", 0.02, 3.0, "log unit of the larger amount"),
-        ("log_magnitude",),
-        "Thaler (1981), Economics Letters 8, 201-207; Prelec & Loewenstein (1991), Management Science 37, 770-786",
+        name="stakes",
+        weight=("pull_of_stakes", 0.02, 3.0, "log unit of the larger amount"),
+        code="patient * xp.log1p(at_stake)",
+        wording=Wording(
+            clause="are {much}moved to wait where more money is at stake",
+            parameter="pull_of_stakes",
+            unit=LOG_ODDS,
+            label="stakes",
+        ),
+        repairs=("log_magnitude",),
         breaks=("amount", "delay", "loss_delay", "dominance", "ignores scale"),
+        source="Thaler (1981), Economics Letters 8, 201-207; Prelec & Loewenstein (1991), Management Science 37, "
+        "770-786",
     ),
     _attention(
-        "waiting anyway",
-        "wait the more, the longer they have to wait for either option",
-        "patient * xp.log1p(delays.min(axis=-1))",
-        ("pull_of_waiting_anyway", 0.02, 3.0, "log unit of the shorter delay"),
-        ("front_end_delay", "today_possible"),
-        "Green, Fristoe & Myerson (1994), Psychonomic Bulletin & Review 1, 383-389",
+        name="waiting anyway",
+        weight=("pull_of_waiting_anyway", 0.02, 3.0, "log unit of the shorter delay"),
+        code="patient * xp.log1p(delays.min(axis=-1))",
+        wording=Wording(
+            clause="are {much}moved to wait where either option is far away",
+            parameter="pull_of_waiting_anyway",
+            unit=LOG_ODDS,
+            label="waiting anyway",
+        ),
+        repairs=("front_end_delay", "today_possible"),
         breaks=("amount", "delay", "loss_delay", "dominance", "ignores common_delay"),
+        source="Green, Fristoe & Myerson (1994), Psychonomic Bulletin & Review 1, 383-389",
     ),
     _attention(
-        "too good to be true",
-        "distrust an option that pays many times as much as the other",
-        "-xp.sign(growth) * burden * xp.maximum(xp.abs(growth) - 0.6931472, 0.0)",
-        ("distrust", 0.05, 6.0, "log unit of ratio beyond twice as much"),
-        ("log_amount_ratio", "interest_rate"),
-        "Friestad & Wright (1994), Journal of Consumer Research 21, 1-31 (wary of offers; the form is the project's)",
+        name="too good to be true",
+        weight=("distrust", 0.05, 6.0, "log unit of ratio beyond twice as much"),
+        code="-xp.sign(growth) * burden * xp.maximum(xp.abs(growth) - 0.6931472, 0.0)",
+        wording=Wording(
+            clause="{much}distrust an option that pays many times as much as the other",
+            parameter="distrust",
+            unit=LOG_ODDS,
+            label="distrust",
+        ),
+        repairs=("log_amount_ratio", "interest_rate"),
         breaks=("amount", "dominance", "ignores scale"),
+        source="Friestad & Wright (1994), Journal of Consumer Research 21, 1-31 (wary of offers; the form is the "
+        "project's)",
     ),
     Mechanism(
-        "attention",
-        "round amounts",
-        "like round sums of money",
-        """
+        slot="attention",
+        name="round amounts",
+        code="""
         # 1 where all digits after the first are 0, 0.5 where the second is 5
         leading = xp.maximum(size, 0.01) / 10.0 ** xp.floor(xp.log10(xp.maximum(size, 0.01)) + 1e-9)
         one_digit = xp.abs(leading - xp.round(leading)) < 1e-6
@@ -438,81 +559,99 @@ ATTENTION = (
         roundness = xp.where(one_digit, 1.0, xp.where(and_a_half, 0.5, 0.0))
         evidence = evidence + parameters["pull_of_round_amounts"] * (roundness[:, 1] - roundness[:, 0])
         """,
-        {
+        parameters={
             "pull_of_round_amounts": log_uniform(
                 0.05, 6.0, "log odds per round sum", "weight of: round amounts"
             )
         },
-        ("roundness_difference",),
-        "Pope & Simonsohn (2011), Psychological Science 22, 71-79",
+        wording=Wording(
+            clause="{much}like round sums of money",
+            parameter="pull_of_round_amounts",
+            unit=LOG_ODDS,
+            label="round amounts",
+        ),
+        repairs=("roundness_difference",),
         breaks=("amount", "dominance", "ignores scale", "reverses reflection"),
+        source="Pope & Simonsohn (2011), Psychological Science 22, 71-79",
     ),
 )
 
 BIAS = (
     Mechanism(
-        "bias",
-        "leaning",
-        "lean to waiting or to not waiting, whatever is offered",
-        'evidence = evidence + parameters["leaning"] * patient',
-        {
+        slot="bias",
+        name="leaning",
+        code='evidence = evidence + parameters["leaning"] * patient',
+        parameters={
             "leaning": uniform(
                 -4.0, 4.0, "log odds", "above 0: to waiting for gains, to paying losses at once"
             )
         },
-        ("log_magnitude", "delay_difference"),
-        ITCH,
+        wording=Wording(
+            clause="{much}lean to waiting, whatever is offered",
+            clause_short="to waiting",
+            opposite_clause="{much}lean to not waiting, whatever is offered",
+            opposite_short="to not waiting",
+            parameter="leaning",
+            unit=LOG_ODDS,
+            label="patience",
+            opposite_label="impatience",
+        ),
+        repairs=("log_magnitude", "delay_difference"),
         breaks=("amount", "delay", "loss_delay", "dominance"),
+        source=ITCH,
     ),
 )
 
 CHOICE = (
     Mechanism(
-        "choice",
-        "logistic",
-        "choose the better option the more often, the stronger the evidence",
-        "p = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
-        {},
-        (),
-        "Luce (1959), Individual choice behavior; McFadden (1974)",
+        slot="choice",
+        name="logistic",
+        code="p = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
+        wording=Wording(
+            clause="choose the better option the more often, the stronger the evidence",
+            taken_for_granted=True,
+        ),
+        source="Luce (1959), Individual choice behavior; McFadden (1974)",
     ),
     Mechanism(
-        "choice",
-        "deterministic",
-        "always choose the option for which the evidence speaks, and either one when it speaks for none",
-        "p = 0.5 + 0.5 * xp.sign(evidence)",
-        {},
-        (),
-        HARLESS,
-        is_null=True,
-        breaks=(
-            "sides",
-            "ignores scale",
-            "ignores common_delay",
-        ),  # a rounding error of the evidence is decisive
+        slot="choice",
+        name="deterministic",
+        clause=(
+            "choose the option for which the evidence speaks, by however little, and either one where it "
+            "speaks for none"
+        ),
+        code="p = 0.5 + 0.5 * xp.sign(evidence)",
         predictions=({"property": "deterministic"},),
+        # A rounding error of the evidence is decisive.
+        breaks=("sides", "ignores scale", "ignores common_delay"),
+        is_null=True,
+        source=HARLESS,
     ),
     Mechanism(
-        "choice",
-        "indifference zone",
-        "choose either option while the evidence is weak, and the better one the more often beyond that",
-        """
+        slot="choice",
+        name="indifference zone",
+        clause="choose either option while the evidence is weak, and the better one the more often beyond that",
+        code="""
         beyond = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["indifference"], 0.0)
         p = 1 / (1 + xp.exp(-xp.clip(beyond, -500.0, 500.0)))
         """,
-        {"indifference": log_uniform(0.05, 5.0, "log odds", "weakest evidence that is heeded")},
-        ("relative_amount_difference", "log_amount_ratio"),
-        "Luce (1956), Econometrica 24, 178-191",
+        parameters={
+            "indifference": log_uniform(0.05, 5.0, "log odds", "weakest evidence that is heeded")
+        },
+        repairs=("relative_amount_difference", "log_amount_ratio"),
+        source="Luce (1956), Econometrica 24, 178-191",
     ),
     Mechanism(
-        "choice",
-        "contrarian",
-        "choose against the evidence, the more often the stronger it is",
-        "p = 1 / (1 + xp.exp(xp.clip(evidence, -500.0, 500.0)))",
-        {},
-        ("amount_difference", "dominance"),
-        "Brehm (1966), A theory of psychological reactance",
+        slot="choice",
+        name="contrarian",
+        code="p = 1 / (1 + xp.exp(xp.clip(evidence, -500.0, 500.0)))",
+        wording=Wording(
+            clause="choose against the evidence, the more often the stronger it is",
+            overrides=True,
+        ),
+        repairs=("amount_difference", "dominance"),
         breaks=("amount", "delay", "loss_delay", "dominance"),
+        source="Brehm (1966), A theory of psychological reactance",
     ),
 )
 
@@ -527,56 +666,73 @@ SHARE = {"other_share": uniform(0.0, 0.6, "share of choices", "choices made by t
 
 OTHER = (
     Mechanism(
-        "other",
-        "some people take the larger amount",
-        "but some of them always take the larger amount",
-        'p = xp.where(parameters["other_type"] > 0, 0.5 + 0.5 * xp.sign(gap), p)',
-        _type(-4.0),
-        ("dominance", "amount_difference"),
-        HARLESS,
+        slot="other",
+        name="some people take the larger amount",
+        code='p = xp.where(parameters["other_type"] > 0, 0.5 + 0.5 * xp.sign(gap), p)',
+        parameters=_type(-4.0),
+        wording=Wording(
+            clause="{who} always take the larger amount",
+            parameter="other_type",
+            label="two types",
+        ),
+        repairs=("dominance", "amount_difference"),
         breaks=("ignores amount",),
+        source=HARLESS,
     ),
     Mechanism(
-        "other",
-        "some people never wait",
-        "but some of them always take what comes first",
-        'p = xp.where(parameters["other_type"] > 0, 0.5 - 0.5 * xp.sign(wait), p)',
-        _type(-4.0),
-        ("delay_difference", "today_difference"),
-        HARLESS,
+        slot="other",
+        name="some people never wait",
+        code='p = xp.where(parameters["other_type"] > 0, 0.5 - 0.5 * xp.sign(wait), p)',
+        parameters=_type(-4.0),
+        wording=Wording(
+            clause="{who} always take what comes first",
+            parameter="other_type",
+            label="two types",
+        ),
+        repairs=("delay_difference", "today_difference"),
         breaks=("loss_delay", "reverses reflection", "ignores delay"),
+        source=HARLESS,
     ),
     Mechanism(
-        "other",
-        "at times the larger amount",
-        "but at times just take the larger amount",
-        'p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
-        SHARE,
-        ("dominance", "amount_difference"),
-        HARLESS,
+        slot="other",
+        name="at times the larger amount",
+        code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
+        parameters=SHARE,
+        wording=Wording(
+            clause="just take the larger amount in some choices ({other_share%} of them)",
+            parameter="other_share",
+            unit=0.1,
+            label="a mixture",
+        ),
+        repairs=("dominance", "amount_difference"),
         breaks=("ignores amount", "deterministic"),
+        source=HARLESS,
     ),
     Mechanism(
-        "other",
-        "at times the first to come",
-        "but at times just take what comes first",
-        'p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
-        SHARE,
-        ("delay_difference", "today_difference"),
-        HARLESS,
+        slot="other",
+        name="at times the first to come",
+        code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
+        parameters=SHARE,
+        wording=Wording(
+            clause="just take what comes first in some choices ({other_share%} of them)",
+            parameter="other_share",
+            unit=0.1,
+            label="a mixture",
+        ),
+        repairs=("delay_difference", "today_difference"),
         breaks=("loss_delay", "reverses reflection", "ignores delay", "deterministic"),
+        source=HARLESS,
     ),
 )
 
 LAPSE = (
     Mechanism(
-        "lapse",
-        "random",
-        "now and then choose at random",
-        'p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
-        {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        (),
-        HARLESS,
+        slot="lapse",
+        name="random",
+        code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
         is_null=True,
+        source=HARLESS,
     ),
 )

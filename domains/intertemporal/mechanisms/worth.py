@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.kit.parameter import log_uniform, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 ITCH = "Ericson, White, Laibson & Cohen (2015), Psychological Science 26(6), 826-833"
@@ -19,6 +20,8 @@ SEQUENTIAL = (
     "Tversky (1969), Psychological Review 76, 31-48; "
     "Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
 )
+LOG_ODDS = 0.5
+"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
 
@@ -28,32 +31,48 @@ def _sensitivity(low: float, high: float, unit: str) -> Mapping[str, Any]:
 
 
 def _attention(
-    name: str,
-    claim: str,
-    feature: str,
-    weight: tuple[str, float, float, str],
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...],
+    *, name: str, code: str, weight: tuple[str, float, float, str], **more: Any
 ) -> Mechanism:
     """A feature of the trial, above 0 where it speaks for the second option, that adds to the evidence."""
     parameter, low, high, unit = weight
+    prior = log_uniform(low, high, f"log odds per {unit}", f"weight of: {name}")
     return Mechanism(
-        "attention",
-        name,
-        claim,
-        f'evidence = evidence + parameters["{parameter}"] * ({feature})',
-        {parameter: log_uniform(low, high, f"log odds per {unit}", f"weight of: {name}")},
-        answers,
-        citation,
-        breaks=breaks,
+        slot="attention",
+        name=name,
+        code=f'evidence = evidence + parameters["{parameter}"] * ({code})',
+        parameters={parameter: prior},
+        **more,
     )
 
 
-CURVATURE = {
+CURVATURE_RANGE = {
     "curvature": uniform(0.1, 1.3, "exponent", "1: linear; below 1: diminishing sensitivity")
 }
-AMOUNT_ANSWERS = (
+CURVATURE = Wording(
+    clause="{much}value each further unit of money more than the one before",
+    clause_short="more",
+    opposite_clause="{much}value each further unit of money less than the one before",
+    opposite_short="less",
+    parameter="curvature",
+    neutral=1.0,
+    unit=0.4,
+    log_ratio=True,
+    label="increasing returns",
+    opposite_label="diminishing returns",
+)
+LOSS_AVERSION = Wording(
+    clause="feel losses {far}more than equal gains",
+    clause_short="losses more",
+    opposite_clause="feel gains {far}more than equal losses",
+    opposite_short="gains more",
+    parameter="loss_aversion",
+    neutral=1.0,
+    unit=0.4,
+    log_ratio=True,
+    label="loss aversion",
+    opposite_label="gain seeking",
+)
+FEATURES_OF_AMOUNTS = (
     "amount_difference",
     "log_amount_ratio",
     "log_magnitude",
@@ -62,66 +81,75 @@ AMOUNT_ANSWERS = (
 
 UTILITY = (
     Mechanism(
-        "utility",
-        "power",
-        "value each further unit of money less than the one before",
-        'utility = xp.sign(amounts) * size ** parameters["curvature"][..., None]',
-        CURVATURE,
-        AMOUNT_ANSWERS,
-        f"Stevens (1957), Psychological Review 64, 153-181; {LOEWENSTEIN}",
+        slot="utility",
+        name="power",
+        code='utility = xp.sign(amounts) * size ** parameters["curvature"][..., None]',
+        parameters=CURVATURE_RANGE,
+        wording=CURVATURE,
+        repairs=FEATURES_OF_AMOUNTS,
+        source=f"Stevens (1957), Psychological Review 64, 153-181; {LOEWENSTEIN}",
     ),
     Mechanism(
-        "utility",
-        "loss-averse power",
-        "value each further unit of money less than the one before, and feel losses more than equal gains",
-        """
+        slot="utility",
+        name="loss-averse power",
+        code="""
         weight = xp.where(amounts < 0, parameters["loss_aversion"][..., None], 1.0)
         utility = weight * xp.sign(amounts) * size ** parameters["curvature"][..., None]
         """,
-        {
-            **CURVATURE,
+        parameters={
+            **CURVATURE_RANGE,
             "loss_aversion": log_uniform(
                 0.5, 5.0, "ratio", "weight of a loss over that of an equal gain"
             ),
         },
-        ("losses_present", *AMOUNT_ANSWERS),
-        LOEWENSTEIN,
+        wording=(CURVATURE, LOSS_AVERSION),
+        repairs=("losses_present", *FEATURES_OF_AMOUNTS),
         breaks=("reverses reflection",),
+        source=LOEWENSTEIN,
     ),
     Mechanism(
-        "utility",
-        "increasing elasticity",
-        "find small amounts of money more alike than large amounts in the same ratio",
-        'utility = xp.sign(amounts) * (size + xp.sqrt(parameters["small_change"][..., None] * size))',
-        {
+        slot="utility",
+        name="increasing elasticity",
+        code='utility = xp.sign(amounts) * (size + xp.sqrt(parameters["small_change"][..., None] * size))',
+        parameters={
             "small_change": log_uniform(
                 0.1, 1e4, "money units", "amount at which the square root equals the amount"
             )
         },
-        ("log_magnitude", "amount_difference"),
-        f"{LOEWENSTEIN} (the property; the form is the project's)",
+        wording=Wording(
+            clause=(
+                "find small amounts of money (below about {small_change}) more alike than large amounts in "
+                "the same ratio"
+            ),
+            label="small change",
+        ),
+        repairs=("log_magnitude", "amount_difference"),
         breaks=("ignores scale",),
+        source=f"{LOEWENSTEIN} (the property; the form is the project's)",
     ),
     Mechanism(
-        "utility",
-        "logarithmic",
-        "feel amounts in proportion to their logarithm, beyond a first few units",
-        """
+        slot="utility",
+        name="logarithmic",
+        code="""
         unit = parameters["just_noticeable"][..., None]
         utility = xp.sign(amounts) * unit * xp.log1p(size / unit)
         """,
-        {
+        parameters={
             "just_noticeable": log_uniform(
                 0.1, 1e4, "money units", "amount below which value is nearly linear"
             )
         },
-        AMOUNT_ANSWERS,
-        "Bernoulli (1738/1954), Econometrica 22, 23-36",
+        wording=Wording(
+            clause="feel amounts in proportion to their logarithm, beyond a first few units (about {just_noticeable})",
+            label="diminishing returns",
+        ),
+        repairs=FEATURES_OF_AMOUNTS,
         breaks=("ignores scale",),
+        source="Bernoulli (1738/1954), Econometrica 22, 23-36",
     ),
 )
 
-DELAY_ANSWERS = (
+FEATURES_OF_DELAYS = (
     "delay_difference",
     "log_delay_difference",
     "relative_delay_difference",
@@ -130,79 +158,115 @@ DELAY_ANSWERS = (
 
 TIME = (
     Mechanism(
-        "time",
-        "logarithmic",
-        "feel delays in proportion to their logarithm, beyond the first days",
-        """
+        slot="time",
+        name="logarithmic",
+        code="""
         contraction = parameters["contraction"][..., None]
         time = xp.log1p(contraction * delays) / contraction
         """,
-        {"contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated")},
-        (*DELAY_ANSWERS, "front_end_delay"),
-        "Takahashi (2005), Medical Hypotheses 65, 691-693",
+        parameters={
+            "contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated")
+        },
+        wording=Wording(
+            clause="feel delays in proportion to their logarithm, beyond the first days",
+            label="contracted time",
+        ),
+        repairs=(*FEATURES_OF_DELAYS, "front_end_delay"),
         breaks=("ignores common_delay",),
+        source="Takahashi (2005), Medical Hypotheses 65, 691-693",
     ),
     Mechanism(
-        "time",
-        "power",
-        "feel each further day less than the one before, or more",
-        'time = 30.0 * (delays / 30.0) ** parameters["time_sensitivity"][..., None]',
-        {
+        slot="time",
+        name="power",
+        code='time = 30.0 * (delays / 30.0) ** parameters["time_sensitivity"][..., None]',
+        parameters={
             "time_sensitivity": uniform(
                 0.05, 1.5, "exponent", "1: as stated; near 0: only whether there is a delay"
             )
         },
-        (*DELAY_ANSWERS, "front_end_delay"),
-        f"Zauberman, Kim, Malkoc & Bettman (2009), Journal of Marketing Research 46, 543-556; {EBERT}",
+        wording=Wording(
+            clause="feel each further day {far}more than the one before",
+            clause_short="more",
+            opposite_clause="feel each further day {far}less than the one before",
+            opposite_short="less",
+            parameter="time_sensitivity",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="stretched time",
+            opposite_label="contracted time",
+        ),
+        repairs=(*FEATURES_OF_DELAYS, "front_end_delay"),
         breaks=("ignores common_delay",),
+        source=f"Zauberman, Kim, Malkoc & Bettman (2009), Journal of Marketing Research 46, 543-556; {EBERT}",
     ),
     Mechanism(
-        "time",
-        "counted from the sooner date",
-        "count time from the sooner of the two dates and forget that this one may be delayed too",
-        "time = delays - delays.min(axis=-1)[..., None]",
-        {},
-        ("front_end_delay", "today_possible", "today_difference"),
-        "Read (2001), Journal of Risk and Uncertainty 23, 5-32; "
+        slot="time",
+        name="counted from the sooner date",
+        clause="count time from the sooner of the two dates and forget that this one may be delayed too",
+        code="time = delays - delays.min(axis=-1)[..., None]",
+        repairs=("front_end_delay", "today_possible", "today_difference"),
+        source="Read (2001), Journal of Risk and Uncertainty 23, 5-32; "
         "Kable & Glimcher (2010), Journal of Neurophysiology 103, 2513-2531",
     ),
     Mechanism(
-        "time",
-        "extended present",
-        "treat everything within the next few days as the present",
-        'time = xp.maximum(delays - parameters["present_days"][..., None], 0.0)',
-        {"present_days": log_uniform(0.5, 60.0, "days", "how long the present lasts")},
-        ("front_end_delay", "today_difference", "delay_difference"),
-        "Harris & Laibson (2013), Quarterly Journal of Economics 128, 205-248",
+        slot="time",
+        name="extended present",
+        code='time = xp.maximum(delays - parameters["present_days"][..., None], 0.0)',
+        parameters={"present_days": log_uniform(0.5, 60.0, "days", "how long the present lasts")},
+        wording=Wording(
+            clause="treat everything within the next days (about {present_days}) as the present",
+            label="extended present",
+        ),
+        repairs=("front_end_delay", "today_difference", "delay_difference"),
         breaks=("ignores common_delay",),
+        source="Harris & Laibson (2013), Quarterly Journal of Economics 128, 205-248",
     ),
 )
 
 PACE = (
     Mechanism(
-        "pace",
-        "slower when more is at stake",
-        "discount the less, the more money is at stake",
-        'pace = pace * (at_stake[..., None] / 100.0) ** -parameters["stakes_effect"][..., None]',
-        {
+        slot="pace",
+        name="slower when more is at stake",
+        code='pace = pace * (at_stake[..., None] / 100.0) ** -parameters["stakes_effect"][..., None]',
+        parameters={
             "stakes_effect": uniform(
                 0.0, 1.0, "exponent", "fall of the rate with the amount; the rate is for 100 units"
             )
         },
-        ("log_magnitude", "amount_difference"),
-        "Green, Myerson & McFadden (1997), Memory & Cognition 25, 715-723; "
-        "Vincent (2016), Behavior Research Methods 48, 1608-1620",
+        wording=Wording(
+            clause="discount {far}less where more money is at stake",
+            parameter="stakes_effect",
+            unit=0.3,
+            label="magnitude effects",
+        ),
+        repairs=("log_magnitude", "amount_difference"),
         breaks=("amount", "ignores scale"),
+        source="Green, Myerson & McFadden (1997), Memory & Cognition 25, 715-723; "
+        "Vincent (2016), Behavior Research Methods 48, 1608-1620",
     ),
     Mechanism(
-        "pace",
-        "slower for losses",
-        "discount losses at another rate than gains",
-        'pace = pace * xp.where(amounts < 0, parameters["loss_pace"][..., None], 1.0)',
-        {"loss_pace": log_uniform(0.05, 2.0, "ratio", "rate for losses over rate for gains")},
-        ("losses_present",),
-        f"Thaler (1981), Economics Letters 8, 201-207; {LOEWENSTEIN}",
+        slot="pace",
+        name="slower for losses",
+        code='pace = pace * xp.where(amounts < 0, parameters["loss_pace"][..., None], 1.0)',
+        parameters={
+            "loss_pace": log_uniform(0.05, 2.0, "ratio", "rate for losses over rate for gains")
+        },
+        wording=Wording(
+            clause="discount losses {far}faster than gains",
+            clause_short="faster",
+            opposite_clause="discount losses {far}more slowly than gains",
+            opposite_short="more slowly",
+            parameter="loss_pace",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="sign effects",
+            opposite_label="sign effects",
+        ),
+        repairs=("losses_present",),
         breaks=("reverses reflection",),
+        source=f"Thaler (1981), Economics Letters 8, 201-207; {LOEWENSTEIN}",
     ),
 )
 
@@ -212,85 +276,101 @@ RATE = {
 
 DISCOUNTING = (
     Mechanism(
-        "discounting",
-        "exponential",
-        "discount what is delayed by the same share for each further day",
-        'discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)',
-        RATE,
-        ("delay_difference", "interest_rate"),
-        "Samuelson (1937), Review of Economic Studies 4, 155-161",
+        slot="discounting",
+        name="exponential",
+        clause="discount what is delayed by the same share for each further day",
+        code='discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)',
+        parameters=RATE,
+        repairs=("delay_difference", "interest_rate"),
+        source="Samuelson (1937), Review of Economic Studies 4, 155-161",
     ),
     Mechanism(
-        "discounting",
-        "hyperbolic",
-        "discount what is delayed steeply at first and then ever less",
-        'discount = 1 / (1 + parameters["discount_rate"][..., None] * pace * time)',
-        RATE,
-        ("front_end_delay", *DELAY_ANSWERS),
-        "Mazur (1987), in Quantitative analyses of behavior 5, 55-73",
+        slot="discounting",
+        name="hyperbolic",
+        clause="discount what is delayed steeply at first and then ever less",
+        code='discount = 1 / (1 + parameters["discount_rate"][..., None] * pace * time)',
+        parameters=RATE,
+        repairs=("front_end_delay", *FEATURES_OF_DELAYS),
+        source="Mazur (1987), in Quantitative analyses of behavior 5, 55-73",
     ),
     Mechanism(
-        "discounting",
-        "generalised hyperbolic",
-        "discount what is delayed at a rate that falls with the delay, quickly or slowly",
-        """
+        slot="discounting",
+        name="generalised hyperbolic",
+        clause="discount what is delayed at a rate that falls with the delay, quickly or slowly",
+        code="""
         decline = parameters["decline"][..., None]
         discount = xp.exp(-(parameters["discount_rate"][..., None] * pace / decline) * xp.log1p(decline * time))
         """,
-        {
+        parameters={
             **RATE,
             "decline": log_uniform(
                 1e-3, 10.0, "per day", "near 0: exponential; equal to the rate: hyperbolic"
             ),
         },
-        ("front_end_delay", *DELAY_ANSWERS),
-        f"{LOEWENSTEIN}; the same curve as Myerson & Green (1995), J. Experimental Analysis of Behavior 64, 263-276",
+        repairs=("front_end_delay", *FEATURES_OF_DELAYS),
+        source=f"{LOEWENSTEIN}; the same curve as Myerson & Green (1995), J. Experimental Analysis of Behavior "
+        f"64, 263-276",
     ),
     Mechanism(
-        "discounting",
-        "quasi-hyperbolic",
-        "discount everything that is not immediate once, and then by the same share for each further day",
-        """
+        slot="discounting",
+        name="quasi-hyperbolic",
+        code="""
         discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)
         discount = xp.where(time > 0, parameters["present_bias"][..., None], 1.0) * discount
         """,
-        {
+        parameters={
             **RATE,
             "present_bias": uniform(0.2, 1.0, "ratio", "value of tomorrow over value of today"),
         },
-        ("today_difference", "today_possible", "front_end_delay"),
-        "Phelps & Pollak (1968), Review of Economic Studies 35, 185-199; "
+        wording=Wording(
+            clause="discount what is delayed by the same share for each further day",
+            opposite_clause=(
+                "discount everything that is not immediate at once (times {present_bias}), and "
+                "then by the same share for each further day"
+            ),
+            neutral_clause="discount what is delayed by the same share for each further day",
+            parameter="present_bias",
+            neutral=1.0,
+            unit=0.2,
+        ),
+        repairs=("today_difference", "today_possible", "front_end_delay"),
+        source="Phelps & Pollak (1968), Review of Economic Studies 35, 185-199; "
         "Laibson (1997), Quarterly Journal of Economics 112, 443-477",
     ),
     Mechanism(
-        "discounting",
-        "double exponential",
-        "are partly of two minds, one that discounts quickly and one that discounts slowly",
-        """
+        slot="discounting",
+        name="double exponential",
+        code="""
         slow = parameters["discount_rate"][..., None] * pace * time
         impatient = parameters["impatient_share"][..., None]
         discount = impatient * xp.exp(-parameters["haste"][..., None] * slow) + (1 - impatient) * xp.exp(-slow)
         """,
-        {
+        parameters={
             **RATE,
             "impatient_share": uniform(
                 0.0, 1.0, "share", "weight of the mind that discounts quickly"
             ),
             "haste": log_uniform(2.0, 1000.0, "ratio", "quick rate over slow rate"),
         },
-        ("front_end_delay", "today_difference", *DELAY_ANSWERS),
-        "McClure, Ericson, Laibson, Loewenstein & Cohen (2007), Journal of Neuroscience 27, 5796-5804",
+        wording=Wording(
+            clause=(
+                "are of two minds, one that discounts quickly ({impatient_share%} of the weight) and one "
+                "that discounts slowly"
+            )
+        ),
+        repairs=("front_end_delay", "today_difference", *FEATURES_OF_DELAYS),
+        source="McClure, Ericson, Laibson, Loewenstein & Cohen (2007), Journal of Neuroscience 27, 5796-5804",
     ),
     Mechanism(
-        "discounting",
-        "savouring and dread",
-        "enjoy looking forward to gains and dread losses ahead, so that some delay can make both loom larger",
-        """
+        slot="discounting",
+        name="savouring and dread",
+        clause="enjoy looking forward to gains and dread losses ahead, so that some delay can make both loom larger",
+        code="""
         fading = parameters["fading"][..., None]
         anticipation = parameters["anticipation"][..., None] * (1 - xp.exp(-fading * time)) / fading
         discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time) * (1 + anticipation)
         """,
-        {
+        parameters={
             **RATE,
             "anticipation": log_uniform(
                 1e-4, 1.0, "per day", "value of a day of looking forward, over the amount's"
@@ -299,22 +379,27 @@ DISCOUNTING = (
                 1e-3, 1.0, "per day", "how soon a further day of looking forward adds nothing"
             ),
         },
-        ("delay_difference", "longest_delay", "losses_present"),
-        "Loewenstein (1987), Economic Journal 97, 666-684",
+        repairs=("delay_difference", "longest_delay", "losses_present"),
         breaks=("delay", "loss_delay", "dominance"),
+        source="Loewenstein (1987), Economic Journal 97, 666-684",
     ),
 )
 
 COST = (
     Mechanism(
-        "cost",
-        "fixed cost of waiting",
-        "charge a fixed sum for having to wait at all, however much and however long",
-        'cost = parameters["waiting_cost"][..., None] * xp.sign(amounts) * (time > 0)',
-        {"waiting_cost": log_uniform(0.01, 100.0, "money units", "charge for any delay")},
-        ("today_difference", "log_magnitude", "today_possible"),
-        BENHABIB,
+        slot="cost",
+        name="fixed cost of waiting",
+        code='cost = parameters["waiting_cost"][..., None] * xp.sign(amounts) * (time > 0)',
+        parameters={
+            "waiting_cost": log_uniform(0.01, 100.0, "money units", "charge for any delay")
+        },
+        wording=Wording(
+            clause="charge a fixed sum (about {waiting_cost}) for having to wait at all, however much and however long",
+            label="waiting costs",
+        ),
+        repairs=("today_difference", "log_magnitude", "today_possible"),
         breaks=("amount", "ignores scale"),
+        source=BENHABIB,
     ),
 )
 

@@ -6,6 +6,7 @@ They add to the slots of `domains.learning.theories`, and use the variables that
 from __future__ import annotations
 
 from lakatos.domains.kit.parameter import normal, uniform
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 N_OUTCOMES = 6
@@ -13,19 +14,13 @@ N_OUTCOMES = 6
 N_PICKS = 3
 """Picks ago that can matter by themselves."""
 LAGS = tuple(range(1, N_PICKS + 1))
+AGO = {1: "last", 2: "two steps ago", 3: "three steps ago"}
+LOG_ODDS = 0.5
+"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
 FEW_LAST = Mechanism(
-    "rate",
-    "few last outcomes",
-    "remember of each option the last few outcomes, and weigh these alike",
-    "",
-    {
-        "window": uniform(
-            1.0, float(N_OUTCOMES), "outcomes", "how many outcomes of an option are remembered"
-        )
-    },
-    answers=("last_outcome", "times_tried"),
-    citation="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
+    slot="rate",
+    name="few last outcomes",
     start=f'state["outcomes"] = state["value"][..., None] + xp.zeros({N_OUTCOMES})',
     learn=f"""
 outcomes = state["outcomes"] + 0.0 * reward[..., None, None, None]
@@ -39,75 +34,113 @@ mean = (counted * remembered).sum(axis=-1) / counted.sum(axis=-1)
 rate = paid / parameters["window"]
 surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parameters["window"]
 """,
+    parameters={
+        "window": uniform(
+            1.0, float(N_OUTCOMES), "outcomes", "how many outcomes of an option are remembered"
+        )
+    },
+    wording=Wording(
+        clause="remember of each option the last few outcomes (about {window}), and weigh these alike"
+    ),
+    repairs=("last_outcome", "times_tried"),
+    source="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
 )
 
 
 def _run(
+    *,
     name: str,
-    claim: str,
+    what: str,
     counted: str,
     unit: str,
     names: tuple[str, str, str],
-    citation: str,
+    label: str,
+    source: str,
     breaks: tuple[str, ...] = ("last_reward", "last_choice"),
 ) -> Mechanism:
     """Staying with an option until something has happened on it so many times in a row.
 
     Args:
-        name, claim, citation, breaks: Of the mechanism.
+        name, source, breaks: Of the mechanism.
+        what: What happens, in words.
         counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
         unit: What is counted.
         names: Of the parameters: the number, the pull until then, and the push away then.
+        label: For the theory's name, where people stay until then.
     """
     most, pull, push = names
+    times = f"{what} [{{{most}#}}|a number of times in a row]"
+    stay = Wording(
+        clause=f"{{much}}tend to stay with an option until {times}",
+        clause_short="to stay with it",
+        opposite_clause=f"{{much}}tend to leave an option until {times}",
+        opposite_short="to leave it",
+        neutral_clause=f"note when {times}",
+        parameter=pull,
+        unit=LOG_ODDS,
+        label=label,
+        opposite_label="change",
+    )
+    leave = Wording(
+        clause="{much}tend to leave it then",
+        clause_short="to leave",
+        opposite_clause="{much}tend to stay with it even then",
+        opposite_short="to stay",
+        parameter=push,
+        unit=LOG_ODDS,
+    )
     return Mechanism(
-        "habit",
-        name,
-        claim,
-        f'before = (at(here, state["{name}"]) < parameters["{most}"][..., None]) * 1.0\n'
+        slot="habit",
+        name=name,
+        code=f'before = (at(here, state["{name}"]) < parameters["{most}"][..., None]) * 1.0\n'
         f'pull = parameters["{pull}"][..., None] * before - parameters["{push}"][..., None] * (1 - before)\n'
         f'habit = habit + at(here, state["{name}, held"]) * pull',
-        {
-            most: uniform(0.5, 5.5, unit, f"{unit} in a row after which an option is left"),
-            pull: normal(0.0, 2.0, 10.0, "log odds", "pull of the last pick until then"),
-            push: normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
-        },
-        answers=("last_outcome", "last_choice"),
-        citation=citation,
         start=f'state["{name}, held"] = {TABLE}\nstate["{name}"] = {TABLE}',
         learn=f"counts = ({counted}) * 1.0 * paid\n"
         f'run = picked * ((state["{name}"] + 1.0) * counts[..., None, None])\n'
         f'state["{name}"] = run + (1 - here)[..., None] * state["{name}"]\n'
         f'state["{name}, held"] = picked + (1 - here)[..., None] * state["{name}, held"]',
+        parameters={
+            most: uniform(0.5, 5.5, unit, f"{unit} in a row after which an option is left"),
+            pull: normal(0.0, 2.0, 10.0, "log odds", "pull of the last pick until then"),
+            push: normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
+        },
+        wording=(stay, leave),
+        repairs=("last_outcome", "last_choice"),
         breaks=breaks,
+        source=source,
     )
 
 
 RUNS = (
     _run(
-        "giving up",
-        "stay with an option until it has failed a number of times in a row, and then leave it",
-        "reward <= 0",
-        "failures",
-        ("patience", "loyalty", "giving_up"),
-        "Lima (1984), Ecology 65(1), 166-174 (giving up after a run of failures); Charnov (1976).",
+        name="giving up",
+        what="it has failed",
+        names=("patience", "loyalty", "giving_up"),
+        counted="reward <= 0",
+        unit="failures",
+        label="giving up",
+        source="Lima (1984), Ecology 65(1), 166-174 (giving up after a run of failures); Charnov (1976).",
     ),
     _run(
-        "cashing in",
-        "stay with an option until it has paid a number of times in a row, and then leave it",
-        "reward > 0",
-        "successes",
-        ("streak", "streak_loyalty", "streak_end"),
-        "Croson & Sundali (2005), Journal of Risk and Uncertainty 30(3), 195-209 (gambler's fallacy after streaks).",
+        name="cashing in",
+        what="it has paid",
+        names=("streak", "streak_loyalty", "streak_end"),
+        counted="reward > 0",
+        unit="successes",
+        label="cashing in",
+        source="Croson & Sundali (2005), Journal of Risk and Uncertainty 30(3), 195-209 (gambler's fallacy after "
+        "streaks).",
     ),
     _run(
-        "growing tired",
-        "stay with an option until they have picked it a number of times in a row, and then leave it",
-        "reward == reward",
-        "picks",
-        ("stamina", "stamina_loyalty", "weariness"),
-        "McAlister (1982), Journal of Consumer Research 9(2), 141-150 (satiation and variety seeking).",
+        name="growing tired",
+        what="it was picked",
+        names=("stamina", "stamina_loyalty", "weariness"),
+        counted="reward == reward",
+        unit="picks",
+        label="weariness",
         breaks=("last_choice",),
+        source="McAlister (1982), Journal of Consumer Research 9(2), 141-150 (satiation and variety seeking).",
     ),
 )
 
@@ -136,31 +169,59 @@ def _ago(lag: int) -> str:
 
 
 LAST_PICKS = Mechanism(
-    "habit",
-    "last picks",
-    "are drawn to what they picked once, twice and three times ago, or away from it, each with a pull of its own",
-    _pull("picks", "pull"),
-    {f"pull_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)}") for lag in LAGS},
-    answers=("last_choice",),
-    citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
+    slot="habit",
+    name="last picks",
+    clause="are drawn to what they picked once, twice and three times ago, or away from it, each with a pull of "
+    "its own",
+    code=_pull("picks", "pull"),
     start=f'state["picks"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("picks", "picked"),
+    parameters={
+        f"pull_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)}") for lag in LAGS
+    },
+    wording=tuple(
+        Wording(
+            clause=f"are {{much}}drawn to what they picked {AGO[lag]}",
+            opposite_clause=f"are {{much}}driven away from what they picked {AGO[lag]}",
+            parameter=f"pull_{lag}",
+            unit=LOG_ODDS,
+            label="repetition",
+            opposite_label="alternation",
+        )
+        for lag in LAGS
+    ),
+    repairs=("last_choice",),
     breaks=("last_choice",),
+    source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
 )
 LAST_OUTCOMES = Mechanism(
-    "habit",
-    "last outcomes",
-    "are drawn to what paid, and away from what did not, once, twice and three times ago, each with a pull of its own",
-    _pull("results", "result"),
-    {
+    slot="habit",
+    name="last outcomes",
+    clause="are drawn to what paid, and away from what did not, once, twice and three times ago, each with a "
+    "pull of its own",
+    code=_pull("results", "result"),
+    start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
+    learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
+    parameters={
         f"result_{lag}": normal(0.0, 1.5, 8.0, "log odds", f"pull of {_ago(lag)} if it paid")
         for lag in LAGS
     },
-    answers=("last_outcome", "last_choice"),
-    citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
-    start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
-    learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
+    wording=tuple(
+        Wording(
+            clause=f"are {{much}}drawn to what paid {AGO[lag]}, and away from what did not",
+            clause_short="do the reverse",
+            opposite_clause=f"are {{much}}driven away from what paid {AGO[lag]}, and to what did not",
+            opposite_short="do the reverse",
+            parameter=f"result_{lag}",
+            unit=LOG_ODDS,
+            label="last outcomes",
+            opposite_label="reversed outcomes",
+        )
+        for lag in LAGS
+    ),
+    repairs=("last_outcome", "last_choice"),
     breaks=("last_reward", "last_choice"),
+    source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
 )
 MEMORIES = [
     f"{last}_{place}_{before}"
@@ -170,24 +231,35 @@ MEMORIES = [
 ]
 
 
-def _words(memory: str) -> str:
+def _meaning(memory: str) -> str:
     last, place, before = memory.split("_")
     return f"pull of a pick that {last}, after the {place} option {before}"
 
 
+def _remembered(memory: str) -> Wording:
+    """What a pull after a certain course of the last two picks does."""
+    last, place, before = memory.split("_")
+    course = f"a pick that {last} after the {place} option {before}"
+    return Wording(
+        clause=f"{{much}}stay with {course}",
+        opposite_clause=f"{{much}}leave {course}",
+        parameter=memory,
+        unit=LOG_ODDS,
+        label="two-step memory",
+        opposite_label="two-step memory",
+    )
+
+
 LAST_TWO = Mechanism(
-    "habit",
-    "memory of two",
-    "stay or leave by what became of their last two picks, and whether these were of one option",
-    'after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
+    slot="habit",
+    name="memory of two",
+    clause="stay or leave by what became of their last two picks, and whether these were of one option",
+    code='after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
     + "pull = "
     + " + ".join(
         f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES)
     )
     + '\nhabit = habit + at(here, state["remembered"]) * pull[..., None]',
-    {memory: normal(0.0, 2.0, 10.0, "log odds", _words(memory)) for memory in MEMORIES},
-    answers=("last_outcome", "last_choice"),
-    citation="Hauert & Schuster (1997), Proceedings of the Royal Society B 264, 513-519; Hilbe et al. (2017), PNAS.",
     start=f'state["memory"] = xp.zeros((1, 1, 3, {len(MEMORIES)}))\nstate["remembered"] = {TABLE}',
     learn=f"""
 after = (here[..., None] * state["memory"]).sum(axis=-2)
@@ -198,7 +270,13 @@ now = (number[..., None] == xp.arange({len(MEMORIES)})) * 1.0
 state["memory"] = here[..., None] * now[..., None, :] + (1 - here)[..., None] * state["memory"]
 state["remembered"] = picked + (1 - here)[..., None] * state["remembered"]
 """,
+    parameters={
+        memory: normal(0.0, 2.0, 10.0, "log odds", _meaning(memory)) for memory in MEMORIES
+    },
+    wording=tuple(map(_remembered, MEMORIES)),
+    repairs=("last_outcome", "last_choice"),
     breaks=("last_reward", "last_choice"),
+    source="Hauert & Schuster (1997), Proceedings of the Royal Society B 264, 513-519; Hilbe et al. (2017), PNAS.",
 )
 RATES = (FEW_LAST,)
 HABITS = (*RUNS, LAST_PICKS, LAST_OUTCOMES, LAST_TWO)

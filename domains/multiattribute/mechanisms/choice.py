@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
@@ -13,11 +14,13 @@ from lakatos.domains.multiattribute.mechanisms.shared import (
     COOMBS,
     COUNTS,
     FIRST,
+    LOG_ODDS,
     ORDER_EFFECTS,
     PAYNE,
     REACTANCE,
     SHARE,
 )
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 RATINGS_DIFFER = "ratings[:, 1] - ratings[:, 0]"
@@ -31,89 +34,130 @@ SHARES = ("integration:balance", "integration:average")
 """What gives evidence that is a balance of reasons, between -1 and 1."""
 LOG_SHARES = "share = 0.5 + 0.5 * xp.clip(evidence, -1 + 1e-9, 1 - 1e-9)\nlog_shares = xp.log(share / (1 - share))"
 """Log odds of the shares of reasons for B and for A, of evidence that is a balance."""
+DISPOSITION = normal(-1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so")
 CLOSE_CALL = log_uniform(0.02, 3.0, EVIDENCE, "lead below which it is a close call")
 
-_appraisal = partial(Mechanism, "appraisal")
-_choice = partial(Mechanism, "choice")
+_appraisal = partial(Mechanism, slot="appraisal")
+_choice = partial(Mechanism, slot="choice")
 
 APPRAISAL = (
     _appraisal(
-        "contrarian",
-        "and then prefer the product that is behind",
-        "evidence = -evidence",
-        answers=("weighted_difference", "total_difference", "n_cues_favouring"),
-        citation=REACTANCE,
+        name="contrarian",
+        code="evidence = -evidence",
+        wording=Wording(
+            clause="and then prefer the product that is behind",
+            label="contrariness",
+            overrides=True,
+        ),
+        repairs=("weighted_difference", "total_difference", "n_cues_favouring"),
         breaks=("rating", "dominance", "validity"),
+        source=REACTANCE,
     ),
     _appraisal(
-        "suspicious_lead",
-        "and distrust a lead that is too large, the more the larger it is",
-        'evidence = evidence * xp.maximum(1 - xp.abs(evidence) / parameters["credible_lead"], -1.0)',
-        {
+        name="suspicious_lead",
+        code='evidence = evidence * xp.maximum(1 - xp.abs(evidence) / parameters["credible_lead"], -1.0)',
+        parameters={
             "credible_lead": log_uniform(
                 0.1, 6.0, EVIDENCE, "lead beyond which it speaks against the product"
             )
         },
-        ("weighted_difference", "total_difference", "largest_difference"),
-        COOMBS,
+        wording=Wording(
+            clause="and distrust a lead that is too large (from {credible_lead}), and more so the larger it is",
+            label="distrust",
+            overrides=True,
+            reverses_choices=True,
+        ),
+        repairs=("weighted_difference", "total_difference", "largest_difference"),
         breaks=("rating", "dominance", "validity"),
+        source=COOMBS,
     ),
     _appraisal(
-        "indifference",
-        "and are indifferent where the lead is too small to matter",
-        'evidence = evidence * (xp.abs(evidence) >= parameters["margin"])',
-        {"margin": log_uniform(0.02, 3.0, EVIDENCE, "smallest lead that matters")},
-        ("weighted_difference", "largest_difference"),
-        "Luce (1956), Econometrica 24(2), 178-191.",
+        name="indifference",
+        code='evidence = evidence * (xp.abs(evidence) >= parameters["margin"])',
+        parameters={"margin": log_uniform(0.02, 3.0, EVIDENCE, "smallest lead that matters")},
+        wording=Wording(
+            clause="and are indifferent where the lead is too small to matter (below {margin})",
+            label="indifference",
+        ),
+        repairs=("weighted_difference", "largest_difference"),
         breaks=("cue_order",),
+        source="Luce (1956), Econometrica 24(2), 178-191.",
     ),
     _appraisal(
-        "close_calls_by_accents",
-        "and let what they weighed up decide alone but in close calls, which the rest decides alone",
-        'evidence = xp.where(xp.abs(weighed) < parameters["close_call_by_accents"], evidence - weighed, weighed)',
-        {"close_call_by_accents": CLOSE_CALL},
-        ("weighted_difference", "unevenness_difference", "worst_rating_difference"),
-        PAYNE,
+        name="close_calls_by_accents",
+        code='evidence = xp.where(xp.abs(weighed) < parameters["close_call_by_accents"], evidence - weighed, weighed)',
+        parameters={"close_call_by_accents": CLOSE_CALL},
+        wording=Wording(
+            clause="and let what they weighed up decide alone but in close calls, which the rest decides alone",
+            label="close calls",
+            overrides=True,
+        ),
+        repairs=("weighted_difference", "unevenness_difference", "worst_rating_difference"),
         breaks=("cue_order",),
+        source=PAYNE,
     ),
     _appraisal(
-        "close_calls_by_first_reason",
-        "but decide close calls by the most valid cue on which the products differ",
-        f'evidence = xp.where(xp.abs(evidence) < parameters["close_call_by_first_reason"], {FIRST_REASON}, evidence)',
-        {"close_call_by_first_reason": CLOSE_CALL},
-        FIRST,
-        PAYNE,
+        name="close_calls_by_first_reason",
+        code='evidence = xp.where(xp.abs(evidence) < parameters["close_call_by_first_reason"], '
+        f"{FIRST_REASON}, evidence)",
+        parameters={"close_call_by_first_reason": CLOSE_CALL},
+        wording=Wording(
+            clause="but decide close calls by the most valid cue on which the products differ",
+            label="close calls",
+            overrides=True,
+        ),
+        repairs=FIRST,
         breaks=("rating", "cue_order", "validity", "validity_order"),
+        source=PAYNE,
     ),
     _appraisal(
-        "close_calls_by_majority",
-        "but decide close calls by counting cues",
-        f'evidence = xp.where(xp.abs(evidence) < parameters["close_call_by_majority"], {MAJORITY}, evidence)',
-        {"close_call_by_majority": CLOSE_CALL},
-        COUNTS,
-        PAYNE,
+        name="close_calls_by_majority",
+        code=f'evidence = xp.where(xp.abs(evidence) < parameters["close_call_by_majority"], {MAJORITY}, evidence)',
+        parameters={"close_call_by_majority": CLOSE_CALL},
+        wording=Wording(
+            clause="but decide close calls by counting cues",
+            label="close calls",
+            overrides=True,
+        ),
+        repairs=COUNTS,
         breaks=("cue_order", "rating", "less_valid_rating", "validity"),
+        source=PAYNE,
     ),
     _appraisal(
-        "clear_calls_by_first_reason",
-        "and weigh up close calls only, deciding clear ones by the most valid cue on which the products differ",
-        f'evidence = xp.where(xp.abs(evidence) >= parameters["clear_call"], {FIRST_REASON}, evidence)',
-        {"clear_call": log_uniform(0.02, 3.0, EVIDENCE, "lead from which it is a clear call")},
-        FIRST,
-        PAYNE,
+        name="clear_calls_by_first_reason",
+        code=f'evidence = xp.where(xp.abs(evidence) >= parameters["clear_call"], {FIRST_REASON}, evidence)',
+        parameters={
+            "clear_call": log_uniform(0.02, 3.0, EVIDENCE, "lead from which it is a clear call")
+        },
+        wording=Wording(
+            clause=(
+                "and weigh up close calls only, deciding clear ones by the most valid cue on which the "
+                "products differ"
+            ),
+            label="clear calls",
+            overrides=True,
+        ),
+        repairs=FIRST,
         breaks=("rating", "cue_order", "validity", "validity_order"),
+        source=PAYNE,
     ),
     _appraisal(
-        "high_level_by_first_reason",
-        "but decide by the most valid cue on which the products differ where ratings are high overall",
-        f'evidence = xp.where({LEVEL} >= parameters["high_level"], {FIRST_REASON}, evidence)',
-        {
+        name="high_level_by_first_reason",
+        code=f'evidence = xp.where({LEVEL} >= parameters["high_level"], {FIRST_REASON}, evidence)',
+        parameters={
             "high_level": uniform(
                 0.0, 1.0, SHARE, "mean rating of both products from which they do so"
             )
         },
-        (*FIRST, "level"),
-        PAYNE,
+        wording=Wording(
+            clause=(
+                "but decide by the most valid cue on which the products differ where ratings are high "
+                "overall (from {high_level%})"
+            ),
+            label="a shortcut",
+            overrides=True,
+        ),
+        repairs=(*FIRST, "level"),
         breaks=(
             "sides",
             "rating",
@@ -124,18 +168,25 @@ APPRAISAL = (
             "less_valid_rating",
             "shared_rating",
         ),
+        source=PAYNE,
     ),
     _appraisal(
-        "low_level_by_first_reason",
-        "but decide by the most valid cue on which the products differ where ratings are low overall",
-        f'evidence = xp.where({LEVEL} < parameters["low_level"], {FIRST_REASON}, evidence)',
-        {
+        name="low_level_by_first_reason",
+        code=f'evidence = xp.where({LEVEL} < parameters["low_level"], {FIRST_REASON}, evidence)',
+        parameters={
             "low_level": uniform(
                 0.0, 1.0, SHARE, "mean rating of both products below which they do so"
             )
         },
-        (*FIRST, "level"),
-        PAYNE,
+        wording=Wording(
+            clause=(
+                "but decide by the most valid cue on which the products differ where ratings are low "
+                "overall (below {low_level%})"
+            ),
+            label="a shortcut",
+            overrides=True,
+        ),
+        repairs=(*FIRST, "level"),
         breaks=(
             "sides",
             "rating",
@@ -146,56 +197,79 @@ APPRAISAL = (
             "less_valid_rating",
             "shared_rating",
         ),
+        source=PAYNE,
     ),
     _appraisal(
-        "many_differences_by_first_reason",
-        "but decide by the most valid cue on which the products differ where they differ on many",
-        f'evidence = xp.where({N_DIFFERENCES} >= parameters["too_many"] - 1e-9, {FIRST_REASON}, evidence)',
-        {
+        name="many_differences_by_first_reason",
+        code=f'evidence = xp.where({N_DIFFERENCES} >= parameters["too_many"] - 1e-9, {FIRST_REASON}, evidence)',
+        parameters={
             "too_many": uniform(
                 0.0, 1.0, "share of the cues", "cues that differ, from which they do so"
             )
         },
-        (*FIRST, "n_discriminating_cues"),
-        PAYNE,
+        wording=Wording(
+            clause=(
+                "but decide by the most valid cue on which the products differ where they differ on many "
+                "(from {too_many%} of the cues)"
+            ),
+            label="a shortcut",
+            overrides=True,
+        ),
+        repairs=(*FIRST, "n_discriminating_cues"),
         breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
+        source=PAYNE,
     ),
     _appraisal(
-        "few_differences_by_first_reason",
-        "but decide by the most valid cue on which the products differ where they differ on few",
-        f'evidence = xp.where({N_DIFFERENCES} < parameters["too_few"], {FIRST_REASON}, evidence)',
-        {
+        name="few_differences_by_first_reason",
+        code=f'evidence = xp.where({N_DIFFERENCES} < parameters["too_few"], {FIRST_REASON}, evidence)',
+        parameters={
             "too_few": uniform(
                 0.0, 1.0, "share of the cues", "cues that differ, below which they do so"
             )
         },
-        (*FIRST, "n_discriminating_cues"),
-        PAYNE,
+        wording=Wording(
+            clause=(
+                "but decide by the most valid cue on which the products differ where they differ on few "
+                "(below {too_few%} of the cues)"
+            ),
+            label="a shortcut",
+            overrides=True,
+        ),
+        repairs=(*FIRST, "n_discriminating_cues"),
         breaks=("rating", "less_valid_rating", "cue_order", "validity", "validity_order"),
+        source=PAYNE,
     ),
 )
 BIAS = (
     Mechanism(
-        "bias",
-        "side",
-        "lean to one side of the screen",
-        'bias = bias + parameters["lean"]',
-        {
+        slot="bias",
+        name="side",
+        code='bias = bias + parameters["lean"]',
+        parameters={
             "lean": normal(
                 0.0, 0.3, 4.0, "log odds", "preference for product B whatever the ratings"
             )
         },
-        ("constant",),
-        "Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
+        wording=Wording(
+            clause="{much}lean to the second side of the screen",
+            clause_short="to the second",
+            opposite_clause="{much}lean to the first side of the screen",
+            opposite_short="to the first",
+            parameter="lean",
+            unit=LOG_ODDS,
+            label="a side bias",
+            opposite_label="a side bias",
+        ),
+        repairs=("constant",),
         breaks=("sides", "deterministic"),
+        source="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
     ),
 )
 CHOICE = (
     _choice(
-        "logistic",
-        "choose the better product more surely, the larger its lead",
-        'p = logistic(parameters["sensitivity"] * evidence + bias, xp)',
-        {
+        name="logistic",
+        code='p = logistic(parameters["sensitivity"] * evidence + bias, xp)',
+        parameters={
             "sensitivity": log_uniform(
                 0.1,
                 200.0,
@@ -203,174 +277,198 @@ CHOICE = (
                 "how strictly choices follow the evidence",
             )
         },
-        citation="Luce (1959), Individual Choice Behavior.",
+        wording=Wording(
+            clause="choose the better product more surely, the larger its lead",
+            taken_for_granted=True,
+        ),
+        source="Luce (1959), Individual Choice Behavior.",
     ),
     _choice(
-        "deterministic",
-        "always choose the product that is ahead, and either one when there is no lead",
-        "p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
-        citation=BRODER,
-        is_null=True,
+        name="deterministic",
+        clause="choose the product that is ahead, by however little, and either one where none is",
+        code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),
+        is_null=True,
+        source=BRODER,
     ),
     _choice(
-        "calibrated",
-        "choose a product as often as the evidence, read as log odds, says that it is better",
-        "p = logistic(evidence + bias, xp)",
-        answers=("extremeness",),
-        citation="Vulkan (2000), Journal of Economic Surveys 14(1), 101-118 (probability matching).",
+        name="calibrated",
+        clause="choose a product as often as the evidence, read as log odds, says that it is better",
+        code="p = logistic(evidence + bias, xp)",
+        repairs=("extremeness",),
+        source="Vulkan (2000), Journal of Economic Surveys 14(1), 101-118 (probability matching).",
     ),
     _choice(
-        "random_walk",
-        "note one reason after the other, at random by their share, until one product is so many reasons ahead",
-        f'{LOG_SHARES}\np = logistic(parameters["reasons_ahead"] * log_shares + bias, xp)',
-        {
+        name="random_walk",
+        code=f'{LOG_SHARES}\np = logistic(parameters["reasons_ahead"] * log_shares + bias, xp)',
+        parameters={
             "reasons_ahead": log_uniform(
                 0.3, 30.0, "reasons", "lead at which one product is chosen; 1 takes the first"
             )
         },
-        ("extremeness",),
-        "Feller (1968), An Introduction to Probability Theory I, section XIV.2; Nosofsky & Palmeri (1997).",
+        wording=Wording(
+            clause=(
+                "note one reason after the other, at random by their share, until one product is a number "
+                "of reasons ahead (about {reasons_ahead})"
+            )
+        ),
+        repairs=("extremeness",),
         rests_on=SHARES,
+        source="Feller (1968), An Introduction to Probability Theory I, section XIV.2; Nosofsky & Palmeri (1997).",
     ),
     _choice(
-        "first_reason_drawn",
-        "draw reasons at random by their share and take the first",
-        f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
-        answers=("extremeness",),
-        citation="Tversky (1972), Psychological Review 79(4), 281-299; Bergert & Nosofsky (2007).",
+        name="first_reason_drawn",
+        clause="draw reasons at random by their share and take the first",
+        code=f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
+        repairs=("extremeness",),
         rests_on=SHARES,
+        source="Tversky (1972), Psychological Review 79(4), 281-299; Bergert & Nosofsky (2007).",
     ),
-    _choice("guessing", "but then guess", "p = 0.5 + 0.0 * evidence"),
+    _choice(
+        name="guessing",
+        clause="but then guess",
+        code="p = 0.5 + 0.0 * evidence",
+    ),
 )
+
+
+@dataclass(frozen=True)
+class OtherStrategy:
+    """A strategy that rules some people, or some trials of everybody."""
+
+    name: str
+    clause: str
+    parameter: str
+    """What the names of its parameters begin with."""
+    side: str
+    """1 where it takes product B, -1 where it takes A, 0 where it cannot tell."""
+    repairs: tuple[str, ...]
+    breaks: tuple[str, ...]
+    source: str
+    instead: str = ""
+    """After the clause, where it states what some people do."""
+
 
 STRATEGIES = (
-    (
-        "best_reason",
-        "decide by the most valid cue on which the products differ",
-        "one_reason",
-        FIRST_REASON,
-        FIRST,
-        "Broder (2000), JEP: LMC 26(5), 1332-1346; Scheibehenne, Rieskamp & Wagenmakers (2013).",
-        ("ignores rating", "cue_order", "validity", "validity_order"),
+    OtherStrategy(
+        name="best_reason",
+        clause="decide by the most valid cue on which the products differ",
+        instead=" instead",
+        parameter="one_reason",
+        side=FIRST_REASON,
+        repairs=FIRST,
+        breaks=("ignores rating", "cue_order", "validity", "validity_order"),
+        source="Broder (2000), JEP: LMC 26(5), 1332-1346; Scheibehenne, Rieskamp & Wagenmakers (2013).",
     ),
-    (
-        "tallying",
-        "count the cues that favour each product",
-        "counting",
-        MAJORITY,
-        COUNTS,
-        "Dawes (1979), American Psychologist 34(7), 571-582; Scheibehenne et al. (2013).",
-        ("ignores rating", "less_valid_rating"),
+    OtherStrategy(
+        name="tallying",
+        clause="count the cues that favour each product",
+        instead=" instead",
+        parameter="counting",
+        side=MAJORITY,
+        repairs=COUNTS,
+        breaks=("ignores rating", "less_valid_rating"),
+        source="Dawes (1979), American Psychologist 34(7), 571-582; Scheibehenne et al. (2013).",
     ),
-    (
-        "weighing",
-        "add up the ratings, weighted by validity",
-        "weighing",
-        f"xp.sign(xp.round((validities * ({RATINGS_DIFFER})).sum(axis=-1), 9))",
-        ("weighted_difference", "above_chance_difference"),
-        "Lee & Newell (2011), Judgment and Decision Making 6(8), 832-842.",
-        ("ignores rating", "lead", "less_valid_rating", "validity_order"),
+    OtherStrategy(
+        name="weighing",
+        clause="add up the ratings, weighted by validity,",
+        instead=" instead",
+        parameter="weighing",
+        side=f"xp.sign(xp.round((validities * ({RATINGS_DIFFER})).sum(axis=-1), 9))",
+        repairs=("weighted_difference", "above_chance_difference"),
+        breaks=("ignores rating", "lead", "less_valid_rating", "validity_order"),
+        source="Lee & Newell (2011), Judgment and Decision Making 6(8), 832-842.",
     ),
-    (
-        "worst_rating",
-        "take the product whose worst rating is better",
-        "cautious",
-        "xp.sign(ratings[:, 1].min(axis=-1) - ratings[:, 0].min(axis=-1))",
-        ("worst_rating_difference",),
-        "Wald (1945), Annals of Mathematics 46(2), 265-280.",
-        ("ignores rating", "lead", "less_valid_rating", "shared_rating"),
+    OtherStrategy(
+        name="worst_rating",
+        clause="take the product whose worst rating is better",
+        parameter="cautious",
+        side="xp.sign(ratings[:, 1].min(axis=-1) - ratings[:, 0].min(axis=-1))",
+        repairs=("worst_rating_difference",),
+        breaks=("ignores rating", "lead", "less_valid_rating", "shared_rating"),
+        source="Wald (1945), Annals of Mathematics 46(2), 265-280.",
     ),
-    (
-        "first_shown",
-        "take the product that is better on the cue shown first",
-        "first_shown",
-        "xp.sign(ratings[:, 1, 0] - ratings[:, 0, 0])",
-        ("first_shown_favours",),
-        ORDER_EFFECTS,
-        ("ignores rating", "less_valid_rating", "cue_order"),
+    OtherStrategy(
+        name="first_shown",
+        clause="take the product that is better on the cue shown first",
+        parameter="first_shown",
+        side="xp.sign(ratings[:, 1, 0] - ratings[:, 0, 0])",
+        repairs=("first_shown_favours",),
+        breaks=("ignores rating", "less_valid_rating", "cue_order"),
+        source=ORDER_EFFECTS,
     ),
 )
-"""Name, claim, prefix of the parameter, side taken, answers, citation and what it breaks of each other strategy."""
 
 
-def _by_people(
-    name: str,
-    claim: str,
-    prefix: str,
-    side: str,
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...],
-) -> Mechanism:
+def _by_people(strategy: OtherStrategy) -> Mechanism:
+    """Some people follow another strategy in all trials."""
+    parameter = f"{strategy.parameter}_type"
     return Mechanism(
-        "other",
-        name,
-        f"but some people {claim}",
-        f'p = xp.where(parameters["{prefix}_type"] > 0, 0.5 + 0.5 * {side}, p)',
-        {
-            f"{prefix}_type": normal(
-                -1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so"
-            )
-        },
-        answers,
-        citation,
-        breaks=breaks,
+        slot="other",
+        name=strategy.name,
+        code=f'p = xp.where(parameters["{parameter}"] > 0, 0.5 + 0.5 * {strategy.side}, p)',
+        parameters={parameter: DISPOSITION},
+        wording=Wording(
+            clause=f"{{who}} {strategy.clause}{strategy.instead}",
+            parameter=parameter,
+            label="two types",
+        ),
+        repairs=strategy.repairs,
+        breaks=strategy.breaks,
+        source=strategy.source,
     )
 
 
-def _by_trials(
-    name: str,
-    claim: str,
-    prefix: str,
-    side: str,
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...],
-) -> Mechanism:
+def _by_trials(strategy: OtherStrategy) -> Mechanism:
+    """Everybody follows another strategy in some trials."""
+    parameter = f"{strategy.parameter}_share"
+    share = uniform(0.0, 1.0, "probability", "share of trials in which they do so")
     return Mechanism(
-        "other",
-        f"sometimes_{name}",
-        f"but in some trials {claim}",
-        f'p = p + parameters["{prefix}_share"] * (0.5 + 0.5 * {side} - p)',
-        {
-            f"{prefix}_share": uniform(
-                0.0, 1.0, "probability", "share of trials in which they do so"
-            )
-        },
-        answers,
-        citation,
-        breaks=(*breaks, "deterministic"),
+        slot="other",
+        name=f"sometimes_{strategy.name}",
+        code=f'p = p + parameters["{parameter}"] * (0.5 + 0.5 * {strategy.side} - p)',
+        parameters={parameter: share},
+        wording=Wording(
+            clause=f"{strategy.clause} in some trials ({{{parameter}%}} of them)",
+            parameter=parameter,
+            unit=0.1,
+            label="a mixture",
+        ),
+        repairs=strategy.repairs,
+        breaks=(*strategy.breaks, "deterministic"),
+        source=strategy.source,
     )
 
 
 OTHER = (
-    *(_by_people(*strategy) for strategy in STRATEGIES),
+    *(_by_people(strategy) for strategy in STRATEGIES),
     Mechanism(
-        "other",
-        "contrarians",
-        "but some people choose the other product",
-        'p = xp.where(parameters["contrary_type"] > 0, 1 - p, p)',
-        {
-            "contrary_type": normal(
-                -1.0, 1.0, 4.0, "standard deviations", "disposition; people above 0 do so"
-            )
-        },
-        ("extremeness", "weighted_difference"),
-        REACTANCE,
+        slot="other",
+        name="contrarians",
+        code='p = xp.where(parameters["contrary_type"] > 0, 1 - p, p)',
+        parameters={"contrary_type": DISPOSITION},
+        wording=Wording(
+            clause="{who} choose the product against which all this speaks",
+            parameter="contrary_type",
+            label="contrarians",
+            overrides=True,
+        ),
+        repairs=("extremeness", "weighted_difference"),
         breaks=("rating", "dominance", "validity"),
+        source=REACTANCE,
     ),
-    *(_by_trials(*strategy) for strategy in STRATEGIES),
+    *(_by_trials(strategy) for strategy in STRATEGIES),
 )
 LAPSE = (
     Mechanism(
-        "lapse",
-        "random",
-        "sometimes press either key",
-        'p = (1 - parameters["lapse"]) * p + 0.5 * parameters["lapse"]',
-        {"lapse": uniform(0.0, 1.0, "probability", "share of choices made at random")},
-        ("extremeness",),
-        BRODER,
+        slot="lapse",
+        name="random",
+        code='p = (1 - parameters["lapse"]) * p + 0.5 * parameters["lapse"]',
+        parameters={"lapse": uniform(0.0, 1.0, "probability", "share of choices made at random")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        repairs=("extremeness",),
         is_null=True,
+        source=BRODER,
     ),
 )

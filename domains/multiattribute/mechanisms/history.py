@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.domains.multiattribute.mechanisms.shared import SHARE
+from lakatos.domains.multiattribute.mechanisms.shared import LOG_ODDS, SHARE
 from lakatos.domains.multiattribute.mechanisms.weight import CENTRED_RANK
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 SIDE = "(response[..., 1] - response[..., 0])"
@@ -20,7 +21,7 @@ NO_CUES_YET = 'xp.zeros((1, 1, trials["validities"].shape[-1]))'
 STAY = "log odds"
 OTTO = "Rieskamp & Otto (2006), JEP: General 135(2), 207-236."
 
-_history = partial(Mechanism, "history")
+_history = partial(Mechanism, slot="history")
 _history_of_side = partial(
     _history, start=f'state["side"] = {NOTHING_YET}', learn=f'state["side"] = {SIDE}'
 )
@@ -32,22 +33,31 @@ _history_of_count = partial(
 
 HISTORY = (
     _history_of_side(
-        "perseveration",
-        "tend to the side that they chose last, or away from it",
-        'bias = bias + parameters["stickiness"] * state["side"]',
-        {
+        name="perseveration",
+        code='bias = bias + parameters["stickiness"] * state["side"]',
+        parameters={
             "stickiness": normal(
                 0.0, 1.0, 6.0, STAY, "for the side chosen last; below 0 people alternate"
             )
         },
-        citation="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
+        wording=Wording(
+            clause="{much}tend to the side that they chose last",
+            opposite_clause="{much}tend away from the side that they chose last",
+            parameter="stickiness",
+            unit=LOG_ODDS,
+            feature="last_choice",
+            label="repetition",
+            opposite_label="alternation",
+        ),
         breaks=("sides", "deterministic"),
+        source="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
     ),
     _history(
-        "habit",
-        "tend to the side that they have chosen more often lately, or away from it",
-        'bias = bias + parameters["habit_strength"] * state["habit"]',
-        {
+        name="habit",
+        code='bias = bias + parameters["habit_strength"] * state["habit"]',
+        start=f'state["habit"] = {NOTHING_YET}',
+        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        parameters={
             "habit_strength": normal(
                 0.0, 1.5, 8.0, STAY, "for a side always chosen lately; below 0 people avoid it"
             ),
@@ -55,17 +65,24 @@ HISTORY = (
                 0.02, 1.0, "share per choice", "how fast a habit forms and fades"
             ),
         },
-        citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
-        start=f'state["habit"] = {NOTHING_YET}',
-        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        wording=Wording(
+            clause="{much}tend to the side that they have chosen more often lately",
+            opposite_clause="{much}tend away from the side that they have chosen more often lately",
+            parameter="habit_strength",
+            unit=LOG_ODDS,
+            label="habit",
+            opposite_label="alternation",
+        ),
         breaks=("sides", "deterministic"),
+        source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     ),
     _history(
-        "streak",
-        "leave, or hold on to, a side that they have chosen a number of times in a row",
-        'tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])\n'
+        name="streak",
+        code='tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])\n'
         'bias = bias - parameters["switching"] * tired',
-        {
+        start=f'state["run"] = {NOTHING_YET}',
+        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        parameters={
             "switching": normal(
                 1.0, 2.0, 8.0, STAY, "against the side; below 0 people hold on to it"
             ),
@@ -73,153 +90,246 @@ HISTORY = (
                 1.0, 8.0, "choices", "of one side in a row after which it begins"
             ),
         },
-        citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
-        start=f'state["run"] = {NOTHING_YET}',
-        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        wording=Wording(
+            clause="{much}leave a side that they have chosen [{longest_run#}|a number of times in a row]",
+            clause_short="leave it",
+            opposite_clause="{much}hold on to a side that they have chosen [{longest_run#}|a number of times in a row]",
+            opposite_short="hold on to it",
+            parameter="switching",
+            unit=LOG_ODDS,
+            label="switching",
+            opposite_label="repetition",
+        ),
         breaks=("sides", "deterministic"),
+        source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
     ),
     _history(
-        "two_back",
-        "tend to the side that they chose two trials ago, or away from it",
-        'bias = bias + parameters["two_back"] * state["side_before"]',
-        {
+        name="two_back",
+        code='bias = bias + parameters["two_back"] * state["side_before"]',
+        start=f'state["side_last"] = {NOTHING_YET}\nstate["side_before"] = {NOTHING_YET}',
+        learn=f'state["side_before"] = state["side_last"]\nstate["side_last"] = {SIDE}',
+        parameters={
             "two_back": normal(
                 0.0, 1.0, 6.0, STAY, "for the side chosen two trials ago; below 0 people avoid it"
             )
         },
-        citation="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
-        start=f'state["side_last"] = {NOTHING_YET}\nstate["side_before"] = {NOTHING_YET}',
-        learn=f'state["side_before"] = state["side_last"]\nstate["side_last"] = {SIDE}',
+        wording=Wording(
+            clause="{much}tend to the side that they chose two trials ago",
+            opposite_clause="{much}tend away from the side that they chose two trials ago",
+            parameter="two_back",
+            unit=LOG_ODDS,
+            label="repetition",
+            opposite_label="alternation",
+        ),
         breaks=("sides", "deterministic"),
+        source="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
     ),
     _history(
-        "rebellion",
-        "take all reasons to say the opposite after a number of choices of one side in a row",
-        'against = xp.abs(state["same_side"]) >= parameters["patience"]\n'
+        name="rebellion",
+        code='against = xp.abs(state["same_side"]) >= parameters["patience"]\n'
         "weight = xp.where(against[..., None], -weight, weight)",
-        {"patience": uniform(1.0, 8.0, "choices", "of one side in a row after which they do so")},
-        citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
         start=f'state["same_side"] = {NOTHING_YET}',
         learn=f'state["same_side"] = {SIDE} + xp.where(state["same_side"] * {SIDE} > 0, state["same_side"], 0.0)',
+        parameters={
+            "patience": uniform(1.0, 8.0, "choices", "of one side in a row after which they do so")
+        },
+        wording=Wording(
+            clause=(
+                "take all reasons to say the opposite after choosing one side [{patience#}|a number of "
+                "times in a row]"
+            ),
+            label="rebellion",
+            overrides=True,
+        ),
         breaks=("rating", "dominance", "validity"),
+        source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
     ),
     _history_of_side(
-        "side_focus",
-        "look more at the best cues after choosing one side, and more at the others after choosing the other",
-        f'tilt = (parameters["side_focus"] * state["side"])[..., None] * {CENTRED_RANK}\n'
+        name="side_focus",
+        code=f'tilt = (parameters["side_focus"] * state["side"])[..., None] * {CENTRED_RANK}\n'
         "weight = weight * xp.exp(tilt)",
-        {
+        parameters={
             "side_focus": normal(
                 0.0, 5.0, 20.0, "log ratio", "how steeply weights fall with rank after choosing B"
             )
         },
-        citation=OTTO,
+        wording=Wording(
+            clause="look {far}more at the best cues after choosing the second product",
+            clause_short="after choosing the second",
+            opposite_clause="look {far}more at the best cues after choosing the first product",
+            opposite_short="after choosing the first",
+            parameter="side_focus",
+            unit=0.7,
+            label="shifting focus",
+        ),
         breaks=("cue_order", "validity", "validity_order"),
+        source=OTTO,
     ),
     _history_of_count(
-        "side_drift",
-        "come to lean to one side as trials go by",
-        'bias = bias + parameters["side_drift"] * state["n_seen"] / 50',
-        {"side_drift": normal(0.0, 1.0, 6.0, "log odds per 50 trials", "towards product B")},
-        citation="Danziger, Levav & Avnaim-Pesso (2011), PNAS 108(17), 6889-6892.",
+        name="side_drift",
+        code='bias = bias + parameters["side_drift"] * state["n_seen"] / 50',
+        parameters={
+            "side_drift": normal(0.0, 1.0, 6.0, "log odds per 50 trials", "towards product B")
+        },
+        wording=Wording(
+            clause="{much}come to lean to the second product as trials go by",
+            clause_short="to the second",
+            opposite_clause="{much}come to lean to the first product as trials go by",
+            opposite_short="to the first",
+            parameter="side_drift",
+            unit=LOG_ODDS,
+            label="drift",
+            opposite_label="drift",
+        ),
         breaks=("cue_order", "validity", "validity_order"),
+        source="Danziger, Levav & Avnaim-Pesso (2011), PNAS 108(17), 6889-6892.",
     ),
     _history_of_count(
-        "fatigue",
-        "care less about the cues as trials go by, or more",
-        'weight = weight * xp.exp(-parameters["fatigue"] * state["n_seen"] / 50)[..., None]',
-        {
+        name="fatigue",
+        code='weight = weight * xp.exp(-parameters["fatigue"] * state["n_seen"] / 50)[..., None]',
+        parameters={
             "fatigue": normal(
                 0.0, 0.5, 3.0, "per 50 trials", "log ratio by which reasons lose weight"
             )
         },
-        citation="Hockey (2013), The Psychology of Fatigue.",
+        wording=Wording(
+            clause="care {far}less about the cues as trials go by",
+            opposite_clause="care {far}more about the cues as trials go by",
+            parameter="fatigue",
+            unit=0.3,
+            label="fatigue",
+            opposite_label="growing care",
+        ),
+        source="Hockey (2013), The Psychology of Fatigue.",
     ),
     _history(
-        "carry_over",
-        "carry the evidence of the trial before over to this one, or contrast this one with it",
-        'bias = bias + parameters["carry_over"] * state["before"]',
-        {
+        name="carry_over",
+        code='bias = bias + parameters["carry_over"] * state["before"]',
+        start=f'state["before"] = {NOTHING_YET}',
+        learn=f"shown = {RATINGS}\n"
+        'state["before"] = (trials["validities"] * (shown[:, 1] - shown[:, 0])).sum(axis=-1)[None, :]',
+        parameters={
             "carry_over": normal(
                 0.0, 2.0, 10.0, "log odds per weighted difference", "below 0 for contrast"
             )
         },
-        citation="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
-        start=f'state["before"] = {NOTHING_YET}',
-        learn=f"shown = {RATINGS}\n"
-        'state["before"] = (trials["validities"] * (shown[:, 1] - shown[:, 0])).sum(axis=-1)[None, :]',
+        wording=Wording(
+            clause="{much}carry the evidence of the trial before over to this one",
+            opposite_clause="{much}contrast this trial with the one before",
+            parameter="carry_over",
+            unit=LOG_ODDS,
+            label="carry-over",
+            opposite_label="contrast",
+        ),
         breaks=("sides", "deterministic"),
+        source="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
     ),
     _history(
-        "supporting_cues",
-        "look more at the cues that spoke for the product chosen last, or less",
-        'weight = weight * xp.exp(parameters["confirmation"][..., None] * state["supported"])',
-        {
+        name="supporting_cues",
+        code='weight = weight * xp.exp(parameters["confirmation"][..., None] * state["supported"])',
+        start=f'state["supported"] = {NO_CUES_YET}',
+        learn=f'shown = {RATINGS}\nstate["supported"] = xp.sign(shown[:, 1] - shown[:, 0]) * {SIDE}[..., None]',
+        parameters={
             "confirmation": normal(
                 0.0, 1.0, 4.0, "log ratio", "attention to a cue that supported the last choice"
             )
         },
-        citation="Russo, Medvec & Meloy (1996), Organizational Behavior and Human Decision Processes 66(1), 102-110.",
-        start=f'state["supported"] = {NO_CUES_YET}',
-        learn=f'shown = {RATINGS}\nstate["supported"] = xp.sign(shown[:, 1] - shown[:, 0]) * {SIDE}[..., None]',
+        wording=Wording(
+            clause="look {far}more at the cues that spoke for the product chosen last",
+            opposite_clause="look {far}less at the cues that spoke for the product chosen last",
+            parameter="confirmation",
+            unit=0.7,
+            label="confirmation",
+        ),
         breaks=("cue_order", "validity", "validity_order"),
+        source="Russo, Medvec & Meloy (1996), Organizational Behavior and Human Decision Processes 66(1), 102-110.",
     ),
     _history(
-        "stay_when_satisfied",
-        "stay on a side where the product chosen last was good enough, and leave it otherwise",
-        'bias = bias + parameters["satisfied_stay"] * state["side"] '
+        name="stay_when_satisfied",
+        code='bias = bias + parameters["satisfied_stay"] * state["side"] '
         '* xp.sign(state["obtained"] - parameters["satisfied_from"])',
-        {
+        start=f'state["side"] = {NOTHING_YET}\nstate["obtained"] = {NOTHING_YET}',
+        learn=f'state["side"] = {SIDE}\nstate["obtained"] = {CHOSEN}.mean(axis=-1)',
+        parameters={
             "satisfied_stay": normal(
                 1.0, 1.0, 6.0, STAY, "for staying when satisfied and leaving when not"
             ),
             "satisfied_from": uniform(0.0, 1.0, SHARE, "mean rating that satisfies"),
         },
-        citation="Nowak & Sigmund (1993), Nature 364, 56-58.",
-        start=f'state["side"] = {NOTHING_YET}\nstate["obtained"] = {NOTHING_YET}',
-        learn=f'state["side"] = {SIDE}\nstate["obtained"] = {CHOSEN}.mean(axis=-1)',
+        wording=Wording(
+            clause="{much}stay on a side where the product chosen last was good enough, and leave it otherwise",
+            clause_short="do the reverse",
+            opposite_clause="{much}leave a side where the product chosen last was good enough, and stay otherwise",
+            opposite_short="do the reverse",
+            parameter="satisfied_stay",
+            unit=LOG_ODDS,
+            label="satisfied staying",
+            opposite_label="switching",
+        ),
         breaks=("sides", "deterministic"),
+        source="Nowak & Sigmund (1993), Nature 364, 56-58.",
     ),
     _history(
-        "similar_to_last",
-        "tend to the product that resembles the one they chose last, or to the other",
-        'far = xp.abs(ratings - state["chosen"][..., None, :]).mean(axis=-1)\n'
+        name="similar_to_last",
+        code='far = xp.abs(ratings - state["chosen"][..., None, :]).mean(axis=-1)\n'
         'bias = bias + parameters["same_again"] * (far[..., 0] - far[..., 1])',
-        {
+        start=f'state["chosen"] = 0.5 + {NO_CUES_YET}',
+        learn=f'state["chosen"] = {CHOSEN}',
+        parameters={
             "same_again": normal(
                 0.0, 3.0, 20.0, "log odds per scale", "for the more similar product"
             )
         },
-        citation="Gilboa & Schmeidler (1995), Quarterly Journal of Economics 110(3), 605-639.",
-        start=f'state["chosen"] = 0.5 + {NO_CUES_YET}',
-        learn=f'state["chosen"] = {CHOSEN}',
+        wording=Wording(
+            clause="{much}tend to the product that resembles the one they chose last",
+            opposite_clause="{much}tend away from the product that resembles the one they chose last",
+            parameter="same_again",
+            unit=LOG_ODDS,
+            label="repetition",
+            opposite_label="variety seeking",
+        ),
         breaks=("rating", "lead", "less_valid_rating", "dominance", "cue_order", "deterministic"),
+        source="Gilboa & Schmeidler (1995), Quarterly Journal of Economics 110(3), 605-639.",
     ),
     _history_of_count(
-        "take_turns",
-        "decide every second trial with another weight on all reasons, even against them",
-        'weight = weight * xp.where(state["n_seen"] % 2 == 1, parameters["second_turn"], 1.0)[..., None]',
-        {
+        name="take_turns",
+        code='weight = weight * xp.where(state["n_seen"] % 2 == 1, parameters["second_turn"], 1.0)[..., None]',
+        parameters={
             "second_turn": uniform(
                 -2.0, 2.0, "ratio", "weight in every second trial; below 0 reasons count against"
             )
         },
-        citation=OTTO,
+        wording=Wording(
+            clause="follow the reasons more in every second trial (times {second_turn})",
+            opposite_clause="follow the reasons less, or go against them, in every second trial (times {second_turn})",
+            parameter="second_turn",
+            neutral=1.0,
+            label="turn taking",
+            opposite_label="turn taking",
+            overrides=True,
+        ),
         breaks=("rating", "dominance", "validity"),
+        source=OTTO,
     ),
     _history_of_count(
-        "cues_in_turn",
-        "look at another cue in every trial, going round by rank",
-        'weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
-        citation=OTTO,
+        name="cues_in_turn",
+        clause="look at another cue in every trial, going round by rank",
+        code='weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
+        source=OTTO,
     ),
     _history_of_count(
-        "later_best_cue",
-        "weigh up all cues at first and go by the best alone after a number of trials",
-        'weight = weight * ((rank == 0) | (state["n_seen"] < parameters["full_effort"])[..., None])',
-        {"full_effort": log_uniform(1.0, 200.0, "trials", "before people simplify")},
-        citation="Broder & Schiffer (2006), JEP: LMC 32(4), 904-918.",
+        name="later_best_cue",
+        code='weight = weight * ((rank == 0) | (state["n_seen"] < parameters["full_effort"])[..., None])',
+        parameters={"full_effort": log_uniform(1.0, 200.0, "trials", "before people simplify")},
+        wording=Wording(
+            clause=(
+                "weigh up all cues at first and go by the best alone after a number of trials (about "
+                "{full_effort+})"
+            ),
+            label="later simplifying",
+        ),
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
+        source="Broder & Schiffer (2006), JEP: LMC 32(4), 904-918.",
     ),
 )

@@ -15,8 +15,7 @@ from lakatos.domains.multiattribute.mechanisms.weight import (
     SELECTION,
     WEIGHT,
 )
-from lakatos.domains.multiattribute.wording import HEADS, SENTENCES, WORDS
-from lakatos.theories.language.grammar import Grammar, SkeletonSlot, worded
+from lakatos.theories.language.grammar import Grammar, SkeletonSlot
 
 BEFORE = """
 ratings = trials["ratings"] / trials["rating_max"][:, None, None]
@@ -49,6 +48,29 @@ def logistic(x, xp):
     return 1 / (1 + xp.exp(-xp.clip(x, -500.0, 500.0)))
 '''
 
+HEADS = (
+    (("choice:guessing",), "Guessing"),
+    (("integration:one_reason", "utility:satisficing"), "Good-enough first reason"),
+    (("integration:one_reason",), "Take the best"),
+    (("integration:two_reasons",), "Take two"),
+    (("integration:strongest_reasons",), "Strongest reasons"),
+    (("integration:threshold",), "Sequential weighing"),
+    (("integration:exemplar",), "Exemplar comparison"),
+    (("integration:nothing",), "Overall impression"),
+    (("choice:random_walk",), "Random walk"),
+    (("choice:first_reason_drawn",), "A drawn reason"),
+    (("comparison:direction", "weight:equal"), "Tallying"),
+    (("comparison:direction",), "Weighted tallying"),
+    (("integration:average", "weight:equal"), "Equal averaging"),
+    (("integration:average",), "Weighted averaging"),
+    (("integration:balance",), "Balance of reasons"),
+    (("integration:noisy_reasons",), "Noisy adding"),
+    (("weight:equal",), "Equal weights"),
+    (("weight:free_ranks",), "Free weights"),
+    ((), "Weighted adding"),
+)
+"""Names of forms: the first of which a composition has all mechanisms."""
+
 GRAMMAR = Grammar(
     domain="multiattribute",
     slots=(
@@ -58,38 +80,34 @@ GRAMMAR = Grammar(
         SkeletonSlot("weight"),
         SkeletonSlot("selection", 0, 2),
         SkeletonSlot("direction", 0, 1),
-        SkeletonSlot("context", 0, 2),
-        SkeletonSlot("history", 0, 2),
+        SkeletonSlot("context", 0, 2, sentence=2),
+        SkeletonSlot("history", 0, 2, sentence=2),
         SkeletonSlot("integration"),
-        SkeletonSlot("accent", 0, 3),
-        SkeletonSlot("appraisal", 0, 2),
-        SkeletonSlot("bias", 0, 1),
-        SkeletonSlot("choice"),
-        SkeletonSlot("other", 0, 2),
-        SkeletonSlot("lapse", 0, 1),
+        SkeletonSlot("accent", 0, 3, sentence=2),
+        SkeletonSlot("appraisal", 0, 2, sentence=3),
+        SkeletonSlot("bias", 0, 1, sentence=3),
+        SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("other", 0, 2, sentence=3),
+        SkeletonSlot("lapse", 0, 1, sentence=3),
     ),
-    mechanisms=worded(
-        (
-            *UTILITY,
-            *COMPARISON,
-            *ORDER,
-            *WEIGHT,
-            *SELECTION,
-            *DIRECTION,
-            *CONTEXT,
-            *HISTORY,
-            *INTEGRATION,
-            *ACCENT,
-            *APPRAISAL,
-            *BIAS,
-            *CHOICE,
-            *OTHER,
-            *LAPSE,
-        ),
-        WORDS,
+    mechanisms=(
+        *UTILITY,
+        *COMPARISON,
+        *ORDER,
+        *WEIGHT,
+        *SELECTION,
+        *DIRECTION,
+        *CONTEXT,
+        *HISTORY,
+        *INTEGRATION,
+        *ACCENT,
+        *APPRAISAL,
+        *BIAS,
+        *CHOICE,
+        *OTHER,
+        *LAPSE,
     ),
     heads=HEADS,
-    sentences=SENTENCES,
     before=BEFORE,
     after="return p",
     helpers=HELPERS,

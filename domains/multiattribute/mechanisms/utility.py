@@ -6,26 +6,29 @@ from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import COOMBS, SHARE
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 SHAPE = ("level", "largest_difference", "unevenness_difference")
 NOT_MONOTONE = ("extreme_ratings_difference", "total_difference", "level", "best_rating_difference")
 WORTH = "worth, the lowest rating being 0"
 
-_utility = partial(Mechanism, "utility")
+_utility = partial(Mechanism, slot="utility")
 
 UTILITY = (
     _utility(
-        "linear",
-        "value a rating as it stands",
-        "value = ratings",
-        citation="Dawes (1979), American Psychologist 34(7), 571-582.",
+        name="linear",
+        code="value = ratings",
+        wording=Wording(
+            clause="value a rating as it stands",
+            taken_for_granted=True,
+        ),
+        source="Dawes (1979), American Psychologist 34(7), 571-582.",
     ),
     _utility(
-        "diminishing",
-        "value each further rating point less than the one before, or some of them more",
-        'value = ratings ** parameters["curvature"][..., None, None]',
-        {
+        name="diminishing",
+        code='value = ratings ** parameters["curvature"][..., None, None]',
+        parameters={
             "curvature": log_uniform(
                 0.05,
                 4.0,
@@ -33,70 +36,123 @@ UTILITY = (
                 "power of the rating (share of the maximum); below 1 the first points count most",
             )
         },
-        (*SHAPE, "worst_rating_difference"),
-        "Stevens (1957), Psychological Review 64(3), 153-181; Keeney & Raiffa (1976).",
+        wording=Wording(
+            clause="{much}value each further rating point more than the one before",
+            clause_short="more",
+            opposite_clause="{much}value each further rating point less than the one before",
+            opposite_short="less",
+            parameter="curvature",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="increasing returns",
+            opposite_label="diminishing returns",
+        ),
+        repairs=(*SHAPE, "worst_rating_difference"),
+        source="Stevens (1957), Psychological Review 64(3), 153-181; Keeney & Raiffa (1976).",
     ),
     _utility(
-        "satisficing",
-        "call a rating good enough or not, by an aspiration level, and ask no more",
-        'value = (ratings >= parameters["aspiration"][..., None, None]) * 1.0',
-        {"aspiration": uniform(0.01, 1.0, SHARE, "lowest rating that is good enough")},
-        ("level", "largest_difference", "best_rating_difference"),
-        "Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
-        breaks=("lead", "less_valid_rating"),
+        name="satisficing",
+        code='value = (ratings >= parameters["aspiration"][..., None, None]) * 1.0',
+        parameters={"aspiration": uniform(0.01, 1.0, SHARE, "lowest rating that is good enough")},
+        wording=Wording(
+            clause=(
+                "call a rating good enough or not, by an aspiration level ({aspiration%} of the top "
+                "rating), and ask no more"
+            ),
+            label="an aspiration level",
+        ),
+        repairs=("level", "largest_difference", "best_rating_difference"),
         predictions=({"property": "ignores", "in": "rating", "beyond": "aspiration"},),
-    ),
-    _utility(
-        "saturating",
-        "value ratings as they stand up to an aspiration level, above which better is no better",
-        'value = xp.minimum(ratings, parameters["enough"][..., None, None])',
-        {"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
-        ("largest_difference", "best_rating_difference", "unevenness_difference"),
-        "Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
         breaks=("lead", "less_valid_rating"),
-        predictions=({"property": "ignores", "in": "rating", "beyond": "enough"},),
+        source="Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
     ),
     _utility(
-        "loss_averse",
-        "see ratings below a reference as losses, which loom larger than gains",
-        'gain = ratings - parameters["reference"][..., None, None]\n'
+        name="saturating",
+        code='value = xp.minimum(ratings, parameters["enough"][..., None, None])',
+        parameters={"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
+        wording=Wording(
+            clause="care for higher ratings above a level that is good enough ({enough%} of the top rating)",
+            opposite_clause=(
+                "stop caring for higher ratings above a level that is good enough ({enough%} of "
+                "the top rating)"
+            ),
+            parameter="enough",
+            neutral=1.0,
+            unit=0.2,
+            opposite_label="a ceiling",
+        ),
+        repairs=("largest_difference", "best_rating_difference", "unevenness_difference"),
+        predictions=({"property": "ignores", "in": "rating", "beyond": "enough"},),
+        breaks=("lead", "less_valid_rating"),
+        source="Simon (1955), Quarterly Journal of Economics 69(1), 99-118.",
+    ),
+    _utility(
+        name="loss_averse",
+        code='gain = ratings - parameters["reference"][..., None, None]\n'
         'value = xp.where(gain < 0, parameters["loss_aversion"][..., None, None] * gain, gain)',
-        {
+        parameters={
             "reference": uniform(0.0, 1.0, SHARE, "rating that is neither gain nor loss"),
             "loss_aversion": log_uniform(0.2, 10.0, "ratio", "weight of losses relative to gains"),
         },
-        (*SHAPE, "worst_rating_difference"),
-        "Tversky & Kahneman (1991), Quarterly Journal of Economics 106(4), 1039-1061.",
+        wording=Wording(
+            clause=(
+                "see ratings below a reference ({reference%} of the top rating) as losses, which {much}loom "
+                "larger than gains"
+            ),
+            clause_short="feel the losses below it more",
+            opposite_clause=(
+                "see ratings above a reference ({reference%} of the top rating) as gains, which "
+                "{much}loom larger than losses"
+            ),
+            opposite_short="feel the gains above it more",
+            parameter="loss_aversion",
+            neutral=1.0,
+            unit=0.4,
+            log_ratio=True,
+            label="loss aversion",
+            opposite_label="gain seeking",
+        ),
+        repairs=(*SHAPE, "worst_rating_difference"),
+        source="Tversky & Kahneman (1991), Quarterly Journal of Economics 106(4), 1039-1061.",
     ),
     _utility(
-        "s_shaped",
-        "tell ratings apart near a middle level, and hardly below or above it",
-        'value = logistic(parameters["steepness"][..., None, None] * (ratings - parameters["middle"][..., None, None]),'
-        " xp)",
-        {
+        name="s_shaped",
+        code='value = logistic(parameters["steepness"][..., None, None] * '
+        '(ratings - parameters["middle"][..., None, None]), xp)',
+        parameters={
             "middle": uniform(0.0, 1.0, SHARE, "rating around which differences are felt most"),
             "steepness": log_uniform(
                 1.0, 50.0, "per maximum", "how narrow the region is in which differences are felt"
             ),
         },
-        SHAPE,
-        "Parducci (1965), Psychological Review 72(6), 407-418.",
+        wording=Wording(
+            clause="tell ratings apart best near a middle level ({middle%} of the top rating)",
+            label="a sensitive middle",
+        ),
+        repairs=SHAPE,
         breaks=("lead", "less_valid_rating"),
+        source="Parducci (1965), Psychological Review 72(6), 407-418.",
     ),
     _utility(
-        "ideal_point",
-        "want ratings near an ideal level, and dislike those above it as much as those below",
-        'value = -xp.abs(ratings - parameters["ideal"][..., None, None])',
-        {"ideal": uniform(0.0, 1.0, SHARE, "rating that is liked best")},
-        NOT_MONOTONE,
-        "Coombs (1964), A Theory of Data.",
+        name="ideal_point",
+        code='value = -xp.abs(ratings - parameters["ideal"][..., None, None])',
+        parameters={"ideal": uniform(0.0, 1.0, SHARE, "rating that is liked best")},
+        wording=Wording(
+            clause=(
+                "want ratings near an ideal level ({ideal%} of the top rating), and dislike those above it "
+                "as much as those below"
+            ),
+            label="an ideal level",
+        ),
+        repairs=NOT_MONOTONE,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
+        source="Coombs (1964), A Theory of Data.",
     ),
     _utility(
-        "single_peaked",
-        "gain from higher ratings only up to a point, and may lose from there on, or the other way round",
-        'value = ratings + 4 * parameters["bend"][..., None, None] * ratings * (1 - ratings)',
-        {
+        name="single_peaked",
+        code='value = ratings + 4 * parameters["bend"][..., None, None] * ratings * (1 - ratings)',
+        parameters={
             "bend": normal(
                 0.0,
                 2.0,
@@ -105,41 +161,66 @@ UTILITY = (
                 "what a middle rating is worth beyond half the top",
             )
         },
-        NOT_MONOTONE,
-        COOMBS,
+        wording=Wording(
+            clause="value middle ratings {far}above half of what the top is worth",
+            clause_short="above that",
+            opposite_clause="value middle ratings {far}below half of what the top is worth",
+            opposite_short="below that",
+            parameter="bend",
+            unit=0.4,
+            label="a bend",
+            opposite_label="a bend",
+        ),
+        repairs=NOT_MONOTONE,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
+        source=COOMBS,
     ),
     _utility(
-        "too_good",
-        "distrust ratings that are too good, as if they were the worst",
-        'value = xp.where(ratings > parameters["credible"][..., None, None], 0.0, ratings)',
-        {"credible": uniform(0.3, 1.0, SHARE, "highest rating that is believed")},
-        NOT_MONOTONE,
-        "Maslowska, Malthouse & Bernritter (2017), International Journal of Advertising 36(1), 142-163.",
+        name="too_good",
+        code='value = xp.where(ratings > parameters["credible"][..., None, None], 0.0, ratings)',
+        parameters={"credible": uniform(0.3, 1.0, SHARE, "highest rating that is believed")},
+        wording=Wording(
+            clause="believe in the very best ratings (up to {credible%} of the top)",
+            opposite_clause=(
+                "distrust ratings that are too good (above {credible%} of the top), as if they "
+                "were the worst"
+            ),
+            parameter="credible",
+            neutral=1.0,
+            unit=0.1,
+            opposite_label="distrust",
+        ),
+        repairs=NOT_MONOTONE,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
+        source="Maslowska, Malthouse & Bernritter (2017), International Journal of Advertising 36(1), 142-163.",
     ),
     _utility(
-        "cyclic",
-        "like ratings in turns as they rise",
-        'value = 0.5 - 0.5 * xp.cos(2 * xp.pi * trials["ratings"] / parameters["period"][..., None, None])',
+        name="cyclic",
+        code='value = 0.5 - 0.5 * xp.cos(2 * xp.pi * trials["ratings"] / parameters["period"][..., None, None])',
         # Shorter periods look like longer ones at whole ratings.
-        {"period": log_uniform(2.0, 20.0, "rating points", "after which liking repeats")},
-        NOT_MONOTONE,
-        COOMBS,
+        parameters={
+            "period": log_uniform(2.0, 20.0, "rating points", "after which liking repeats")
+        },
+        wording=Wording(
+            clause="like and dislike ratings in turns as they rise (anew every {period} points)",
+            label="cycles",
+        ),
+        repairs=NOT_MONOTONE,
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity", "scale"),
+        source=COOMBS,
     ),
     _utility(
-        "odd_rating",
-        "like odd ratings and not even ones",
-        'value = trials["ratings"] % 2',
-        answers=("odd_sum_difference", "extreme_ratings_difference"),
-        citation="Hines (1990), Memory & Cognition 18(1), 40-46.",
+        name="odd_rating",
+        clause="like odd ratings and not even ones",
+        code='value = trials["ratings"] % 2',
+        repairs=("odd_sum_difference", "extreme_ratings_difference"),
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity", "scale"),
+        source="Hines (1990), Memory & Cognition 18(1), 40-46.",
     ),
     _utility(
-        "part_worths",
-        "have a worth of their own for every level of rating, in any order",
-        "level = xp.floor(5 * ratings + 0.5 + 1e-9)\n"
+        name="part_worths",
+        clause="have a worth of their own for every level of rating, in any order",
+        code="level = xp.floor(5 * ratings + 0.5 + 1e-9)\n"
         "value = (\n"
         '    parameters["worth_low"][..., None, None] * (level == 1)\n'
         '    + parameters["worth_below_middle"][..., None, None] * (level == 2)\n'
@@ -147,35 +228,35 @@ UTILITY = (
         '    + parameters["worth_high"][..., None, None] * (level == 4)\n'
         '    + parameters["worth_top"][..., None, None] * (level == 5)\n'
         ")",
-        {
+        parameters={
             "worth_low": uniform(-1.0, 1.0, WORTH, "of a rating near one fifth of the maximum"),
             "worth_below_middle": uniform(-1.0, 1.0, WORTH, "of a rating near two fifths"),
             "worth_above_middle": uniform(-1.0, 1.0, WORTH, "of a rating near three fifths"),
             "worth_high": uniform(-1.0, 1.0, WORTH, "of a rating near four fifths"),
             "worth_top": uniform(-1.0, 1.0, WORTH, "of the best rating"),
         },
-        (*NOT_MONOTONE, "unevenness_difference", "largest_difference"),
-        "Green & Srinivasan (1978), Journal of Consumer Research 5(2), 103-123.",
+        repairs=(*NOT_MONOTONE, "unevenness_difference", "largest_difference"),
         breaks=("rating", "lead", "less_valid_rating", "dominance", "validity"),
+        source="Green & Srinivasan (1978), Journal of Consumer Research 5(2), 103-123.",
     ),
     _utility(
-        "rank_sampled",
-        "judge a rating by the share of the other ratings on display that it beats",
-        "shown = ratings.reshape(ratings.shape[0], 1, 1, -1)\n"
+        name="rank_sampled",
+        clause="judge a rating by the share of the other ratings on display that it beats",
+        code="shown = ratings.reshape(ratings.shape[0], 1, 1, -1)\n"
         "beaten = (ratings[..., None] > shown).sum(axis=-1) + 0.5 * (ratings[..., None] == shown).sum(axis=-1) - 0.5\n"
         "value = beaten / xp.maximum(shown.shape[-1] - 1, 1)",
-        answers=SHAPE,
-        citation="Stewart, Chater & Brown (2006), Cognitive Psychology 53(1), 1-26.",
+        repairs=SHAPE,
         breaks=("rating", "lead", "less_valid_rating", "shared_rating"),
+        source="Stewart, Chater & Brown (2006), Cognitive Psychology 53(1), 1-26.",
     ),
     _utility(
-        "range_normalised",
-        "judge a rating by its place between the lowest and the highest rating on display",
-        "lowest = ratings.min(axis=(1, 2))[:, None, None]\n"
+        name="range_normalised",
+        clause="judge a rating by its place between the lowest and the highest rating on display",
+        code="lowest = ratings.min(axis=(1, 2))[:, None, None]\n"
         "spread = ratings.max(axis=(1, 2))[:, None, None] - lowest\n"
         "value = (ratings - lowest) / xp.maximum(spread, 1e-9)",
-        answers=("level", "largest_difference", "best_rating_difference", "rating_max"),
-        citation="Parducci (1965), Psychological Review 72(6), 407-418; Soltani, De Martino & Camerer (2012).",
+        repairs=("level", "largest_difference", "best_rating_difference", "rating_max"),
         breaks=("rating", "lead", "less_valid_rating", "shared_rating"),
+        source="Parducci (1965), Psychological Review 72(6), 407-418; Soltani, De Martino & Camerer (2012).",
     ),
 )

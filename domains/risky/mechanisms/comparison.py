@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
-from lakatos.domains.risky.mechanisms.citation import HEURISTICS, THORNGATE
+from lakatos.domains.risky.mechanisms.shared import HEURISTICS, MONOTONE, THORNGATE
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 DIFFERENCE = "advantage = value[..., 1] - value[..., 0]"
@@ -39,88 +40,57 @@ by_priority = xp.where(
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
 
-def _value(
-    name: str,
-    claim: str,
-    code: str,
-    parameters: Mapping[str, Literal],
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...] = (),
-) -> Mechanism:
+def _value(*, code: str, **more: Any) -> Mechanism:
     """A comparison that gives each gamble a ``value`` of its own."""
-    return Mechanism(
-        "comparison",
-        name,
-        claim,
-        f"{code.strip()}\n{DIFFERENCE}",
-        parameters,
-        answers,
-        citation,
-        breaks=breaks,
-    )
+    return Mechanism(slot="comparison", code=f"{code.strip()}\n{DIFFERENCE}", **more)
 
 
-def _heuristic(
-    name: str,
-    claim: str,
-    code: str,
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...] = (),
-    predictions: tuple[Mapping[str, Any], ...] = (),
-) -> Mechanism:
+def _heuristic(*, breaks: tuple[str, ...] = (), **more: Any) -> Mechanism:
     """A comparison in points or counts, which no utility scales."""
-    return Mechanism(
-        "comparison",
-        name,
-        claim,
-        code,
-        {},
-        answers,
-        citation,
-        breaks=("scale", *breaks),
-        predictions=predictions,
-    )
+    return Mechanism(slot="comparison", breaks=("scale", *breaks), **more)
 
 
 COMPARISON = (
     _value(
-        "weighted sum",
-        "add up what the amounts are worth, each weighted by its probability",
-        "value = (weights * utility).sum(axis=-1)",
-        {},
-        ("ev_difference", "relative_ev_difference"),
-        "von Neumann & Morgenstern (1944)",
+        name="weighted sum",
+        clause="weight what amounts are worth by their chances",
+        code="value = (weights * utility).sum(axis=-1)",
+        repairs=("ev_difference", "relative_ev_difference"),
+        source="von Neumann & Morgenstern (1944)",
     ),
     _value(
-        "disappointment",
-        "add up what the amounts are worth, less the disappointment to expect of outcomes below that sum",
-        """
+        name="disappointment",
+        code="""
 value = (weights * utility).sum(axis=-1)
 shortfall = (weights * xp.maximum(value[..., None] - utility, 0.0)).sum(axis=-1)
 value = value - parameters["disappointment"][:, :, None] * shortfall
 """,
-        {
+        parameters={
             "disappointment": uniform(
                 -1.0, 1.0, "points per point", "pain of falling short, less the joy of doing better"
             )
         },
-        ("sd_difference", "variance_difference", "sure_option", "ev_difference"),
-        "Bell (1985), Operations Research 33, 1-27; Loomes & Sugden (1986), Review of Economic Studies 53, 271-282",
-        breaks=(
-            "best_amount",
-            "worst_amount",
-            "amounts",
-            "best_probability",
-            "dominance",
-            "reflection",
+        wording=(
+            Wording(clause="weight what amounts are worth by their chances"),
+            Wording(
+                clause="are {much}disappointed by outcomes below this mean",
+                clause_short="are disappointed by those below it",
+                opposite_clause="are {much}elated by outcomes above this mean",
+                opposite_short="are elated by those above it",
+                parameter="disappointment",
+                unit=0.3,
+                label="disappointment",
+                opposite_label="elation",
+            ),
         ),
+        repairs=("sd_difference", "variance_difference", "sure_option", "ev_difference"),
+        breaks=(*MONOTONE, "reflection"),
+        source="Bell (1985), Operations Research 33, 1-27; Loomes & Sugden (1986), Review of Economic Studies "
+        "53, 271-282",
     ),
     _value(
-        "disappointment aversion",
-        "value a gamble at the sure amount from which all that falls short is counted more",
-        """
+        name="disappointment aversion",
+        code="""
 # the value solves an equation in itself; with n outcomes it is the least (or, for lovers of
 # surprise, the greatest) of n sums, one for each number of outcomes that disappoint
 weighted, aversion = weights * utility, parameters["disappointment_aversion"][:, :, None]
@@ -128,53 +98,62 @@ below, mass = weighted.cumsum(axis=-1), weights.cumsum(axis=-1)
 sums = (below[..., -1:] + aversion[..., None] * below) / (mass[..., -1:] + aversion[..., None] * mass)
 value = xp.where(aversion >= 0, sums.min(axis=-1), sums.max(axis=-1))
 """,
-        {
+        parameters={
             "disappointment_aversion": uniform(
                 -0.7, 4.0, "share", "extra weight of outcomes that disappoint"
             )
         },
-        ("sd_difference", "sure_option", "ev_difference"),
-        "Gul (1991), Econometrica 59, 667-686",
-        breaks=(
-            "best_amount",
-            "worst_amount",
-            "amounts",
-            "best_probability",
-            "dominance",
-            "reflection",
+        wording=(
+            Wording(clause="value a gamble by its sure equivalent"),
+            Wording(
+                clause="{much}overweight outcomes that fall short of this value",
+                clause_short="overweight them",
+                opposite_clause="{much}underweight outcomes that fall short of this value",
+                opposite_short="underweight them",
+                parameter="disappointment_aversion",
+                unit=0.4,
+                label="disappointment aversion",
+                opposite_label="elation seeking",
+            ),
         ),
+        repairs=("sd_difference", "sure_option", "ev_difference"),
+        breaks=(*MONOTONE, "reflection"),
+        source="Gul (1991), Econometrica 59, 667-686",
     ),
     _value(
-        "mean and variance",
-        "trade the mean of what a gamble is worth against its variance",
-        """
+        name="mean and variance",
+        code="""
 value = (weights * utility).sum(axis=-1)
 variance = (weights * (utility - value[..., None]) ** 2).sum(axis=-1)
 value = value - parameters["risk_price"][:, :, None] * variance
 """,
-        {
+        parameters={
             "risk_price": uniform(
                 -0.02, 0.06, "per point", "points given up to be rid of a squared point of variance"
             )
         },
-        ("variance_difference", "sd_difference", "ev_difference"),
-        "Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004), Psychological Review 111, "
-        "430-445",
-        breaks=(
-            "best_amount",
-            "worst_amount",
-            "amounts",
-            "best_probability",
-            "dominance",
-            "reflection",
-            "scale",
+        wording=(
+            Wording(clause="value a gamble by its mean"),
+            Wording(
+                clause="{much}dislike its variance",
+                clause_short="dislike it",
+                opposite_clause="{much}like its variance",
+                opposite_short="like it",
+                parameter="risk_price",
+                unit=0.005,
+                label="risk aversion",
+                opposite_label="risk seeking",
+            ),
         ),
+        repairs=("variance_difference", "sd_difference", "ev_difference"),
+        breaks=(*MONOTONE, "reflection", "scale"),
+        source="Markowitz (1952), Journal of Finance 7, 77-91; Weber, Shafir & Blais (2004), Psychological Review 111, "
+        "430-445",
     ),
     Mechanism(
-        "comparison",
-        "salience",
-        "weigh the cases in which the two gambles differ most conspicuously above the others",
-        """
+        slot="comparison",
+        name="salience",
+        code="""
 a, b = outcomes[:, 0, :, None], outcomes[:, 1, None, :]
 cases = joint(probabilities, trials["correlation"], xp)
 n_cases = outcomes.shape[-1] ** 2
@@ -186,135 +165,145 @@ seen = cases * parameters["local_thinking"][:, :, None, None] ** rank
 gap = utility[..., 1, None, :] - utility[..., 0, :, None]
 advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
 """,
-        {
+        parameters={
             "local_thinking": uniform(
                 0.05, 1.0, "factor per rank", "1: all cases count; near 0: the most salient alone"
             )
         },
-        ("beats_difference", "correlation", "maximum_difference", "minimum_difference"),
-        "Bordalo, Gennaioli & Shleifer (2012), Quarterly Journal of Economics 127, 1243-1285",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance", "scale"),
+        wording=Wording(
+            clause="weigh all cases by their chances alone",
+            opposite_clause="{much}overweight the cases in which the two gambles differ most conspicuously",
+            neutral_clause="weigh all cases by their chances alone",
+            parameter="local_thinking",
+            neutral=1.0,
+            unit=0.3,
+            opposite_label="salience",
+        ),
+        repairs=("beats_difference", "correlation", "maximum_difference", "minimum_difference"),
+        breaks=(*MONOTONE, "scale"),
+        source="Bordalo, Gennaioli & Shleifer (2012), Quarterly Journal of Economics 127, 1243-1285",
     ),
     _heuristic(
-        "priority heuristic",
-        "look at the worst outcomes first, then at their chances, then at the best outcomes, and stop at the first "
+        name="priority heuristic",
+        clause="look at the worst outcomes first, then at their chances, then at the best outcomes, and stop at "
+        "the first "
         "difference that is a tenth of the scale",
-        f"{PRIORITY}advantage = by_priority",
-        ("minimum_difference", "worst_probability_difference"),
-        HEURISTICS,
+        code=f"{PRIORITY}advantage = by_priority",
+        repairs=("minimum_difference", "worst_probability_difference"),
         breaks=("best_amount", "worst_amount", "amounts", "reflection"),
+        source=HEURISTICS,
     ),
     _heuristic(
-        "worst outcome",
-        "compare nothing but the worst outcomes",
-        "advantage = worst[:, 1] - worst[:, 0]",
-        ("minimum_difference",),
-        "Wald (1950), Statistical decision functions",
+        name="worst outcome",
+        clause="compare nothing but the worst outcomes",
+        code="advantage = worst[:, 1] - worst[:, 0]",
+        repairs=("minimum_difference",),
+        predictions=({"property": "ignores", "in": "best_probability"},),
         breaks=("reflection",),
-        predictions=({"property": "ignores", "in": "best_probability"},),
+        source="Wald (1950), Statistical decision functions",
     ),
     _heuristic(
-        "best outcome",
-        "compare nothing but the best outcomes",
-        "advantage = best[:, 1] - best[:, 0]",
-        ("maximum_difference",),
-        f"Edwards (1954), Psychological Bulletin 51, 380-417; {HEURISTICS}",
+        name="best outcome",
+        clause="compare nothing but the best outcomes",
+        code="advantage = best[:, 1] - best[:, 0]",
+        repairs=("maximum_difference",),
+        predictions=({"property": "ignores", "in": "best_probability"},),
         breaks=("reflection",),
-        predictions=({"property": "ignores", "in": "best_probability"},),
+        source=f"Edwards (1954), Psychological Bulletin 51, 380-417; {HEURISTICS}",
     ),
     _heuristic(
-        "equal weights",
-        "compare the plain averages of the amounts and ignore their probabilities",
-        f"{AVERAGE}\nadvantage = average[:, 1] - average[:, 0]",
-        ("equal_weight_difference",),
-        THORNGATE,
+        name="equal weights",
+        clause="compare the plain averages of the amounts and ignore their probabilities",
+        code=f"{AVERAGE}\nadvantage = average[:, 1] - average[:, 0]",
+        repairs=("equal_weight_difference",),
         predictions=({"property": "ignores", "in": "best_probability"},),
+        source=THORNGATE,
     ),
     _heuristic(
-        "better than average",
-        "compare how many amounts of each gamble are at least the average of all amounts in sight",
-        """
+        name="better than average",
+        clause="compare how many amounts of each gamble are at least the average of all amounts in sight",
+        code="""
 everything = xp.where(shown, outcomes, 0.0).sum(axis=(-2, -1)) / shown.sum(axis=(-2, -1))
 good = (shown & (outcomes >= everything[:, None, None] - 1e-9)).sum(axis=-1)
 advantage = 1.0 * good[:, 1] - good[:, 0]
 """,
-        ("equal_weight_difference", "n_outcomes_difference"),
-        f"{THORNGATE}; {HEURISTICS}",
+        repairs=("equal_weight_difference", "n_outcomes_difference"),
         breaks=("best_amount", "worst_amount", "reflection"),
+        source=f"{THORNGATE}; {HEURISTICS}",
     ),
     _heuristic(
-        "most likely outcome",
-        "compare nothing but the most likely outcomes",
-        "advantage = likeliest[:, 1] - likeliest[:, 0]",
-        ("modal_outcome_difference",),
-        THORNGATE,
+        name="most likely outcome",
+        clause="compare nothing but the most likely outcomes",
+        code="advantage = likeliest[:, 1] - likeliest[:, 0]",
+        repairs=("modal_outcome_difference",),
         breaks=("reflection",),
+        source=THORNGATE,
     ),
     _heuristic(
-        "likely outcomes in turn",
-        "compare the most likely outcomes, and where these are equal the next most likely, until one is better",
-        """
+        name="likely outcomes in turn",
+        clause="compare the most likely outcomes, and where these are equal the next most likely, until one is better",
+        code="""
 turn = (-probabilities).argsort(axis=-1, kind="stable")
 ordered = xp.take_along_axis(outcomes, turn, axis=-1)
 there = xp.take_along_axis(1.0 * shown, turn, axis=-1).min(axis=-2)
 lead = xp.sign(ordered[:, 1] - ordered[:, 0]) * there
 advantage = (lead * (xp.cumsum(abs(lead), axis=-1) < 1.5)).sum(axis=-1)
 """,
-        ("modal_outcome_difference",),
-        f"{THORNGATE}; {HEURISTICS}",
+        repairs=("modal_outcome_difference",),
         breaks=("best_probability", "reflection"),
+        source=f"{THORNGATE}; {HEURISTICS}",
     ),
     _heuristic(
-        "least likely outcome",
-        "take the gamble whose worst outcome is less likely",
-        "advantage = p_worst[:, 0] - p_worst[:, 1]",
-        ("worst_probability_difference",),
-        f"{THORNGATE}; {HEURISTICS}",
+        name="least likely outcome",
+        clause="take the gamble whose worst outcome is less likely",
+        code="advantage = p_worst[:, 0] - p_worst[:, 1]",
+        repairs=("worst_probability_difference",),
         breaks=("reflection",),
+        source=f"{THORNGATE}; {HEURISTICS}",
     ),
     _heuristic(
-        "probable outcomes",
-        "strike out what is less likely than an equal share and compare the plain averages of what is left",
-        """
+        name="probable outcomes",
+        clause="strike out what is less likely than an equal share and compare the plain averages of what is left",
+        code="""
 # 0.99: a third is written as .33
 probable = shown & (probabilities * shown.sum(axis=-1, keepdims=True) >= 0.99)
 left = xp.where(probable, outcomes, 0.0).sum(axis=-1) / probable.sum(axis=-1)
 advantage = left[:, 1] - left[:, 0]
 """,
-        ("modal_outcome_difference", "rare_outcome"),
-        f"{THORNGATE}; {HEURISTICS}",
+        repairs=("modal_outcome_difference", "rare_outcome"),
+        source=f"{THORNGATE}; {HEURISTICS}",
     ),
     _heuristic(
-        "tallying",
-        "count which gamble has the better worst and best outcome and the better chance of either",
-        """
+        name="tallying",
+        clause="count which gamble has the better worst and best outcome and the better chance of either",
+        code="""
 leads = [end[:, 1] - end[:, 0] for end in (worst, best, -p_worst, p_best)]
 advantage = sum(xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0) for lead in leads)
 """,
-        (
+        repairs=(
             "minimum_difference",
             "maximum_difference",
             "worst_probability_difference",
             "best_probability_difference",
         ),
-        HEURISTICS,
+        source=HEURISTICS,
     ),
     _heuristic(
-        "chance to gain",
-        "compare nothing but the chances to gain rather than to lose",
-        """
+        name="chance to gain",
+        clause="compare nothing but the chances to gain rather than to lose",
+        code="""
 balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)
 advantage = balance[:, 1] - balance[:, 0]
 """,
-        ("gain_probability_difference", "loss_probability_difference"),
-        "Payne (2005), Journal of Risk and Uncertainty 30, 5-19",
+        repairs=("gain_probability_difference", "loss_probability_difference"),
+        source="Payne (2005), Journal of Risk and Uncertainty 30, 5-19",
     ),
     _heuristic(
-        "more often better",
-        "take the gamble that would pay more in most cases, by however little",
-        "advantage = beats(outcomes, probabilities, trials['correlation'], xp)",
-        ("probability_b_beats_a", "beats_difference", "correlation"),
-        "Blavatskyy (2006), Theory and Decision 60, 17-33",
+        name="more often better",
+        clause="take the gamble that would pay more in most cases, by however little",
+        code="advantage = beats(outcomes, probabilities, trials['correlation'], xp)",
+        repairs=("probability_b_beats_a", "beats_difference", "correlation"),
+        source="Blavatskyy (2006), Theory and Decision 60, 17-33",
     ),
 )
 
@@ -328,59 +317,66 @@ VALUE_RANGE = "xp.maximum(utility.max(axis=(-2, -1)) - utility.min(axis=(-2, -1)
 
 SCALE = (
     Mechanism(
-        "scale",
-        "in points",
-        "count a difference in value the same whatever else is at stake",
-        'evidence = parameters["sensitivity"] * advantage',
-        _sensitivity(0.01, 10.0, "point"),
-        ("amount_size",),
-        "Luce (1959), Individual choice behavior",
+        slot="scale",
+        name="in points",
+        code='evidence = parameters["sensitivity"] * advantage',
+        parameters=_sensitivity(0.01, 10.0, "point"),
+        wording=Wording(
+            clause="count a difference in value the same whatever else is at stake",
+            taken_for_granted=True,
+        ),
+        repairs=("amount_size",),
+        source="Luce (1959), Individual choice behavior",
     ),
     Mechanism(
-        "scale",
-        "by the range at stake",
-        "judge a difference in value against the range between the worst and the best outcome in sight",
-        f"""
+        slot="scale",
+        name="by the range at stake",
+        clause="judge a difference in value against the range between the worst and the best outcome in sight",
+        code=f"""
         value_range = {VALUE_RANGE}
         evidence = parameters["sensitivity"] * advantage / value_range
         """,
-        _sensitivity(0.5, 60.0, "range"),
-        ("amount_size", "relative_ev_difference"),
-        "Wilcox (2011), Journal of Econometrics 162, 89-104",
-        breaks=("best_amount", "worst_amount", "amounts"),
+        parameters=_sensitivity(0.5, 60.0, "range"),
+        repairs=("amount_size", "relative_ev_difference"),
         predictions=({"property": "ignores", "in": "scale"},),
+        breaks=("best_amount", "worst_amount", "amounts"),
+        source="Wilcox (2011), Journal of Econometrics 162, 89-104",
     ),
     Mechanism(
-        "scale",
-        "partly by the range at stake",
-        "judge a difference in value partly against the range between the worst and the best outcome in sight",
-        f"""
+        slot="scale",
+        name="partly by the range at stake",
+        code=f"""
         value_range = {VALUE_RANGE}
         evidence = parameters["sensitivity"] * advantage / value_range ** parameters["adaptation"]
         """,
-        {
+        parameters={
             **_sensitivity(0.01, 60.0, "range to the power of the adaptation"),
             "adaptation": uniform(
                 0.0, 1.0, "exponent", "0: differences count in points; 1: relative to the range"
             ),
         },
-        ("amount_size", "relative_ev_difference"),
-        "Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
+        wording=Wording(
+            clause="{much}scale a difference in value by the range between the worst and the best outcome in sight",
+            parameter="adaptation",
+            unit=0.4,
+        ),
+        repairs=("amount_size", "relative_ev_difference"),
         breaks=("best_amount", "worst_amount", "amounts"),
+        source="Parducci (1965), Psychological Review 72, 407-418; Wilcox (2011), Journal of Econometrics 162, 89-104",
     ),
     Mechanism(
-        "scale",
-        "by the spread of the outcomes",
-        "are the less sure of a difference in value the more the outcomes vary",
-        """
+        slot="scale",
+        name="by the spread of the outcomes",
+        clause="are less sure of a difference in value, the more the outcomes vary",
+        code="""
         center = (probabilities * utility).sum(axis=-1, keepdims=True)
         variance = (probabilities * (utility - center) ** 2).sum(axis=(-2, -1))
         value_range = utility.max(axis=(-2, -1)) - utility.min(axis=(-2, -1))
         evidence = parameters["sensitivity"] * advantage / xp.sqrt(variance + 0.01 * value_range**2 + 1e-9)
         """,
-        _sensitivity(0.1, 20.0, "standard deviation"),
-        ("sd_difference", "variance_difference", "dominance"),
-        "Busemeyer & Townsend (1993), Psychological Review 100, 432-459",
+        parameters=_sensitivity(0.1, 20.0, "standard deviation"),
+        repairs=("sd_difference", "variance_difference", "dominance"),
         breaks=("best_amount", "worst_amount", "amounts", "best_probability"),
+        source="Busemeyer & Townsend (1993), Psychological Review 100, 432-459",
     ),
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.risky.mechanisms.shared import LOG_ODDS, MONOTONE
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 SIDE = "(response[..., 1] - response[..., 0])"
@@ -28,28 +30,37 @@ bolder = xp.where(abs(lead) > 1e-9 * (1 + variances.sum(axis=-1)), xp.sign(lead)
 """
 """Also sets ``bolder``: 1 where gamble B varies more, -1 where A does."""
 
-_history = partial(Mechanism, "history")
+_history = partial(Mechanism, slot="history")
 
 HISTORY = (
     _history(
-        "perseveration",
-        "tend to the place that they chose last, or away from it",
-        'evidence = evidence + parameters["stickiness"] * state["side"]',
-        {
+        name="perseveration",
+        code='evidence = evidence + parameters["stickiness"] * state["side"]',
+        start=f'state["side"] = {NOTHING_YET}',
+        learn=f'state["side"] = {SIDE}',
+        parameters={
             "stickiness": normal(
                 0.0, 1.0, 6.0, PULL, "for the place chosen last; below 0 people alternate"
             )
         },
-        citation="Fründ, Wichmann & Macke (2014), Journal of Vision 14(7), 9",
-        start=f'state["side"] = {NOTHING_YET}',
-        learn=f'state["side"] = {SIDE}',
+        wording=Wording(
+            clause="{much}tend to the place that they chose last",
+            opposite_clause="{much}tend away from the place that they chose last",
+            parameter="stickiness",
+            unit=LOG_ODDS,
+            feature="last_choice",
+            label="repetition",
+            opposite_label="alternation",
+        ),
         breaks=("sides", "reflection"),
+        source="Fründ, Wichmann & Macke (2014), Journal of Vision 14(7), 9",
     ),
     _history(
-        "habit",
-        "tend to the place that they have chosen more often lately, or away from it",
-        'evidence = evidence + parameters["habit_strength"] * state["habit"]',
-        {
+        name="habit",
+        code='evidence = evidence + parameters["habit_strength"] * state["habit"]',
+        start=f'state["habit"] = {NOTHING_YET}',
+        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        parameters={
             "habit_strength": normal(
                 0.0, 1.5, 8.0, PULL, "for a place always chosen lately; below 0 people avoid it"
             ),
@@ -57,19 +68,26 @@ HISTORY = (
                 0.02, 1.0, "share per choice", "how fast a habit forms and fades"
             ),
         },
-        citation="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579",
-        start=f'state["habit"] = {NOTHING_YET}',
-        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
+        wording=Wording(
+            clause="{much}tend to the place that they have chosen more often lately",
+            opposite_clause="{much}tend away from the place that they have chosen more often lately",
+            parameter="habit_strength",
+            unit=LOG_ODDS,
+            label="habit",
+            opposite_label="alternation",
+        ),
         breaks=("sides", "reflection"),
+        source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579",
     ),
     _history(
-        "streak",
-        "leave, or hold on to, a place that they have chosen a number of times in a row",
-        """
+        name="streak",
+        code="""
         tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])
         evidence = evidence - parameters["switching"] * tired
         """,
-        {
+        start=f'state["run"] = {NOTHING_YET}',
+        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        parameters={
             "switching": normal(
                 1.0, 2.0, 8.0, PULL, "against the place; below 0 people hold on to it"
             ),
@@ -77,41 +95,53 @@ HISTORY = (
                 1.0, 8.0, "choices", "of one place in a row after which it begins"
             ),
         },
-        citation="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617",
-        start=f'state["run"] = {NOTHING_YET}',
-        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
+        wording=Wording(
+            clause="{much}leave a place that they have chosen [{longest_run#}|a number of times in a row]",
+            clause_short="leave it",
+            opposite_clause=(
+                "{much}hold on to a place that they have chosen [{longest_run#}|a number of times "
+                "in a row]"
+            ),
+            opposite_short="hold on to it",
+            parameter="switching",
+            unit=LOG_ODDS,
+            label="switching",
+            opposite_label="repetition",
+        ),
         breaks=("sides", "reflection"),
+        source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617",
     ),
     _history(
-        "same risk again",
-        "tend to take the gamble that varies more when they did so last, or to do the other thing",
-        f'{BOLDER}evidence = evidence + parameters["boldness_kept"] * state["bold"] * bolder',
-        {
+        name="same risk again",
+        code=f'{BOLDER}evidence = evidence + parameters["boldness_kept"] * state["bold"] * bolder',
+        start=f'state["bold"] = {NOTHING_YET}',
+        learn=f'{BOLDER}state["bold"] = {SIDE} * bolder',
+        parameters={
             "boldness_kept": normal(
                 0.0, 1.0, 6.0, PULL, "for as much risk as taken last; below 0 people turn"
             )
         },
-        ("sd_difference",),
-        "Thaler & Johnson (1990), Management Science 36(6), 643-660: risk taking depends on what went before",
-        start=f'state["bold"] = {NOTHING_YET}',
-        learn=f'{BOLDER}state["bold"] = {SIDE} * bolder',
-        breaks=(
-            "best_amount",
-            "worst_amount",
-            "amounts",
-            "best_probability",
-            "dominance",
-            "reflection",
+        wording=Wording(
+            clause="{much}tend to be as bold or as cautious as they were in the trial before",
+            opposite_clause="{much}tend to turn from bold to cautious and back from trial to trial",
+            parameter="boldness_kept",
+            unit=LOG_ODDS,
+            label="repetition",
+            opposite_label="alternation",
         ),
+        repairs=("sd_difference",),
+        breaks=(*MONOTONE, "reflection"),
+        source="Thaler & Johnson (1990), Management Science 36(6), 643-660: risk taking depends on what went before",
     ),
     _history(
-        "drifting reference",
-        "seek risk where there is less to be had than lately and shun it where there is more, or the other way round",
-        f"""{BOLDER}
+        name="drifting reference",
+        code=f"""{BOLDER}
 contrast = (state["level"] - level) / at_stake
 evidence = evidence + parameters["contrast"] * contrast * bolder
 """,
-        {
+        start=f'state["level"] = {NOTHING_YET}',
+        learn=f'{LEVEL}state["level"] = state["level"] + parameters["reference_rate"] * (level - state["level"])',
+        parameters={
             "contrast": normal(
                 0.0,
                 2.0,
@@ -123,59 +153,85 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
                 0.02, 1.0, "share per choice", "how fast people get used to an average amount"
             ),
         },
-        ("amount_size", "mixed_amounts", "losses_present"),
-        "Helson (1964), Adaptation-level theory; Arkes, Hirshleifer, Jiang & Lim (2008), Organizational Behavior and "
-        "Human Decision Processes 105, 99-112",
-        start=f'state["level"] = {NOTHING_YET}',
-        learn=f'{LEVEL}state["level"] = state["level"] + parameters["reference_rate"] * (level - state["level"])',
-        breaks=(
-            "best_amount",
-            "worst_amount",
-            "amounts",
-            "best_probability",
-            "dominance",
-            "reflection",
+        wording=Wording(
+            clause="{much}seek risk where there is less to be had than lately, and avoid it where there is more",
+            clause_short="do the reverse",
+            opposite_clause=(
+                "{much}avoid risk where there is less to be had than lately, and seek it where "
+                "there is more"
+            ),
+            opposite_short="do the reverse",
+            parameter="contrast",
+            unit=LOG_ODDS,
+            label="contrast",
+            opposite_label="contrast",
         ),
+        repairs=("amount_size", "mixed_amounts", "losses_present"),
+        breaks=(*MONOTONE, "reflection"),
+        source="Helson (1964), Adaptation-level theory; Arkes, Hirshleifer, Jiang & Lim (2008), Organizational "
+        "Behavior and "
+        "Human Decision Processes 105, 99-112",
     ),
     _history(
-        "fatigue",
-        "care less about the evidence as trials go by, or more",
-        'evidence = evidence * xp.exp(-parameters["fatigue"] * state["n_seen"] / 50)',
-        {
+        name="fatigue",
+        code='evidence = evidence * xp.exp(-parameters["fatigue"] * state["n_seen"] / 50)',
+        start=COUNT_FROM_0,
+        learn=COUNT,
+        parameters={
             "fatigue": normal(
                 0.0, 0.2, 1.0, "per 50 trials", "log ratio by which evidence loses weight"
             )
         },
-        citation="Savage & Waldman (2008), Journal of Applied Econometrics 23, 351-371",
-        start=COUNT_FROM_0,
-        learn=COUNT,
+        wording=Wording(
+            clause="care {far}less about the evidence as trials go by",
+            opposite_clause="care {far}more about the evidence as trials go by",
+            parameter="fatigue",
+            unit=0.15,
+            label="fatigue",
+            opposite_label="growing care",
+        ),
+        source="Savage & Waldman (2008), Journal of Applied Econometrics 23, 351-371",
     ),
     _history(
-        "take turns",
-        "decide every second trial with another weight on the evidence, even against it",
-        'evidence = evidence * xp.where(state["n_seen"] % 2 > 0.5, parameters["second_turn"], 1.0)',
-        {
+        name="take turns",
+        code='evidence = evidence * xp.where(state["n_seen"] % 2 > 0.5, parameters["second_turn"], 1.0)',
+        start=COUNT_FROM_0,
+        learn=COUNT,
+        parameters={
             "second_turn": uniform(
                 -2.0, 2.0, "ratio", "weight in every second trial; below 0 evidence counts against"
             )
         },
-        citation="Rieskamp & Otto (2006), JEP: General 135(2), 207-236",
-        start=COUNT_FROM_0,
-        learn=COUNT,
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
+        wording=Wording(
+            clause="follow the evidence more in every second trial (times {second_turn})",
+            opposite_clause="follow the evidence less, or go against it, in every second trial (times {second_turn})",
+            parameter="second_turn",
+            neutral=1.0,
+            label="turn taking",
+            opposite_label="turn taking",
+            overrides=True,
+        ),
+        breaks=MONOTONE,
+        source="Rieskamp & Otto (2006), JEP: General 135(2), 207-236",
     ),
     _history(
-        "simplify later",
-        "weigh up everything at first and go by the worst outcome alone after a number of trials",
-        """
+        name="simplify later",
+        code="""
         simple = parameters["sensitivity"] * xp.sign(worst[:, 1] - worst[:, 0])
         evidence = xp.where(state["n_seen"] < parameters["full_effort"], evidence, simple)
         """,
-        {"full_effort": log_uniform(1.0, 400.0, "trials", "before people simplify")},
-        ("minimum_difference",),
-        "Payne, Bettman & Johnson (1993), The adaptive decision maker",
         start=COUNT_FROM_0,
         learn=COUNT,
+        parameters={"full_effort": log_uniform(1.0, 400.0, "trials", "before people simplify")},
+        wording=Wording(
+            clause=(
+                "weigh up everything at first and go by the worst outcome alone after a number of trials "
+                "(about {full_effort+})"
+            ),
+            label="later simplifying",
+        ),
+        repairs=("minimum_difference",),
         breaks=("reflection",),
+        source="Payne, Bettman & Johnson (1993), The adaptive decision maker",
     ),
 )

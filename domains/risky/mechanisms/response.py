@@ -6,199 +6,227 @@ strategy decide in some of the choices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
-from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
-from lakatos.domains.risky.mechanisms.citation import HEURISTICS, THORNGATE
+from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.risky.mechanisms.comparison import AVERAGE, PRIORITY
+from lakatos.domains.risky.mechanisms.shared import HEURISTICS, LOG_ODDS, MONOTONE, THORNGATE
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
 TOOLBOX = "Payne, Bettman & Johnson (1988), JEP: Learning, Memory, and Cognition 14, 534-552"
 
 TWIST = (
     Mechanism(
-        "twist",
-        "threshold",
-        "do not notice evidence that is weaker than a threshold",
-        'evidence = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["threshold"], 0.0)',
-        {"threshold": log_uniform(0.02, 5.0, "log odds", "evidence that goes unnoticed")},
-        ("relative_ev_difference", "ev_difference"),
-        "Luce (1956), Econometrica 24, 178-191",
+        slot="twist",
+        name="threshold",
+        code='evidence = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["threshold"], 0.0)',
+        parameters={
+            "threshold": log_uniform(0.02, 5.0, "log odds", "evidence that goes unnoticed")
+        },
+        wording=Wording(
+            clause="overlook evidence that is weaker than a threshold ({threshold} log odds)",
+            parameter="threshold",
+            unit=LOG_ODDS,
+            label="a threshold",
+        ),
+        repairs=("relative_ev_difference", "ev_difference"),
+        source="Luce (1956), Econometrica 24, 178-191",
     ),
     Mechanism(
-        "twist",
-        "too good to be true",
-        "distrust an advantage that is too large, and then take the other gamble",
-        'evidence = evidence * (1 - xp.minimum(xp.abs(evidence) / parameters["credulity"], 3.0))',
-        {
+        slot="twist",
+        name="too good to be true",
+        code='evidence = evidence * (1 - xp.minimum(xp.abs(evidence) / parameters["credulity"], 3.0))',
+        parameters={
             "credulity": log_uniform(
                 0.5, 50.0, "log odds", "evidence at which trust turns into distrust"
             )
         },
-        ("dominance", "ev_difference", "relative_ev_difference"),
-        "Pleskac & Hertwig (2014), JEP: General 143, 2000-2019: large rewards are expected to be unlikely",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
+        wording=Wording(
+            clause="distrust an advantage that is too large, and then take the other gamble",
+            label="distrust",
+            overrides=True,
+            reverses_choices=True,
+        ),
+        repairs=("dominance", "ev_difference", "relative_ev_difference"),
+        breaks=MONOTONE,
+        source="Pleskac & Hertwig (2014), JEP: General 143, 2000-2019: large rewards are expected to be unlikely",
     ),
     Mechanism(
-        "twist",
-        "contrarian",
-        "do the opposite of what the evidence says",
-        "evidence = -evidence",
-        {},
-        ("ev_difference", "dominance"),
-        "Brehm (1966), A theory of psychological reactance",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
+        slot="twist",
+        name="contrarian",
+        code="evidence = -evidence",
+        wording=Wording(
+            clause="do the opposite of what the evidence says",
+            label="contrariness",
+            overrides=True,
+        ),
+        repairs=("ev_difference", "dominance"),
+        breaks=MONOTONE,
+        source="Brehm (1966), A theory of psychological reactance",
     ),
 )
 
 SIDE = (
     Mechanism(
-        "side",
-        "side bias",
-        "lean towards one place whatever is shown there",
-        'evidence = evidence + parameters["side_bias"]',
-        {"side_bias": uniform(-2.0, 2.0, "log odds", "above 0: towards the second gamble")},
-        (),
-        "Nisbett & Wilson (1977), Psychological Review 84, 231-259",
+        slot="side",
+        name="side bias",
+        code='evidence = evidence + parameters["side_bias"]',
+        parameters={
+            "side_bias": uniform(-2.0, 2.0, "log odds", "above 0: towards the second gamble")
+        },
+        wording=Wording(
+            clause="{much}lean towards the second place whatever is shown there",
+            clause_short="towards the second",
+            opposite_clause="{much}lean towards the first place whatever is shown there",
+            opposite_short="towards the first",
+            parameter="side_bias",
+            unit=LOG_ODDS,
+            label="a side bias",
+            opposite_label="a side bias",
+        ),
         breaks=("sides", "reflection"),
+        source="Nisbett & Wilson (1977), Psychological Review 84, 231-259",
     ),
 )
 
 CHOICE = (
     Mechanism(
-        "choice",
-        "logistic",
-        "choose the better gamble the more often, the stronger the evidence",
-        "p_b = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
-        {},
-        (),
-        "Luce (1959), Individual choice behavior; McFadden (1974)",
+        slot="choice",
+        name="logistic",
+        code="p_b = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
+        wording=Wording(
+            clause="choose the better gamble the more often, the stronger the evidence",
+            taken_for_granted=True,
+        ),
+        source="Luce (1959), Individual choice behavior; McFadden (1974)",
     ),
     Mechanism(
-        "choice",
-        "normal noise",
-        "choose the gamble that looks better after noise has been added to the evidence",
-        """
+        slot="choice",
+        name="normal noise",
+        clause="choose the gamble that looks better after noise has been added to the evidence",
+        code="""
         strength = xp.clip(0.5876 * evidence, -12.0, 12.0)
         p_b = 0.5 * (1 + xp.tanh(0.7978846 * (strength + 0.044715 * strength**3)))
         """,
-        {},
-        (),
-        "Thurstone (1927), Psychological Review 34, 273-286",
+        source="Thurstone (1927), Psychological Review 34, 273-286",
     ),
 )
 
 
-def _mixture(
-    name: str,
-    parameter: str,
-    claim: str,
-    lead: str,
-    answers: tuple[str, ...],
-    citation: str,
-    breaks: tuple[str, ...] = (),
-) -> Mechanism:
+def _mixture(*, clause: str, parameter: str, lead: str, **more: Any) -> Mechanism:
     """In some choices another strategy decides alone: B where ``lead`` is above 0, A below, a coin at 0."""
-    share: Mapping[str, Literal] = {
-        parameter: uniform(0.0, 0.9, "share of choices", f"choices in which people {claim}")
-    }
     code = f"""{lead.strip()}
 other = 0.5 + 0.5 * xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0)
 p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
 """
+    share = uniform(0.0, 0.9, "share of choices", f"choices in which people {clause}")
     return Mechanism(
-        "mixture", name, f"at times {claim}", code, share, answers, citation, breaks=breaks
+        slot="mixture",
+        code=code,
+        parameters={parameter: share},
+        wording=Wording(
+            clause=f"{clause} in some choices ({{{parameter}%}} of them)",
+            parameter=parameter,
+            unit=0.1,
+            label="a mixture",
+        ),
+        **more,
     )
 
 
 MIXTURE = (
     _mixture(
-        "at times the worst outcome",
-        "share_worst",
-        "go by the better worst outcome alone",
-        "lead = worst[:, 1] - worst[:, 0]",
-        ("minimum_difference",),
-        f"{TOOLBOX}; Wald (1950)",
+        name="at times the worst outcome",
+        parameter="share_worst",
+        clause="go by the better worst outcome alone",
+        lead="lead = worst[:, 1] - worst[:, 0]",
+        repairs=("minimum_difference",),
         breaks=("reflection",),
+        source=f"{TOOLBOX}; Wald (1950)",
     ),
     _mixture(
-        "at times the best outcome",
-        "share_best",
-        "go by the better best outcome alone",
-        "lead = best[:, 1] - best[:, 0]",
-        ("maximum_difference",),
-        TOOLBOX,
+        name="at times the best outcome",
+        parameter="share_best",
+        clause="go by the better best outcome alone",
+        lead="lead = best[:, 1] - best[:, 0]",
+        repairs=("maximum_difference",),
         breaks=("reflection",),
+        source=TOOLBOX,
     ),
     _mixture(
-        "at times the most likely outcome",
-        "share_likeliest",
-        "go by the better most likely outcome alone",
-        "lead = likeliest[:, 1] - likeliest[:, 0]",
-        ("modal_outcome_difference",),
-        f"{TOOLBOX}; {THORNGATE}",
+        name="at times the most likely outcome",
+        parameter="share_likeliest",
+        clause="go by the better most likely outcome alone",
+        lead="lead = likeliest[:, 1] - likeliest[:, 0]",
+        repairs=("modal_outcome_difference",),
         breaks=("reflection", "ignores best_probability"),
+        source=f"{TOOLBOX}; {THORNGATE}",
     ),
     _mixture(
-        "at times equal weights",
-        "share_average",
-        "go by the better plain average alone",
-        f"{AVERAGE}\nlead = average[:, 1] - average[:, 0]",
-        ("equal_weight_difference",),
-        f"{TOOLBOX}; {THORNGATE}",
+        name="at times equal weights",
+        parameter="share_average",
+        clause="go by the better plain average alone",
+        lead=f"{AVERAGE}\nlead = average[:, 1] - average[:, 0]",
+        repairs=("equal_weight_difference",),
+        source=f"{TOOLBOX}; {THORNGATE}",
     ),
     _mixture(
-        "at times the expected value",
-        "share_expected",
-        "work out which gamble is better on average and take it",
-        "expected = (probabilities * outcomes).sum(axis=-1)\nlead = expected[:, 1] - expected[:, 0]",
-        ("ev_difference", "relative_ev_difference"),
-        "Harless & Camerer (1994), Econometrica 62, 1251-1289; Payne, Bettman & Johnson (1988)",
+        name="at times the expected value",
+        parameter="share_expected",
+        clause="work out which gamble is better on average and take it",
+        lead="expected = (probabilities * outcomes).sum(axis=-1)\nlead = expected[:, 1] - expected[:, 0]",
+        repairs=("ev_difference", "relative_ev_difference"),
         breaks=("ignores best_probability",),
+        source="Harless & Camerer (1994), Econometrica 62, 1251-1289; Payne, Bettman & Johnson (1988)",
     ),
     _mixture(
-        "at times the chance to gain",
-        "share_sign",
-        "go by the better chance to gain rather than to lose alone",
-        "balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
-        ("gain_probability_difference", "loss_probability_difference"),
-        f"{TOOLBOX}; Payne (2005)",
+        name="at times the chance to gain",
+        parameter="share_sign",
+        clause="go by the better chance to gain rather than to lose alone",
+        lead="balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
+        repairs=("gain_probability_difference", "loss_probability_difference"),
         breaks=("ignores best_probability",),
+        source=f"{TOOLBOX}; Payne (2005)",
     ),
     _mixture(
-        "at times the priority heuristic",
-        "share_priority",
-        "go through worst outcomes, their chances and best outcomes and stop at the first large difference",
-        f"{PRIORITY}lead = by_priority",
-        ("minimum_difference", "worst_probability_difference"),
-        f"{HEURISTICS}; Rieskamp (2008), JEP: Learning, Memory, and Cognition 34, 1446-1465",
+        name="at times the priority heuristic",
+        parameter="share_priority",
+        clause="go through worst outcomes, their chances and best outcomes and stop at the first large difference",
+        lead=f"{PRIORITY}lead = by_priority",
+        repairs=("minimum_difference", "worst_probability_difference"),
         breaks=("best_amount", "worst_amount", "amounts", "reflection", "ignores best_probability"),
+        source=f"{HEURISTICS}; Rieskamp (2008), JEP: Learning, Memory, and Cognition 34, 1446-1465",
     ),
     Mechanism(
-        "mixture",
-        "at times the opposite",
-        "at times do the opposite of what they prefer",
-        'p_b = (1 - parameters["share_opposite"]) * p_b + parameters["share_opposite"] * (1 - p_b)',
-        {
+        slot="mixture",
+        name="at times the opposite",
+        code='p_b = (1 - parameters["share_opposite"]) * p_b + parameters["share_opposite"] * (1 - p_b)',
+        parameters={
             "share_opposite": uniform(
                 0.0, 0.9, "share of choices", "choices against one's preference"
             )
         },
-        (),
-        "Harless & Camerer (1994), Econometrica 62, 1251-1289: errors as reversals; Brehm (1966)",
-        breaks=("best_amount", "worst_amount", "amounts", "best_probability", "dominance"),
+        wording=Wording(
+            clause="do the opposite of what they prefer in some choices ({share_opposite%} of them)",
+            parameter="share_opposite",
+            unit=0.1,
+            label="a mixture",
+            overrides=True,
+        ),
+        breaks=MONOTONE,
+        source="Harless & Camerer (1994), Econometrica 62, 1251-1289: errors as reversals; Brehm (1966)",
     ),
 )
 
 LAPSE = (
     Mechanism(
-        "lapse",
-        "random",
-        "now and then choose at random",
-        'p_b = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p_b',
-        {"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        (),
-        "Harless & Camerer (1994), Econometrica 62, 1251-1289",
+        slot="lapse",
+        name="random",
+        code='p_b = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p_b',
+        parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
+        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
         is_null=True,
+        source="Harless & Camerer (1994), Econometrica 62, 1251-1289",
     ),
 )

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from lakatos.experiments.errors import SourceError
+from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.source import (
+    NewParticipants,
     Recruitment,
+    SourceProfile,
     StudySettings,
+    Waiting,
     check_new_people,
-    offers_to_new_people,
 )
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.store import SessionStore
@@ -21,22 +22,27 @@ from lakatos.experiments.participants.web.study import PageExperiment
 from lakatos.experiments.participants.web.texts import Texts, merged, texts_for_domain
 from lakatos.experiments.participants.web.view import consent_of
 from lakatos.experiments.preregistration import Preregistration
-from lakatos.experiments.task import Design, Domain, StimulusOffer
+from lakatos.experiments.task import Design, Domain
 from lakatos.traces.digest import Digest
 
 
-class WebParticipants:
+class WebParticipants(NewParticipants):
     """People who are asked on the page; see `experiments.participants.source.ParticipantSource`.
 
     Recruiting registers the experiment in the run's collection, where the page's server, a process of its own, finds
     it. The server leaves each person's answers in the inbox, so that there is nothing to poll here.
     """
 
-    keys: ClassVar[frozenset[str]] = frozenset()
     sections: ClassVar[frozenset[str]] = frozenset(
         {"space", "exclusions", "privacy", "confirmation", "page"}
     )
-    brought_by: ClassVar[str] = "`lakatos collect` serves the page on which they take part"
+    profile: ClassVar[SourceProfile] = SourceProfile(
+        origin="people",
+        brought_by="`lakatos collect` serves the page on which they take part",
+        responds_later=True,
+        one_by_one=True,
+        on_page=True,
+    )
 
     def __init__(
         self,
@@ -75,10 +81,6 @@ class WebParticipants:
                 texts_for_domain(domain, merged(texts or {}, condition.texts))
             except SourceError as error:
                 raise SourceError(f"page.conditions.{name}: {error}") from None
-
-    def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
-        """One offer: candidates of the design space. In a sequential domain, several schedules to choose from."""
-        return offers_to_new_people(self.domain, self.settings, rng, n_most)
 
     def recruit(self, preregistration: Preregistration, design: Design, key: Digest) -> Recruitment:
         """Open the experiment on the page; see `ParticipantSource`."""
@@ -121,9 +123,9 @@ class WebParticipants:
         experiment = self.opened(design, key)
         return {name: consent_of(experiment, name) for name in sorted(experiment.texts)}
 
-    def poll(self, recruitment: Recruitment) -> Sequence[dict[str, Any]]:
-        """Nothing: the page's server leaves answers in the inbox by itself."""
-        return []
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Waiting:
+        """Wait: the page's server leaves responses in the inbox by itself."""
+        return Waiting()
 
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
@@ -137,6 +139,17 @@ class WebParticipants:
             texts=study.page["texts"],
             forbidden=study.forbidden,
         )
+
+    def lets_in(self, experiment: str) -> bool:
+        """Whether a study on Prolific could, by the run's books, where there are any."""
+        if not (self.folder / LEDGER_FILE).exists():
+            return False
+        # Only a run with such books loads what speaks to the service.
+        from lakatos.experiments.participants.prolific.ledger import PaymentLedger
+        from lakatos.experiments.participants.prolific.recruiter import lets_in
+
+        with PaymentLedger(self.folder / LEDGER_FILE) as ledger:
+            return experiment in ledger.experiments() and lets_in(ledger.account(experiment))
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Make places for so many people in all."""
@@ -153,6 +166,3 @@ class WebParticipants:
             store.close(recruitment.key)
         finally:
             store.shut()
-
-    def mark_released(self, design: Design) -> None:
-        """Nothing to note: new people do not run out."""

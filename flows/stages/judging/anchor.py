@@ -184,10 +184,10 @@ def foreign(evidence: RunEvidence, data: Path | None, anchor: AnchorSet) -> Anch
     Of a campaign on an archive, with all of it; of one that asks new people, with all trials that it could ask them,
     where these can be listed. Simulated people share their problems with nobody.
     """
-    source = evidence.config.participants.source
-    if source == "simulated":
+    source = evidence.config.source
+    if source.origin == "simulated":
         return anchor
-    is_archive = source == "archival"
+    is_archive = source.is_archive
     archive = whole_archive(evidence.config, data, evidence.artifacts) if is_archive else ()
     names = {published_name(trials.experiment) for trials in archive}
     asked = [trials.stimuli for trials in archive] if is_archive else _space_of(evidence)

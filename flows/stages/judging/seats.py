@@ -74,13 +74,13 @@ async def seat_judges(run: Run) -> None:
 
 def epoch_of(run: Run) -> JudgeEpoch:
     """The judges of a run, frozen; others after every end of an epoch."""
-    return run.part(panel)
+    return run.panel or empanel(run)
 
 
-def empanel(run: Run) -> None:
+def empanel(run: Run) -> JudgeEpoch:
     """Take the judges that have a seat now."""
-    run.forget(panel)
-    run.part(panel)
+    run.panel = panel(run)
+    return run.panel
 
 
 def panel(run: Run) -> JudgeEpoch:

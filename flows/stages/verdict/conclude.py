@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from lakatos.experiments.data_sets import data_set_of
-from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import clean
@@ -30,10 +29,7 @@ from lakatos.traces.step import Recorded, StepContext
 @task(name="open_sealed")
 async def open_sealed(run: Run) -> Recorded[SealedOpened] | None:
     """Open the sealed answers of an archive, once the loop has ended."""
-    source = run.source
-    if not isinstance(source, ArchivalParticipants):
-        return None
-    trials, people = list(source.sealed()), list(source.sealed_people())
+    trials, people = list(run.source.sealed()), list(run.source.sealed_people())
     if not trials and not people:
         return None
 
@@ -154,10 +150,10 @@ def _code_changes(run: Run, inputs: list[Digest]) -> list[Recorded[CodeAccepted]
 
 def _say_of_answers(run: Run) -> list[str]:
     """Which part of the answers that were there the campaign used, and how to use the rest; nothing of new people."""
-    if not isinstance(run.source, ArchivalParticipants):
+    n_all = run.source.n_answers
+    if not n_all:
         return []
     opened = run.state.experiments.sealed
-    n_all = run.source.n_answers
     n_used = sum(int(run.trials(name).count.sum()) for name in run.state.experiments.collected)
     tables = opened.record.trials if opened is not None else ()
     n_sealed = sum(int(run.trials_of(table).count.sum()) for table in tables)

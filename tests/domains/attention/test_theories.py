@@ -218,12 +218,12 @@ def test_described_times_are_ex_gaussian_and_accuracies_logistic():
     assert p[0, 0] / p[0, 0].sum() == pytest.approx(np.diff(below) / (below[-1] - below[0]))
 
 
-def test_every_mechanism_has_a_citation_units_and_answers_that_the_domain_knows():
+def test_every_mechanism_has_a_source_units_and_repairs_that_the_domain_knows():
     features = set(DOMAIN.features(DOMAIN.space({})))
     for mechanism in GRAMMAR.mechanisms:
-        assert mechanism.citation, mechanism.name
+        assert mechanism.source, mechanism.name
         assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values())
-        assert set(mechanism.answers) <= features, mechanism.name
+        assert set(mechanism.repairs) <= features, mechanism.name
 
 
 PRONOUNCED = {

@@ -117,14 +117,14 @@ def test_options_that_are_not_there_are_never_chosen(sandbox):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_mechanisms_have_claims_citations_units_and_answers(name):
+def test_mechanisms_have_claims_sources_units_and_answers(name):
     family = FAMILIES[name]
     for item in family.grammar.mechanisms:
         assert item.claim or item.slot == "credit", item.name
-        assert item.citation, item.name
+        assert item.source, item.name
         assert all(prior["unit"] and prior["meaning"] for prior in item.parameters.values())
         signed = {key for key, prior in item.parameters.items() if prior["prior"] == "normal"}
-        assert signed <= {words.get("by") for words in item.words if words.get("opposite")}
+        assert signed <= {wording.parameter for wording in item.wordings if wording.opposite_clause}
 
 
 @pytest.mark.parametrize("name", TASKS)

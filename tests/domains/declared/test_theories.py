@@ -117,17 +117,17 @@ def test_every_mechanism_gives_probabilities_that_follow_the_options_not_their_p
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-def test_mechanisms_have_claims_citations_units_words_and_answers_that_the_domain_knows(name):
+def test_mechanisms_have_claims_sources_units_words_and_repairs_that_the_domain_knows(name):
     features = set(DOMAINS[name].features(DOMAINS[name].probes(np.random.default_rng(0))[0]))
     for item in FAMILIES[name].grammar.mechanisms:
         assert item.claim, item.name
-        assert item.citation, item.name
+        assert item.source, item.name
         assert all(prior["unit"] and prior["meaning"] for prior in item.parameters.values())
-        assert set(item.answers) <= features, item.name
-        assert {words.get("shows", "") for words in item.words} <= features | {""}
+        assert set(item.repairs) <= features, item.name
+        assert {wording.feature for wording in item.wordings} <= features | {""}
         # a parameter with a side to take is told by which side people take
         signed = {key for key, prior in item.parameters.items() if prior["prior"] == "normal"}
-        assert signed <= {words.get("by") for words in item.words if words.get("opposite")}
+        assert signed <= {wording.parameter for wording in item.wordings if wording.opposite_clause}
 
 
 @pytest.mark.slow

@@ -53,7 +53,7 @@ def test_every_published_theory_passes_the_checks(sandbox, name):
 
 
 def test_every_mechanism_names_its_source():
-    assert all(item.citation for item in FAMILY.grammar.mechanisms)
+    assert all(item.source for item in FAMILY.grammar.mechanisms)
 
 
 def with_mechanism(mechanism):

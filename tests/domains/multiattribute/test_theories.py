@@ -166,9 +166,9 @@ def test_random_compositions_are_theories(sandbox):
 )
 def test_every_mechanism_says_what_it_claims_and_who_said_so(mechanism):
     assert mechanism.claim
-    assert mechanism.citation or mechanism.name in ("guessing", "nothing")
+    assert mechanism.source or mechanism.name in ("guessing", "nothing")
     features = set(DOMAIN.features(TRIALS)) | {"constant", "extremeness"}
-    assert set(mechanism.answers) <= features
+    assert set(mechanism.repairs) <= features
     for prior in mechanism.parameters.values():
         assert prior["unit"]
         assert prior["meaning"]

@@ -55,7 +55,8 @@ def offers_of(source, n_most=100):
 
 
 def answers(source, design, key=KEY):
-    (batch,) = source.poll(source.recruit(preregister(design), design, key))
+    recruitment = source.recruit(preregister(design), design, key)
+    (batch,) = source.collect(recruitment, recruitment.n_participants).payloads
     return Trials.from_json(batch)
 
 

@@ -24,6 +24,7 @@ from lakatos.experiments.participants.language_model import (
     hold_session,
     words_in_order,
 )
+from lakatos.experiments.participants.source import SessionsDue
 from lakatos.experiments.participants.table import check_answers, trials_of_people
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.study import PageExperiment, plan_of
@@ -36,10 +37,10 @@ from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.record import RECORDS
-from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import Answer, RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "flows"))
 from participating import answered, noted, page_of, right_answers
@@ -276,6 +277,15 @@ class TestLanguageModelParticipants(ParticipantSourceContract):
                 await asyncio.gather(*map(hold, range(recruitment.n_participants)))
 
             asyncio.run(everybody())
+
+    def test_sessions_are_due_until_they_have_been_held(self, source, design):
+        recruitment = source.recruit(preregister(design), design, KEY)
+        due = source.collect(recruitment, 2)
+        assert due == SessionsDue(source, recruitment, range(2))
+        self.let_people_answer(source, recruitment)
+        assert len(source.collect(recruitment, 2).payloads) == recruitment.n_participants
+        more = recruitment.n_participants + 2
+        assert source.collect(recruitment, more).places == range(more - 2, more)
 
     def test_a_key_belongs_to_one_experiment(self, source, design):
         source.recruit(preregister(design), design, KEY)

@@ -41,7 +41,8 @@ def design_for(source, n_participants=30, repetitions=2, n_trials=5):
 
 
 def answers(source, design, key=KEY):
-    (batch,) = source.poll(source.recruit(preregister(design), design, key))
+    recruitment = source.recruit(preregister(design), design, key)
+    (batch,) = source.collect(recruitment, recruitment.n_participants).payloads
     return Trials.from_json(batch)
 
 
@@ -60,7 +61,7 @@ class TestFewSimulatedParticipants(ParticipantSourceContract):
 class TestSimulatedParticipantsOneByOne(ParticipantSourceContract):
     @pytest.fixture
     def source(self):
-        return make(by_person=True, careless=0.2)
+        return make(one_by_one=True, careless=0.2)
 
 
 def test_a_new_source_gives_the_same_answers_for_the_same_key():
@@ -130,7 +131,7 @@ def test_polling_what_was_never_asked_is_refused():
     design = design_for(make())
     recruitment = make().recruit(preregister(design), design, KEY)
     with pytest.raises(SourceError, match="recruit with the same key"):
-        make().poll(recruitment)
+        make().collect(recruitment, 1)
 
 
 def test_trials_that_the_domain_does_not_allow_are_refused():
@@ -159,10 +160,14 @@ class TestPeopleOneByOne:
     """People who are handed over one by one, some of whom stop or do not look."""
 
     def people(self, design=None, **settings):
-        source = make(by_person=True, **settings)
+        source = make(one_by_one=True, **settings)
         design = design or design_for(source)
         recruitment = source.recruit(preregister(design), design, KEY)
-        return [PersonAnswers.from_json(item) for item in source.poll(recruitment)], design, source
+        return (
+            [PersonAnswers.from_json(item) for item in source.collect(recruitment, 1).payloads],
+            design,
+            source,
+        )
 
     def test_as_many_complete_as_were_wanted_whatever_share_stops(self):
         people, design, source = self.people(dropouts=0.4)
@@ -176,7 +181,7 @@ class TestPeopleOneByOne:
         assert len({item.person for item in people}) == len(people)
 
     def test_the_share_of_people_who_stop_is_as_set(self):
-        source = make(by_person=True, dropouts=0.3)
+        source = make(one_by_one=True, dropouts=0.3)
         design = replace(design_for(source), n_participants=2000)
         people, _, _ = self.people(design, dropouts=0.3)
         n = len(people)
@@ -184,7 +189,7 @@ class TestPeopleOneByOne:
         assert abs(share - 0.3) < 4 * np.sqrt(0.3 * 0.7 / n)
 
     def test_careless_people_are_fast_and_every_kind_of_them_occurs(self):
-        source = make(by_person=True, careless=0.5)
+        source = make(one_by_one=True, careless=0.5)
         design = replace(design_for(source), n_participants=400, repetitions=4)
         people, _, _ = self.people(design, careless=0.5)
         fast = [item for item in people if np.median(item.response_time_ms) < 400]
@@ -205,5 +210,5 @@ class TestPeopleOneByOne:
         assert first == second
 
     def test_people_who_stop_cannot_come_in_one_table(self):
-        with pytest.raises(SourceError, match="handed over by person"):
+        with pytest.raises(SourceError, match="handed over one by one"):
             make(dropouts=0.1)

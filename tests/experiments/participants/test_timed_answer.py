@@ -188,12 +188,10 @@ def test_careless_people_press_one_key_early_and_others_follow_the_rule():
 
     design = Design("1.1", DOMAIN.space({"past": False}), 10, 30)
     source = SimulatedParticipants(
-        independent(steady), domain=DOMAIN, settings={"past": False}, by_person=True, careless=0.3
+        independent(steady), domain=DOMAIN, settings={"past": False}, one_by_one=True, careless=0.3
     )
-    people = [
-        PersonAnswers.from_json(item)
-        for item in source.poll(source.recruit(preregister(design), design, KEY))
-    ]
+    recruitment = source.recruit(preregister(design), design, KEY)
+    people = [PersonAnswers.from_json(item) for item in source.collect(recruitment, 30).payloads]
     careless = [item for item in people if OneKey(0.95).decide(item, ()) is not None]
     others = [item for item in people if item not in careless]
     assert 3 <= len(careless) <= 16

@@ -12,8 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lakatos.flows.commands.models import app
-from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.serving.errors import InstallationError, ProfileError
+from tests.rehearsal.serve import running
 
 ROOT = Path(__file__).resolve().parents[3]
 

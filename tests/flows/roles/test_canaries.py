@@ -17,10 +17,10 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.study import parse_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.theories.discovery.roles.record import AnalysisMade, SuccessorTried, TrialsProposed
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from answering import said, task_of

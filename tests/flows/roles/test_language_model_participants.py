@@ -39,12 +39,13 @@ from lakatos.flows.stages.asked import AnswersAwaited
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import Speaker

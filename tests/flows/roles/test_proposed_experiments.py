@@ -16,9 +16,9 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.flows.start import run_study
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.theories.discovery.roles.record import TrialsProposed
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from answering import said

@@ -25,13 +25,13 @@ from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.errors import ContextTooLongError
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.theories.discovery.roles.record import CaseRead, MatterInvestigated, RoleAnswered
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import HIDDEN, Speaker, claim, good, task_of
@@ -188,13 +188,13 @@ def test_the_report_shows_what_was_said_and_what_became_of_it_as_text(
 ) -> None:
     page = write_report(finished[0], tmp_path / "report.html").read_text()
     section = page[page.index('id="models"') : page.index('id="limits"')]
-    assert "9 What language models said" in section
+    assert "9 Language models" in section
     assert "10 What it does not show" in page
     assert "&lt;script&gt;alert(1)" in section
     assert "<script" not in page
     assert "<img src=x" not in page
-    assert "let through</span> supported: " in section
-    assert "not let through</span> not borne out" in section
+    assert "accepted</span> supported: " in section
+    assert "not accepted</span> not borne out" in section
     assert "call not made: scroe: unknown_tool: there is no tool" in section
     assert "first called <code>score {" in section
     assert "rehearsal (vllm-" in section

@@ -27,9 +27,7 @@ from lakatos.judges.record import PairRead
 from lakatos.judges.rubrics.language_model import NAME
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.fault import ServerMisbehaviour
-from lakatos.language_models.rehearsal.serve import free_port, running, running_process
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.structured import answer_schema
 from lakatos.theories.discovery.roles.record import (
     CaseRead,
@@ -42,6 +40,9 @@ from lakatos.theories.discovery.roles.record import (
 )
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import running, running_process
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import FOUND, HIDDEN, Speaker, good, recorded

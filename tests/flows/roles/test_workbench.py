@@ -15,8 +15,6 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.start import run_study
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.theories.discovery.roles.record import (
     AnalysisMade,
     DraftsScreened,
@@ -24,6 +22,8 @@ from lakatos.theories.discovery.roles.record import (
     SuccessorTried,
     TrialsProposed,
 )
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 
 import pytest
@@ -22,15 +22,12 @@ from arriving import Asked, ask, outcome
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import ChangedStudyError
 from lakatos.flows.operations.carry import carry, command_of, start_process
-from lakatos.flows.operations.inbox_watch import watch
-from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules
+from lakatos.flows.operations.clock import MOST_RETRY_S, RETRY_S, DuePass, LabClock
+from lakatos.flows.operations.inbox_watch import wake, watch
+from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules, make_schedule
 from lakatos.flows.run.next_pass import (
     DROP_FOLDER,
-    MOST_RETRY_S,
     PASS_FILE,
-    RETRY_S,
-    PassStarter,
-    PendingWork,
     announce,
     dropped,
     is_written,
@@ -176,17 +173,32 @@ class Clock:
         return self.now
 
 
+NOON = datetime(2030, 5, 1, 12, tzinfo=UTC)
+
+
+class Watched:
+    """A laboratory's clock whose seconds a test counts, and the passes that it said were due."""
+
+    def __init__(self, runs: Path, schedules: dict[str, CampaignSchedule] | None = None) -> None:
+        self.clock = Clock()
+        self.schedules = schedules or {}
+        self.started: list[DuePass] = []
+        self._lab = LabClock(runs, all_runs=True, seconds=self.clock)
+
+    def tick(self) -> list[DuePass]:
+        """One turn, at a time that many seconds after noon."""
+        found = self._lab.turn(self.schedules, NOON + timedelta(seconds=self.clock.now))
+        self.started += found
+        return found
+
+
 @pytest.fixture
-def watched(copy: Path) -> tuple[PassStarter, list[PendingWork], Clock]:
-    started: list[PendingWork] = []
-    clock = Clock()
-    return PassStarter(copy.parent, started.append, now=clock), started, clock
+def watched(copy: Path) -> Watched:
+    return Watched(copy.parent)
 
 
-def test_a_hundred_arrivals_together_start_one_pass(
-    copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
-) -> None:
-    watcher, started, clock = watched
+def test_a_hundred_arrivals_together_start_one_pass(copy: Path, watched: Watched) -> None:
+    watcher, started, clock = watched, watched.started, watched.clock
     inbox = Inbox(copy / INBOX_FILE)
     for number in range(100):
         inbox.deliver("file", {"number": number}, batch_key=str(number))
@@ -197,35 +209,35 @@ def test_a_hundred_arrivals_together_start_one_pass(
         clock.now += 0.4
         watcher.tick()
     (found,) = started
-    assert found.n_pending == 100
+    assert found.arrived.n_pending == 100
 
 
 def test_what_arrived_while_nobody_watched_starts_a_pass_at_once(
-    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
+    asked: Asked, copy: Path, watched: Watched
 ) -> None:
     asked.deliver(copy, 0, 1)
-    watcher, started, clock = watched
+    watcher, started, clock = watched, watched.started, watched.clock
     watcher.tick()
     clock.now = 1.0
     watcher.tick()
-    assert [found.n_pending for found in started] == [2]
+    assert [found.arrived.n_pending for found in started] == [2]
 
 
 def test_nothing_is_started_while_a_pass_writes_or_the_run_is_paused(
-    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
+    asked: Asked, copy: Path, watched: Watched
 ) -> None:
-    watcher, started, clock = watched
+    watcher, started, clock = watched, watched.started, watched.clock
     asked.deliver(copy, 0)
     lock = WriterLock(copy / f"{JOURNAL_FILE}.lock")
     for _ in range(5):
         clock.now += 5.0
         assert not watcher.tick()
     lock.release()
-    watcher.accepts = lambda folder: False
+    watcher.schedules = {copy.name: CampaignSchedule(copy.name, "study.toml", paused=True)}
     for _ in range(5):
         clock.now += 5.0
         assert not watcher.tick()
-    watcher.accepts = lambda folder: True
+    watcher.schedules = {}
     for _ in range(2):
         clock.now += 5.0
         watcher.tick()
@@ -233,9 +245,9 @@ def test_nothing_is_started_while_a_pass_writes_or_the_run_is_paused(
 
 
 def test_a_pass_that_fails_is_tried_again_ever_more_rarely_and_new_success_forgets_that(
-    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
+    asked: Asked, copy: Path, watched: Watched
 ) -> None:
-    watcher, started, clock = watched
+    watcher, started, clock = watched, watched.started, watched.clock
     asked.deliver(copy, 0)
     times = []
 
@@ -262,9 +274,9 @@ def test_a_pass_that_fails_is_tried_again_ever_more_rarely_and_new_success_forge
 
 
 def test_a_run_that_cannot_be_read_hides_no_other(
-    asked: Asked, copy: Path, watched: tuple[PassStarter, list[PendingWork], Clock]
+    asked: Asked, copy: Path, watched: Watched
 ) -> None:
-    watcher, started, clock = watched
+    watcher, started, clock = watched, watched.started, watched.clock
     broken = copy.parent / "broken"
     broken.mkdir()
     (broken / JOURNAL_FILE).write_bytes(b"no database " * 100)
@@ -273,6 +285,54 @@ def test_a_run_that_cannot_be_read_hides_no_other(
         clock.now += 1.0
         watcher.tick()
     assert [found.folder for found in started] == [copy]
+
+
+def test_a_pass_is_due_when_its_time_comes_and_once(copy: Path) -> None:
+    hourly = make_schedule("hourly", copy / "study.toml", interval="1h", now=NOON)
+    each = make_schedule("each", copy / "study.toml", interval="2h", new_run=True, now=NOON)
+    lab = Watched(copy.parent, {"hourly": hourly, "each": each})
+    assert not lab.tick()
+    lab.clock.now = 3599.0
+    assert not lab.tick()
+    lab.clock.now = 3600.0
+    (due,) = lab.tick()
+    assert (due.folder, due.schedule, due.arrived) == (copy.parent / "hourly", hourly, None)
+    assert due.reason == "its time, 2030-05-01T13:00:00+00:00"
+    assert "--study" in due.command()
+    assert not lab.tick()
+    lab.clock.now = 7200.0
+    assert [due.folder.name for due in lab.tick()] == ["hourly", "each-20300501T140000Z"]
+
+
+def test_what_was_due_while_nobody_watched_is_due_at_the_first_turn_only(copy: Path) -> None:
+    before = NOON - timedelta(hours=2)
+    once = make_schedule("once", copy / "study.toml", at="2030-05-01T11:00", now=before)
+    begun = make_schedule(copy.name, copy / "study.toml", at="2030-05-01T11:00", now=before)
+    lab = Watched(copy.parent, {"once": once, copy.name: begun})
+    (due,) = lab.tick()
+    assert due.folder.name == "once"
+    assert "passed while nobody watched" in due.reason
+    lab.clock.now = 10.0
+    assert not lab.tick()
+
+
+def test_waking_starts_what_is_due_and_says_of_each_other_run_why_not(
+    asked: Asked, copy: Path
+) -> None:
+    said: list[str] = []
+    assert wake(copy.parent, workers=1, say=said.append) == 0
+    (line,) = said
+    assert line.startswith(f"{copy.name}: nothing to do: waiting for people")
+    asked.deliver(copy, 0)
+    paused = CampaignSchedule(copy.name, "study.toml", paused=True)
+    change_schedules(copy.parent, lambda known: {copy.name: paused})
+    assert wake(copy.parent, workers=1, say=said.append) == 0
+    assert said[-1] == f"{copy.name}: its schedule is paused"
+    assert look(copy).n_pending == 1
+    change_schedules(copy.parent, lambda known: {})
+    assert wake(copy.parent, workers=1, say=said.append) == 0
+    assert said[-1] == f"{copy.name}: 1 batch of answers has arrived"
+    assert look(copy).n_pending == 0
 
 
 # -- files that are dropped ------------------------------------------------------------------------------------------

@@ -74,9 +74,9 @@ def test_a_search_says_how_far_it_is_how_good_and_how_long_it_takes() -> None:
     said(10, -0.61234)
     said(44, -0.6)
     assert [detail for _, _, detail in told.said] == [
-        "4 of 40 candidates tried",
-        "10 of 40 candidates tried, the best -0.6123 nats per choice, about 30 s left",
-        "40 of 40 candidates tried, the best -0.6000 nats per choice, about 0 s left",
+        "4 of 40 candidates evaluated",
+        "10 of 40 candidates evaluated, best -0.6123 nats per choice, about 30 s left",
+        "40 of 40 candidates evaluated, best -0.6000 nats per choice, about 0 s left",
     ]
 
 
@@ -93,5 +93,5 @@ def test_what_is_more_work_counts_more_in_the_time_that_is_left() -> None:
         "0 of 2 steps",
         "1 of 2 steps, about 5 s left",
         "0 of 4 fits",
-        "1 of 4 fits, the best -0.5000 nats per choice, about 1 min 30 s left",
+        "1 of 4 fits, best -0.5000 nats per choice, about 1 min 30 s left",
     ]

@@ -11,12 +11,13 @@ import pytest
 
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.models import roles_of
 from lakatos.flows.run.cluster import ClusterError
 from lakatos.flows.run.run import Run, create_run, open_run
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.language_models.clients import CLIENTS
+from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.clients.scripted import ScriptedModel
-from lakatos.language_models.rehearsal.serve import running
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small import SHORT, small_study
@@ -48,7 +49,7 @@ def study(base_url: str, **models: str) -> CampaignConfig:
 async def connections_of_pass(run: Run, base_url: str) -> tuple[int, int, str]:
     """Connections before and after a pass, while its event loop still runs, and what ended the pass."""
     ended = "verdict"
-    await roles_of(run).look_for("first")
+    await run.models.look_for("first")
     before = connections_to(base_url)
     try:
         await run_campaign(run)
@@ -79,39 +80,39 @@ def test_connections_to_language_models_are_closed_after_an_error(tmp_path: Path
     assert "does not offer 'absent'" in ended
 
 
-class ClosedPart:
-    """A part that counts how often it is closed."""
+class GoneModel(OpenAIModel):
+    """A model whose connection cannot be closed, as it is gone already."""
 
-    def __init__(self, run: Run) -> None:
-        self.n_closed = 0
+    n_closed = 0
 
     async def close(self) -> None:
-        """Count, and fail as a connection that is gone already may."""
-        self.n_closed += 1
+        """Count, and fail."""
+        GoneModel.n_closed += 1
         raise ConnectionResetError("gone")
 
 
-class OtherPart(ClosedPart):
-    """Another part of the same run."""
-
-
-def test_every_part_is_closed_once_also_where_another_one_cannot_be_closed(tmp_path: Path) -> None:
-    with create_run(small_study(**SHORT), tmp_path / "run") as run:
-        parts = [run.part(ClosedPart), run.part(OtherPart)]
+def test_every_model_is_closed_once_also_where_another_one_cannot_be_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CLIENTS, "openai", GoneModel)
+    monkeypatch.setattr(GoneModel, "n_closed", 0)
+    config = study("http://127.0.0.1:9/v1", first="one", second="two")
+    with create_run(config, tmp_path / "run") as run:
+        models = run.models
         with pytest.raises(ConnectionResetError):
-            asyncio.run(run.close_parts())
-        asyncio.run(run.close_parts())
-        assert [part.n_closed for part in parts] == [1, 1]
-        assert run.part(ClosedPart) is not parts[0]
+            asyncio.run(run.close_pass())
+        asyncio.run(run.close_pass())
+        assert GoneModel.n_closed == 2
+        assert run.models is not models
 
 
 def test_a_model_behind_another_one_is_closed_too(tmp_path: Path) -> None:
     async def connections(run: Run, base_url: str) -> tuple[int, int]:
-        await roles_of(run).look_for("first")
-        caller = roles_of(run).callers["first"]
+        await run.models.look_for("first")
+        caller = run.models.callers["first"]
         caller.model = ScriptedModel([], name="first")
         before = connections_to(base_url)
-        await run.close_parts()
+        await run.close_pass()
         return before, connections_to(base_url)
 
     with (

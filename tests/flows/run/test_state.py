@@ -241,9 +241,6 @@ ONE_OF_EACH = {
     "memory.recalled": LessonsRecalled(
         cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",),
     ),
-    "memory.inquiries": InquiryMade(
-        cycle=1, number=0, name="examine", signature=ANY, tool="", calls=(ANY,), complete=True, reason="",
-    ),
     "roles.investigated": MatterInvestigated(
         cycle=1, role="reviser", task="reviser", subject="leap", prompt="0" * 64, model="m", calls=(ANY,),
         results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
@@ -296,10 +293,8 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    CodeAccepted,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred, StrategyChosen,
     CodeAccepted, MachineUsed,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, PairPreferred,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade, PairPreferred, StrategyChosen,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

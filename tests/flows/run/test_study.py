@@ -349,9 +349,10 @@ def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_pat
         ),
         ({"panel": "frozen", "items": 12}, "12 items are too few .* at least 40"),
         ({"panel": "frozen", "items": 40, "alpha": 1e-6}, "of level 6.1e-07; at least 66"),
-        ({"tier": "working"}, "tier = 'working': .* remove tier"),
-        ({"rubric": True}, "rubrics are not rewritten any more.* remove rubric"),
-        ({"refining": 5.0}, "not refined any more.* remove refining"),
+        ({"tier": "working"}, r"judges\.tier = 'working': .* remove judges\.tier"),
+        ({"rubric": True}, r"rubrics are not rewritten any more.* remove judges\.rubric"),
+        ({"refining": 5.0}, r"not refined any more.* remove judges\.refining"),
+        ({"strategies": True}, r"judges.strategies = True: .* remove judges.strategies"),
         ({"test": "e_betting"}, "'loss' or 'exact'"),
         ({"items": 60}, "'rules' reads no anchor set"),
     ):
@@ -369,6 +370,15 @@ def test_a_study_of_an_earlier_version_whose_keys_ask_for_nothing_that_is_gone_i
     gone = {"tier": "certified", "rubric": False, "refining": 10.0}
     earlier = parse_study(changed(judges={"panel": "none", **gone}), "here")
     assert earlier == parse_study(changed(judges={"panel": "none"}), "here")
+    nothing = parse_study(changed(memory={"inquiries": False}), "here")
+    assert nothing == parse_study(changed(), "here")
+
+
+def test_a_study_that_asks_for_inquiries_is_refused_and_one_in_an_old_journal_is_read():
+    asking = changed(memory={"inquiries": True})
+    with pytest.raises(StudyError, match=r"memory\.inquiries = True: .* remove memory\.inquiries"):
+        parse_study(asking, "here")
+    assert CampaignConfig.model_validate(asking) == parse_study(changed(), "here")
 
 
 def test_a_study_with_the_usual_judges_is_written_as_before_there_were_others():

@@ -26,6 +26,7 @@ from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.client import StudySeen
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
+from lakatos.experiments.participants.source import Collected, Recruitment
 from lakatos.experiments.participants.table import put_answers
 from lakatos.experiments.participants.web.collection import KEY_FILE, collection_key
 from lakatos.experiments.participants.web.session import (
@@ -37,7 +38,6 @@ from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.participants.web.texts import consent_digest, texts_for_domain
 from lakatos.experiments.participants.web.view import consent_of
-from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
     AnswersArrived,
     CollectionClosed,
@@ -61,7 +61,6 @@ from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import deliver
 from lakatos.flows.start import resume_run, run_study
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
-from lakatos.traces.digest import Digest
 from lakatos.traces.errors import InboxError, JournalError
 from lakatos.traces.fold import canonical_digest
 from lakatos.traces.inbox import Inbox
@@ -678,11 +677,11 @@ def test_a_recruitment_cut_short_after_people_answered_is_made_again(
     }
     run_study(small_study(**changes), tmp_path / "whole", n_workers=1)
 
-    def cut_short(run: Run, plan: Preregistration, key: Digest) -> int:
-        n_participants = deliver(run, plan, key)
-        if plan.experiment == "2.1":
+    def cut_short(run: Run, recruitment: Recruitment, n_participants: int) -> Collected:
+        found = deliver(run, recruitment, n_participants)
+        if recruitment.experiment == "2.1":
             raise KeyboardInterrupt
-        return n_participants
+        return found
 
     with monkeypatch.context() as patch:
         patch.setattr("lakatos.flows.stages.collect.deliver", cut_short)

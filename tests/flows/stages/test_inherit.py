@@ -12,7 +12,6 @@ from lakatos.domains.published_data import load_archive
 from lakatos.experiments.participants import SOURCES
 from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
-    RESPONSES,
     answers_of,
     is_news,
     keep_library,
@@ -22,7 +21,6 @@ from lakatos.flows.roles.remember import (
     look_at_library,
     rebuild_library,
     recall_in,
-    responses_of,
     take_library,
     winners_in,
 )
@@ -205,9 +203,10 @@ def test_what_won_among_simulated_participants_does_not_compete_among_people(tmp
 
 
 def test_each_source_of_participants_says_whose_responses_it_brings():
-    assert set(RESPONSES) == set(SOURCES)
-    simulated = small_study().participants
-    assert responses_of(simulated) == "simulated"
+    origins = {name: source.profile.origin for name, source in SOURCES.items()}
+    assert origins.pop("simulated") == small_study().source.origin == "simulated"
+    assert origins.pop("language_model") == "language_model"
+    assert set(origins.values()) == {"people"}
 
 
 def part_of_file(whole: Path, part: Path, share: float) -> Path:

@@ -13,7 +13,6 @@ from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.stages.exactness import weigh_exactness
 from lakatos.flows.stages.inherit import admit_winners
-from lakatos.flows.stages.inquire import examine_leader, sound_out
 from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.propose import propose
 from lakatos.flows.stages.propose_trials import propose_trials
@@ -31,8 +30,6 @@ ASKED_FOR: dict[Any, tuple[Any, ...]] = {
     admit_winners: (),
     seat_judges: (),
     weigh_exactness: (1,),
-    examine_leader: (1, NOTHING),
-    sound_out: (1, 1),
     propose: (1, NOTHING),
     propose_trials: (1, 1),
     confirm: (),
@@ -50,6 +47,6 @@ def test_a_stage_that_a_study_does_not_ask_for_reads_nothing_but_the_study(stage
 
 
 def test_a_stage_that_a_study_asks_for_is_not_left_out() -> None:
-    run: Any = SimpleNamespace(config=small_study(memory={"inquiries": True}))
+    run: Any = SimpleNamespace(config=small_study(memory={"winners": True}))
     with pytest.raises(AttributeError):  # it looks at the run
-        asyncio.run(sound_out(run, 1, 1))
+        asyncio.run(take_library(run))

@@ -17,12 +17,12 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
 from lakatos.flows.run.run import read_state
 from lakatos.flows.start import resume_run, run_study
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import running
 from lakatos.memory.item import Fact
 from lakatos.memory.library import Pitfall
 from lakatos.memory.record import LessonsWritten
 from lakatos.theories.discovery.roles.record import RoleAnswered
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parent))
 from answering import good, said, task_of

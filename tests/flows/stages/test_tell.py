@@ -11,7 +11,7 @@ from lakatos.theories.engine.record import TheoriesTold, TheoryChecked
 from lakatos.theories.engine.state import TheoriesState
 from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.theories.findings.verdicts.tell import lacking_trials, published_forms
-from lakatos.theories.language.account import ClauseWording, tell_clause
+from lakatos.theories.language.account import Wording, tell_clause
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
@@ -26,10 +26,10 @@ def test_clauses_about_unlikely_outcomes_lack_trials_where_every_chance_is_a_hal
     chances = np.zeros_like(gambles["probabilities"])
     chances[..., :2] = 0.5
     even = Stimuli({**gambles.arrays, "probabilities": chances})
-    curve = [ClauseWording("overweight the rare", needs="rare_outcome < 0.36")]
+    curve = [Wording("overweight the rare", if_presented="rare_outcome < 0.36")]
     assert lacking_trials(curve, domain, [even]) == {"rare_outcome < 0.36"}
     assert not lacking_trials(curve, domain, [even, gambles])
-    assert not lacking_trials([ClauseWording("add")], domain, [gambles])
+    assert not lacking_trials([Wording("add")], domain, [gambles])
 
 
 def test_a_composition_with_the_mechanisms_of_a_published_theory_has_its_form() -> None:
@@ -47,12 +47,12 @@ def test_a_composition_with_the_mechanisms_of_a_published_theory_has_its_form() 
 
 
 def test_a_clause_that_only_tells_a_number_is_tried_against_the_far_end_of_its_range() -> None:
-    clause = ClauseWording("revise by a share ({rate%})")
+    clause = Wording("revise by a share ({rate%})")
     low, high = (Prior("normal", 0.1, 0.9, center, 0.01) for center in (0.2, 0.8))
     ends = []
     for prior in (low, high):
         (tried,) = telling_numbers([tell_clause(clause, {"rate": prior})], {"rate": prior})
-        ends.append((tried.wording.by, tried.wording.null, tried.direction))
+        ends.append((tried.wording.parameter, tried.wording.neutral, tried.direction))
     assert ends == [("rate", 0.9, 1), ("rate", 0.1, 1)]
     open_range = {"rate": Prior("uniform", 0.1, 0.9)}
     assert not telling_numbers([tell_clause(clause, open_range)], open_range)

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.serving.environment import install
 from lakatos.language_models.serving.launch import ServerLaunch, prepare
 from lakatos.language_models.serving.profile import load_profile

@@ -9,7 +9,7 @@ import pytest
 
 from lakatos.language_models.client import ModelCompletion, TokenLogProbability, ToolCall
 from lakatos.language_models.errors import ModelAbsentError, UnreachableError
-from lakatos.language_models.rehearsal.serve import free_port, running
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.serving.check import (
     check,
     figures_of,
@@ -21,6 +21,7 @@ from lakatos.language_models.serving.load import TimedCall, quantiles_s, time_ca
 from lakatos.language_models.serving.load import http_client as client_for
 from lakatos.language_models.serving.shape import REPRESENTATIVE
 from lakatos.language_models.settings import ModelSettings
+from tests.rehearsal.serve import running
 
 ADVOCATE, ARBITER, JUDGE = REPRESENTATIVE
 GOOD = '{"reason": "fits", "winner": "first", "confidence": "0.7"}'

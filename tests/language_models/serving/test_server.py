@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from lakatos.language_models.rehearsal.serve import free_port
+from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.serving.errors import ServerError
 from lakatos.language_models.serving.launch import ServerLaunch
 from lakatos.language_models.serving.server import (

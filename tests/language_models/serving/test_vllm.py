@@ -152,7 +152,7 @@ def victim(
     """A supervised server of its own that may be killed; each start is appended to the list."""
     from dataclasses import replace
 
-    from lakatos.language_models.rehearsal.serve import free_port
+    from lakatos.language_models.serving.app_thread import free_port
 
     port = free_port()
     words = list(vllm_launch.command)

@@ -26,11 +26,23 @@ GRAMMAR = Grammar(
     slots=(SkeletonSlot("first"), SkeletonSlot("second"), SkeletonSlot("third", 0, 2)),
     mechanisms=(
         *(
-            Mechanism("first", name, f"like {name}", "pass")
+            Mechanism(slot="first", name=name, clause=f"like {name}", code="pass")
             for name in ("a", "b", "c", "two words")
         ),
-        *(Mechanism("second", name, f"like {name}", "pass") for name in "efgh"),
-        *(Mechanism("third", name, f"like {name}", "pass", {name: PRIOR}) for name in "ijk"),
+        *(
+            Mechanism(slot="second", name=name, clause=f"like {name}", code="pass")
+            for name in "efgh"
+        ),
+        *(
+            Mechanism(
+                slot="third",
+                name=name,
+                clause=f"like {name}",
+                code="pass",
+                parameters={name: PRIOR},
+            )
+            for name in "ijk"
+        ),
     ),
     before="",
     after="return 0.5",
@@ -390,7 +402,7 @@ def test_a_climb_looks_around_a_node_once_and_fits_only_what_seems_to_gain():
     brief = AdvocateBrief((START,), n_candidates=60)
     proposal = advocate.revise(brief, bench, np.random.default_rng(0), glance=bench.glance)
     assert names_of(proposal.submitted[0]) == {"c", "h"}
-    assert proposal.unspent == "nothing around the best promises more"
+    assert proposal.unspent == "no variant of the best candidate promises an improvement"
     assert len(proposal.attempts) < 15
     assert bench.glanced == len(proposal.glances)
     assert proposal.submitted[0].composition.key in proposal.looked_around

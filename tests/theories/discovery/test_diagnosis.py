@@ -43,10 +43,12 @@ GRAMMAR = Grammar(
     domain="small",
     slots=(SkeletonSlot("value"),),
     mechanisms=(
-        Mechanism("value", "plain", "take it", ""),
-        Mechanism("value", "root", "take its root", "", answers=("size",)),
-        Mechanism("value", "log", "take its logarithm", "", answers=("size", "evidence")),
-        Mechanism("value", "habit", "repeat it", "", answers=("last_choice",)),
+        Mechanism(slot="value", name="plain", clause="take it"),
+        Mechanism(slot="value", name="root", clause="take its root", repairs=("size",)),
+        Mechanism(
+            slot="value", name="log", clause="take its logarithm", repairs=("size", "evidence")
+        ),
+        Mechanism(slot="value", name="habit", clause="repeat it", repairs=("last_choice",)),
     ),
     before="",
     after="",
@@ -627,7 +629,7 @@ def test_another_theory_can_be_all_that_is_found() -> None:
         rule="another", feature="another theory", answered_by=(), effect=1.0, error=0.0, z=4.0, p=1e-4,
         analysis="", gain=lambda corrector: None,
     )  # fmt: skip
-    assert "another theory does for everybody" in _hypothesis("Tallying", [check])
+    assert "another theory describes all" in _hypothesis("Tallying", [check])
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
     assert "as the other one says" in _test(sheet, "Tallying", check)
 

@@ -16,11 +16,29 @@ GRAMMAR = Grammar(
     domain="letters",
     slots=(SkeletonSlot("core"), SkeletonSlot("extra", 0, 3), SkeletonSlot("lapse", 0, 1)),
     mechanisms=(
-        Mechanism("core", "plain", "add", "pass"),
-        Mechanism("core", "other", "count", "pass"),
-        Mechanism("core", "curved", "bend", "pass", {"curve": PRIOR}),
-        *(Mechanism("extra", name, f"like {name}", "pass", {name: PRIOR}) for name in "xyz"),
-        Mechanism("lapse", "random", "err", "pass", {"lapse": PRIOR}, is_null=True),
+        Mechanism(slot="core", name="plain", clause="add", code="pass"),
+        Mechanism(slot="core", name="other", clause="count", code="pass"),
+        Mechanism(
+            slot="core", name="curved", clause="bend", code="pass", parameters={"curve": PRIOR}
+        ),
+        *(
+            Mechanism(
+                slot="extra",
+                name=name,
+                clause=f"like {name}",
+                code="pass",
+                parameters={name: PRIOR},
+            )
+            for name in "xyz"
+        ),
+        Mechanism(
+            slot="lapse",
+            name="random",
+            clause="err",
+            code="pass",
+            parameters={"lapse": PRIOR},
+            is_null=True,
+        ),
     ),
     before="",
     after="return 0.5",

@@ -27,9 +27,22 @@ GRAMMAR = Grammar(
     domain="letters",
     slots=(SkeletonSlot("first"), SkeletonSlot("second"), SkeletonSlot("third", 0, 2)),
     mechanisms=(
-        *(Mechanism("first", name, name, "pass") for name in "abcd"),
-        *(Mechanism("second", name, name, "pass", {name: PRIOR}) for name in "efg"),
-        *(Mechanism("third", name, name, "pass", {name: PRIOR}, learn="pass") for name in "ij"),
+        *(Mechanism(slot="first", name=name, clause=name, code="pass") for name in "abcd"),
+        *(
+            Mechanism(slot="second", name=name, clause=name, code="pass", parameters={name: PRIOR})
+            for name in "efg"
+        ),
+        *(
+            Mechanism(
+                slot="third",
+                name=name,
+                clause=name,
+                code="pass",
+                parameters={name: PRIOR},
+                learn="pass",
+            )
+            for name in "ij"
+        ),
     ),
     before="",
     after="return 0.5",

@@ -7,7 +7,7 @@ import pytest
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.claim_exam import check_clauses
-from lakatos.theories.language.account import ClauseWording, tell_clause
+from lakatos.theories.language.account import Wording, tell_clause
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.rewrite import with_literal
@@ -47,7 +47,7 @@ def theory_of(domain, value=None):
 def test_what_a_theory_says_at_its_numbers_is_true_of_its_code(domain, sandbox):
     theory, by = theory_of(domain)
     tried = check_clauses(theory, DOMAINS[domain], sandbox)
-    assert by in [item.clause.wording.by for item in tried]
+    assert by in [item.clause.wording.parameter for item in tried]
     assert [item.sentence for item in tried if not item.held] == []
 
 
@@ -55,7 +55,7 @@ def test_what_a_theory_says_at_its_numbers_is_true_of_its_code(domain, sandbox):
 def test_the_words_of_the_opposite_sign_are_refused(domain, sandbox):
     theory, by = theory_of(domain)
     reversed_, _ = theory_of(domain, -CASES[domain][-1])
-    words = [item for item in theory.account().clauses if item.wording.by == by]
+    words = [item for item in theory.account().clauses if item.wording.parameter == by]
     (tried,) = check_clauses(reversed_, DOMAINS[domain], sandbox, clauses=words)
     assert not tried.held
     assert "contradicts" in tried.sentence
@@ -69,8 +69,8 @@ def test_a_clause_that_turns_choices_round_exempts_no_other_clause_from_its_dire
     """Nor does one that only a source's own words state, which nobody can take out of its code."""
     theory, by = theory_of(domain)
     reversed_, _ = theory_of(domain, -CASES[domain][-1])
-    words = [item for item in theory.account().clauses if item.wording.by == by]
-    turning = tell_clause(ClauseWording("rebel now and then", turns=True), {})
+    words = [item for item in theory.account().clauses if item.wording.parameter == by]
+    turning = tell_clause(Wording("rebel now and then", overrides=True), {})
     (tried,) = check_clauses(reversed_, DOMAINS[domain], sandbox, clauses=[*words, turning])
     assert not tried.held
     assert "contradicts" in tried.sentence
@@ -103,7 +103,8 @@ def test_directions_are_tried_without_the_part_that_turns_choices_round(
         TheoryProgram(grammar.write(Composition(composition.slots, priors)), "test")
     )
     tried = {
-        item.clause.wording.by: item for item in check_clauses(theory, DOMAINS[domain], sandbox)
+        item.clause.wording.parameter: item
+        for item in check_clauses(theory, DOMAINS[domain], sandbox)
     }
     assert tried[by].held
     assert "are chosen more" in tried[by].sentence
@@ -112,7 +113,7 @@ def test_directions_are_tried_without_the_part_that_turns_choices_round(
 def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):
     theory, by = theory_of("multiattribute")
     idle, _ = theory_of("multiattribute", 0.0)
-    strong = [item for item in theory.account().clauses if item.wording.by == by]
+    strong = [item for item in theory.account().clauses if item.wording.parameter == by]
     source = idle.program.source.replace('["majority_bonus"]', '["lapse"] * 0.0')
     unused = read_program(replace(idle.program, source=source))
     (tried,) = check_clauses(unused, DOMAINS["multiattribute"], sandbox, clauses=strong)
@@ -122,7 +123,7 @@ def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):
     weak = [
         replace(item, strength="hardly")
         for item in habit.account().clauses
-        if item.wording.by == by
+        if item.wording.parameter == by
     ]
     (tried,) = check_clauses(habit, DOMAINS["learning"], sandbox, clauses=weak)
     assert not tried.held
@@ -132,10 +133,10 @@ def test_clauses_that_are_not_those_of_the_mechanisms_are_refused(sandbox):
     theory, _ = theory_of("multiattribute")
     literal = [item.to_literal() for item in theory.clauses]
     place = next(
-        number for number, item in enumerate(theory.clauses) if item.by == "majority_bonus"
+        number for number, item in enumerate(theory.clauses) if item.parameter == "majority_bonus"
     )
     literal[place] = replace(
-        theory.clauses[place], says=theory.clauses[place].opposite
+        theory.clauses[place], clause=theory.clauses[place].opposite_clause
     ).to_literal()
     source = with_literal(theory.program.source, "CLAUSES", literal)
     report = check_theory(

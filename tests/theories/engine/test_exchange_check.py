@@ -34,7 +34,7 @@ def trials() -> Stimuli:
 def tried(laboratory: Laboratory, name: str, trials: Stimuli) -> dict[str, tuple[bool, str]]:
     theory = read_program(FAMILY.program(name))
     found = laboratory.with_sandbox(partial(try_exchanges, theory, FAMILY.grammar, trials=[trials]))
-    return {item.clause.wording.says: (item.idle, item.sentence) for item in found}
+    return {item.clause.wording.clause: (item.idle, item.sentence) for item in found}
 
 
 def test_what_only_one_way_of_deciding_says_is_tried_against_another(laboratory, trials) -> None:
@@ -68,9 +68,11 @@ def test_what_no_trial_can_show_is_idle(laboratory, trials) -> None:
 
 def test_clauses_with_numbers_and_theories_of_others_have_no_exchanges() -> None:
     theory = read_program(FAMILY.program("take_the_best"))
-    with_numbers = {clause.says for clause in theory.clauses if clause.by}
+    with_numbers = {clause.clause for clause in theory.clauses if clause.parameter}
     said = {
-        clause.wording.says for item in exchanges(theory, FAMILY.grammar) for clause in item.clauses
+        clause.wording.clause
+        for item in exchanges(theory, FAMILY.grammar)
+        for clause in item.clauses
     }
     assert said
     assert not said & with_numbers
@@ -86,7 +88,7 @@ def test_people_who_learn_are_asked_along_the_same_answers() -> None:
             partial(try_exchanges, theory, family.grammar, trials=[schedule])
         )
     (item,) = [
-        each for each in found if each.clause.wording.says == "do not learn what options pay"
+        each for each in found if each.clause.wording.clause == "do not learn what options pay"
     ]
     assert not item.idle
     assert item.size > 0.05
@@ -126,7 +128,7 @@ def test_distrust_is_told_only_where_presented_trials_lie_beyond_the_turning_poi
             tried = opened.with_sandbox(
                 partial(try_exchanges, theory, family.grammar, trials=[trials])
             )
-            (found[value],) = [item for item in tried if item.clause.wording.reverses]
+            (found[value],) = [item for item in tried if item.clause.wording.reverses_choices]
     early, late = (found[value] for value in ends)
     assert not early.idle
     assert late.idle

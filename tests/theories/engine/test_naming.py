@@ -93,7 +93,7 @@ def test_theories_of_a_run_have_different_names_of_five_words_at_most(domain: st
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_every_pair_of_sides_has_a_topic_of_three_words_at_most(domain: str) -> None:
     for mechanism in FAMILIES[domain].grammar.mechanisms:
-        for words in mechanism.words:
-            label, opposite = words.get("label", ""), words.get("opposite_label", "")
+        for wording in mechanism.wordings:
+            label, opposite = wording.label, wording.opposite_label
             assert bool(topic_of(label, opposite)) == bool(label or opposite)
             assert len(topic_of(label, opposite).split()) <= 3

@@ -8,7 +8,7 @@ import pytest
 from lakatos.domains import FAMILIES
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
-    ClauseWording,
+    Wording,
     account_of,
     names_held_back,
     read_clauses,
@@ -19,8 +19,8 @@ from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import Prior, parse_prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
-PULL = ClauseWording(
-    "{much}like it", by="pull", opposite="{much}dislike it", unit=0.5, label="liking"
+PULL = Wording(
+    "{much}like it", parameter="pull", opposite_clause="{much}dislike it", unit=0.5, label="liking"
 )
 
 
@@ -58,7 +58,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
 
     assert told(0.15) == "about two thirds of people like it, the others dislike it"
     assert told(0.6) == "like it"
-    kind = ClauseWording("{who} count", by="type")
+    kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
     assert tell_clause(kind, {"type": doubtful}).text == "some people count"
 
@@ -67,9 +67,9 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
     idle = Prior("uniform", -4, 4, idle=True)
     told = tell_clause(PULL, {"pull": idle})
     assert (told.text, told.idle, told.direction) == ("like it", True, 0)
-    kind = ClauseWording("{who} count", by="pull")
+    kind = Wording("{who} count", parameter="pull")
     assert tell_clause(kind, {"pull": idle}).text == "some people count"
-    account = account_of("Counting", [PULL, ClauseWording("count")], {"pull": idle})
+    account = account_of("Counting", [PULL, Wording("count")], {"pull": idle})
     assert (account.name, account.claim) == ("Counting", "People count.")
 
 
@@ -99,7 +99,7 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_m
 
 def test_the_others_are_told_in_the_words_that_differ():
     def told(says: str, opposite: str, **more: str) -> str:
-        clause = ClauseWording(says, by="pull", opposite=opposite, unit=0.5, **more)
+        clause = Wording(says, parameter="pull", opposite_clause=opposite, unit=0.5, **more)
         return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the others ")[2]
 
     assert told("give {far}more in a round", "give {far}less in a round") == "less"
@@ -107,7 +107,7 @@ def test_the_others_are_told_in_the_words_that_differ():
         "tend away from it"
     )
     assert told("look at {much}high ones", "look at {much}low ones") == "look at low ones"
-    assert told("feel more", "feel the reverse", rest="do not") == "do not"
+    assert told("feel more", "feel the reverse", opposite_short="do not") == "do not"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_the_others_are_told_in_the_words_that_differ():
     ],
 )
 def test_a_word_for_how_often_fits_the_number(center, words):
-    clause = ClauseWording("{lapse~} guess ({lapse%} of the time)")
+    clause = Wording("{lapse~} guess ({lapse%} of the time)")
     people = {"lapse": learned(center, 0.001, low=0.0, high=1.0)}
     assert tell_clause(clause, people).text == f"{words} guess ({100 * center:.0f}% of the time)"
     unknown = {"lapse": Prior("uniform", 0.0, 1.0)}
@@ -130,7 +130,7 @@ def test_a_word_for_how_often_fits_the_number(center, words):
 
 
 def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
-    clause = ClauseWording("expect a price (about {price} cents)")
+    clause = Wording("expect a price (about {price} cents)")
     alike, apart = learned(10.0, 0.5, 0.0, 30.0), learned(10.0, 5.0, 0.0, 30.0)
     assert tell_clause(clause, {"price": alike}).text == "expect a price (about 10 cents)"
     told = tell_clause(clause, {"price": apart}).text
@@ -142,7 +142,7 @@ def test_where_people_differ_much_a_range_is_told_in_place_of_a_median():
 
 
 def test_numbers_of_times_are_words_and_stand_for_a_text_where_they_were_not_learned():
-    clause = ClauseWording("leave what failed [{runs#}|a number of times]")
+    clause = Wording("leave what failed [{runs#}|a number of times]")
 
     def told(center: float, spread: float = 0.01) -> str:
         prior = learned(center, spread, 0.5, 5.5)
@@ -154,7 +154,7 @@ def test_numbers_of_times_are_words_and_stand_for_a_text_where_they_were_not_lea
 
 
 def test_what_is_taken_for_granted_hardly_done_or_without_effect_is_no_part_of_the_claim():
-    adding, plain = ClauseWording("add"), ClauseWording("choose the better one", plain=True)
+    adding, plain = Wording("add"), Wording("choose the better one", taken_for_granted=True)
     weak = {"pull": learned(0.02)}
     account = account_of("Adding", [adding, PULL, plain], weak)
     assert account.claim == "People add."
@@ -165,23 +165,23 @@ def test_what_is_taken_for_granted_hardly_done_or_without_effect_is_no_part_of_t
     assert account_of("Adding", [plain], weak).claim == "People choose the better one."
     strong = {"pull": learned(1.5)}
     assert account_of("Adding", [adding, PULL], strong).claim == "People add, and strongly like it."
-    silent = account_of("Adding", [adding, PULL], strong, silent=[PULL.says])
+    silent = account_of("Adding", [adding, PULL], strong, silent=[PULL.clause])
     assert (silent.name, silent.claim) == ("Adding", "People add.")
-    based = replace(PULL, base="look at it")
+    based = replace(PULL, neutral_clause="look at it")
     assert account_of("Adding", [adding, based], weak).claim == "People add, and look at it."
 
 
 def test_clauses_that_need_trials_are_told_only_where_such_were_asked():
     rare, even = (
-        ClauseWording("fear the rare", needs="p < 0.3"),
-        ClauseWording("b", lacks="p < 0.3"),
+        Wording("fear the rare", if_presented="p < 0.3"),
+        Wording("b", unless_presented="p < 0.3"),
     )
     assert account_of("Adding", [rare, even], {}).claim == "People fear the rare."
     assert account_of("Adding", [rare, even], {}, lacking=["p < 0.3"]).claim == "People b."
 
 
 def test_a_name_repeats_nothing_and_tells_first_what_is_true_of_most_people():
-    mixed = ClauseWording("{much}stay", by="stay", opposite="{much}go", label="repetition",
+    mixed = Wording("{much}stay", parameter="stay", opposite_clause="{much}go", label="repetition",
                           opposite_label="alternation", unit=0.5)  # fmt: skip
     priors = {"pull": learned(0.6), "stay": learned(0.3, 3.0, -9.0, 9.0)}
     assert account_of("Adding", [mixed, PULL], priors).name == "Adding with liking"
@@ -219,8 +219,11 @@ def test_a_range_that_was_not_learned_leaves_the_side_open():
 
 def test_a_learned_value_at_the_null_value_is_hardly_said_even_at_a_limit():
     assert tell_clause(PULL, {"pull": learned(0.0)}).text == "hardly like it"
-    bounded = ClauseWording(
-        "say all alike", by="focus", opposite="look at the best {much}above the rest", null=1.0
+    bounded = Wording(
+        "say all alike",
+        parameter="focus",
+        opposite_clause="look at the best {much}above the rest",
+        neutral=1.0,
     )
     told = tell_clause(bounded, {"focus": learned(1.0, 0.001, low=0.0, high=1.0)})
     assert told.strength == "hardly"
@@ -228,18 +231,23 @@ def test_a_learned_value_at_the_null_value_is_hardly_said_even_at_a_limit():
 
 
 def test_ratios_and_shares_of_people_are_told():
-    curved = ClauseWording(
-        "{much}more", by="curve", opposite="{much}less", null=1.0, unit=0.4, ratio=True
+    curved = Wording(
+        "{much}more",
+        parameter="curve",
+        opposite_clause="{much}less",
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
     )
     assert tell_clause(curved, {"curve": learned(0.7, low=0.1, high=2.0)}).text == "less"
     assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
-    kind = ClauseWording("{who} count", by="type")
+    kind = Wording("{who} count", parameter="type")
     assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == "about a third of people count"
     assert share_in_words(0.99) == "nearly all"
 
 
 def test_learned_values_are_written_and_those_not_learned_left_out():
-    level = ClauseWording("stop at a level ({level%} of the top)")
+    level = Wording("stop at a level ({level%} of the top)")
     assert (
         tell_clause(level, {"level": learned(0.6, low=0.0, high=1.0)}).text
         == "stop at a level (60% of the top)"
@@ -248,8 +256,15 @@ def test_learned_values_are_written_and_those_not_learned_left_out():
 
 
 def test_a_name_takes_the_label_of_the_strongest_clause_on_its_side_and_a_claim_has_three_sentences_at_most():
-    other = ClauseWording("{much}turn", by="turn", opposite="{much}stay", label="turning", opposite_label="staying",
-                          unit=0.5, sentence=3)  # fmt: skip
+    other = Wording(
+        "{much}turn",
+        parameter="turn",
+        opposite_clause="{much}stay",
+        label="turning",
+        opposite_label="staying",
+        unit=0.5,
+        sentence=3,
+    )
     priors = {"pull": learned(0.6), "turn": learned(-1.5)}
     account = account_of("Adding", [PULL, other], priors)
     assert account.name == "Adding with staying"
@@ -295,7 +310,7 @@ def test_the_source_of_a_composition_is_told_by_its_numbers_and_again_by_newer_o
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(domain):
     family = FAMILIES[domain]
-    labels = [words.get(key, "") for item in family.grammar.mechanisms for words in item.words
+    labels = [getattr(wording, key) for item in family.grammar.mechanisms for wording in item.wordings
               for key in ("label", "opposite_label")]  # fmt: skip
     heads = [head for _, head in family.grammar.heads]
     longest = max(len(label.split()) for label in labels)
@@ -306,7 +321,7 @@ def test_published_names_have_five_words_at_most_and_so_have_those_of_all_forms(
 
 
 def test_numbers_of_times_are_told_whole():
-    clause = ClauseWording("give up after some failures (about {patience+})")
+    clause = Wording("give up after some failures (about {patience+})")
     once = Prior("normal", 0.5, 8.0, center=0.75, spread=0.01)
     often = Prior("normal", 0.5, 8.0, center=4.7, spread=0.01)
     texts = [tell_clause(clause, {"patience": prior}).text for prior in (once, often)]

@@ -25,18 +25,30 @@ SMALL = Grammar(
     domain="small",
     slots=(SkeletonSlot("value"), SkeletonSlot("extra", 0, 2), SkeletonSlot("choice")),
     mechanisms=(
-        Mechanism("value", "plain", "take a number as it is", "value = trials['x']"),
         Mechanism(
-            "value",
-            "root",
-            "take well-known roots of numbers",
-            "value = trials['x'] ** 0.5",
-            answers=("size",),
+            slot="value", name="plain", clause="take a number as it is", code="value = trials['x']"
         ),
-        Mechanism("extra", "first", "like the first", "value = value - 1"),
-        Mechanism("extra", "second", "like the second", "value = value + 1", answers=("size",)),
         Mechanism(
-            "choice", "soft", "choose", "p = 1 / (1 + xp.exp(-parameters['slope'] * value))", SLOPE
+            slot="value",
+            name="root",
+            clause="take well-known roots of numbers",
+            code="value = trials['x'] ** 0.5",
+            repairs=("size",),
+        ),
+        Mechanism(slot="extra", name="first", clause="like the first", code="value = value - 1"),
+        Mechanism(
+            slot="extra",
+            name="second",
+            clause="like the second",
+            code="value = value + 1",
+            repairs=("size",),
+        ),
+        Mechanism(
+            slot="choice",
+            name="soft",
+            clause="choose",
+            code="p = 1 / (1 + xp.exp(-parameters['slope'] * value))",
+            parameters=SLOPE,
         ),
     ),
     before="",
@@ -168,8 +180,8 @@ def test_priors_of_a_composition_replace_the_mechanisms_own():
 
 
 def test_mechanisms_are_found_by_the_feature_they_answer():
-    assert [item.name for item in SMALL.mechanisms_answering("size")] == ["root", "second"]
-    assert SMALL.mechanisms_answering("colour") == []
+    assert [item.name for item in SMALL.mechanisms_repairing("size")] == ["root", "second"]
+    assert SMALL.mechanisms_repairing("colour") == []
 
 
 def test_empty_slots_do_not_count_for_identity_or_size():

@@ -277,7 +277,7 @@ def _claim(
         dict.fromkeys(
             f"{item.slot}:{item.name}"
             for feature in check.answered_by
-            for item in grammar.mechanisms_answering(feature)
+            for item in grammar.mechanisms_repairing(feature)
         )
     )
     low, high = worth.interval
@@ -308,22 +308,24 @@ def _claim(
 
 
 _WITHOUT_MECHANISM = {
-    "slope": "no mechanism of the grammar answers this; write one that does",
-    "curvature": "no mechanism of the grammar answers this; let the effect level off, reverse or begin at a threshold",
-    "interaction": "no mechanism of the grammar answers this; let one property change the weight of the other",
-    "extremity": "no mechanism of the grammar answers this; change how strictly choices follow the evidence",
-    "side": "no mechanism of the grammar answers this; add a preference for one side",
-    "region": "no mechanism of the grammar answers this; treat these trials by a rule of their own",
-    "spread": "no mechanism of the grammar answers this; widen or narrow how people differ",
-    "mixture": "let some people follow the one theory and some the other",
-    "another": "go on from that theory rather than mend this one",
-    "lapse": "no mechanism of the grammar answers this; add a share of random answers",
-    "repetition": "no mechanism of the grammar answers this; let the last choice act on the next",
-    "drift": "no mechanism of the grammar answers this; let a parameter change over the trials",
-    "consistency": "no mechanism of the grammar answers this; let people remember what they answered, or weigh the "
+    "slope": "no mechanism of the grammar addresses this; write one that does",
+    "curvature": "no mechanism of the grammar addresses this; let the effect level off, reverse or begin at a "
+    "threshold",
+    "interaction": "no mechanism of the grammar addresses this; let one property change the weight of the other",
+    "extremity": "no mechanism of the grammar addresses this; change how strictly choices follow the evidence",
+    "side": "no mechanism of the grammar addresses this; add a preference for one side",
+    "region": "no mechanism of the grammar addresses this; treat these trials by a rule of their own",
+    "spread": "no mechanism of the grammar addresses this; widen or narrow the differences between participants",
+    "mixture": "let some participants follow the one theory and some the other",
+    "another": "continue from that theory instead of revising this one",
+    "lapse": "no mechanism of the grammar addresses this; add a proportion of random responses",
+    "repetition": "no mechanism of the grammar addresses this; let the last choice act on the next",
+    "drift": "no mechanism of the grammar addresses this; let a parameter change over the trials",
+    "consistency": "no mechanism of the grammar addresses this; let participants remember their responses, or "
+    "weigh the "
     "trial differently each time",
 }
-_NO_TEST = "trials chosen for the information between the leader and its nearest rival"
+_NO_TEST = "trials that are informative about the leading theory and its nearest rival"
 
 
 def _chance(check: DiagnosisCheck) -> str:
@@ -350,24 +352,30 @@ def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
 
 def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     if not found:
-        return f"{name} fails in no way that these checks see; the leader may only be better tuned"
+        return (
+            f"{name} shows no misfit in these checks; the leading theory may only be better tuned"
+        )
     first = found[0]
     causes = {
-        "slope": f"{name} misjudges how choices depend on {words(first.feature)}",
-        "curvature": f"{name} takes the effect of {_curved_along(first)} for more even than it is",
-        "interaction": f"{name} takes {words(first.feature)} for independent of each other",
-        "extremity": f"{name} is too {'moderate' if first.effect > 0 else 'extreme'}: its noise is wrong",
-        "side": f"{name} knows no preference for the {'second' if first.effect > 0 else 'first'} option",
-        "region": f"people follow another rule than {name} on some trials, marked by {words(first.feature)}",
-        "spread": f"people differ {'more' if first.effect > 0 else 'less'} from each other than {name} allows",
-        "mixture": f"some people follow another rule than {name}",
-        "another": f"nobody need follow {name}: another theory does for everybody",
-        "lapse": f"people err {'more' if first.effect > 0 else 'less'} often than the noise of {name} allows, whatever "
+        "slope": f"{name} mispredicts how choices depend on {words(first.feature)}",
+        "curvature": f"{name} assumes a more linear effect of {_curved_along(first)} than observed",
+        "interaction": f"{name} assumes that {words(first.feature)} do not interact",
+        "extremity": f"{name} predicts too {'moderate' if first.effect > 0 else 'extreme'} probabilities: its "
+        "choice rule is wrong",
+        "side": f"{name} lacks a preference for the {'second' if first.effect > 0 else 'first'} option",
+        "region": f"participants follow another rule than {name} on some trials, characterised by "
+        f"{words(first.feature)}",
+        "spread": f"participants differ {'more' if first.effect > 0 else 'less'} from each other than {name} allows",
+        "mixture": f"some participants follow another rule than {name}",
+        "another": f"no participant is better described by {name}: another theory describes all",
+        "lapse": f"participants err {'more' if first.effect > 0 else 'less'} often than the noise of {name} "
+        f"allows, whatever "
         "the evidence",
-        "repetition": f"people {'repeat' if first.effect > 0 else 'avoid'} what they chose last, and {name} has no "
+        "repetition": f"participants {'repeat' if first.effect > 0 else 'avoid'} their last choice, and {name} has no "
         "memory",
-        "drift": f"people change over the trials, and {name} does not",
-        "consistency": f"people are {'less' if first.effect > 0 else 'more'} consistent than {name} says when a trial "
+        "drift": f"participants change over the trials, and {name} does not",
+        "consistency": f"participants are {'less' if first.effect > 0 else 'more'} consistent than {name} "
+        f"predicts when a trial "
         "comes again",
     }
     rest = [words(check.feature) for check in found[1:]]
@@ -383,7 +391,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     """What a test of the first finding would show, and how many answers it takes."""
     n_answers = float(sheet.n_answers.sum())
     needed = int(np.ceil(n_answers * (3 / max(abs(check.z), 1e-9)) ** 2 / 10) * 10)
-    enough = f"about {needed} answers like these would show it at three standard errors"
+    enough = f"about {needed} responses like these would show it at three standard errors"
     ways = {
         "slope": f"trials that vary {words(check.feature)} and hold the others",
         "curvature": f"trials at both ends and in the middle of {_curved_along(check)} that hold the others",
@@ -391,10 +399,12 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "extremity": f"trials on which {name} is nearly certain beside trials on which it is not",
         "side": "the same trials with the two options exchanged",
         "region": f"the marked trials beside trials that differ from them in {words(check.feature)} alone",
-        "spread": "more trials for each person, so that people can be told apart",
-        "mixture": "trials on which the two theories disagree, many for each person: people would fall into two groups",
-        "another": "trials on which the two theories disagree: everybody would answer as the other one says",
-        "lapse": f"easy trials, on which {name} is nearly certain of every person",
+        "spread": "more trials per participant, so that participants can be distinguished",
+        "mixture": "trials on which the two theories disagree, many per participant: participants would fall into "
+        "two groups",
+        "another": "trials on which the two theories disagree: all participants would respond as the other one "
+        "predicts",
+        "lapse": f"easy trials, on which {name} is nearly certain for every participant",
         "repetition": "the same trials in another order: choices would follow the order",
         "drift": "the same trials in the first and in the last part of a session",
         "consistency": "every trial twice, far apart",
@@ -409,17 +419,17 @@ def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:
         alike = _entangled(check, seen.checks)
         if alike:
             notes.append(
-                f"on these trials {words(check.feature)} goes together with {', '.join(alike[:4])}"
+                f"on these trials {words(check.feature)} is correlated with {', '.join(alike[:4])}"
             )
     unchecked = _unchecked(seen)
     notes += [unchecked] if unchecked else []
     if theory.n_left_out:
         n_people = sum(item.trials.n_participants for item in theory.evidence)
         notes.append(
-            f"{n_people:,} of {n_people + theory.n_left_out:,} people, drawn by lot, were looked at"
+            f"{n_people:,} of {n_people + theory.n_left_out:,} participants, drawn at random, were examined"
         )
     notes.append(
-        f"replicas come from the population of {theory.name} that these same answers taught"
+        f"replicas are drawn from the population of {theory.name} estimated from the same responses"
     )
     return "; ".join(notes)
 
@@ -441,11 +451,11 @@ def _unchecked(seen: TheoryExamination) -> str:
     """What was not checked for want of data; empty if all was."""
     panels = seen.sheet.panels
     if all(panel.pooled for panel in panels):
-        return "people and the order of their answers are not known, so neither was checked"
+        return "participants and the order of their responses are not known, so neither was checked"
     if any(panel.pooled for panel in panels):
-        return "people and order were checked only where they are known"
+        return "participants and order were checked only where they are known"
     missing = sorted(set(RULES) - {check.rule for check in seen.checks})
-    return f"not checked, for want of data: {', '.join(missing)}" if missing else ""
+    return f"not checked, because data are missing: {', '.join(missing)}" if missing else ""
 
 
 def _illustration(
@@ -474,8 +484,8 @@ def _illustration(
     panel, where = sheet.panels[number], experiments[number]
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
-        text=f"the leader gains most on trial {row + 1} of {told_experiment(panel.trials.experiment)}: "
-        f"people {share:.2f}, {leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
+        text=f"the leading theory gains most on trial {row + 1} of {told_experiment(panel.trials.experiment)}: "
+        f"observed {share:.2f}, {leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,

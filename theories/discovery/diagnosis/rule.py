@@ -51,18 +51,18 @@ LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
     "slope": "a trend along one property of the trials",
-    "curvature": "a bend along one property of the trials",
+    "curvature": "a curvature along one property of the trials",
     "interaction": "two properties of the trials that act together",
     "extremity": "predictions that are too extreme or too moderate",
     "side": "a preference for one option whatever the trial",
     "region": "a region of trials where predictions fail most",
-    "spread": "people who differ more, or less, than the theory's population",
-    "mixture": "two kinds of people, each with a theory of their own",
-    "another": "another theory that explains everybody better",
-    "lapse": "answers against near-certain predictions",
-    "repetition": "a tendency to repeat or to leave the last choice",
+    "spread": "participants who differ more, or less, than the theory's population",
+    "mixture": "two kinds of participants, each with another theory",
+    "another": "another theory that describes all participants better",
+    "lapse": "responses against near-certain predictions",
+    "repetition": "a tendency to repeat or to avoid the last choice",
     "drift": "a change over the trials",
-    "consistency": "answers to repeated trials",
+    "consistency": "responses to repeated trials",
 }
 
 
@@ -212,7 +212,7 @@ def _trial_check(
 def _slopes(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     for name, x in _usable(sheet).items():
         text = (
-            "people chose the second option {size} than {name} says for each standard deviation of "
+            "participants chose the second option {size} than {name} predicts for each standard deviation of "
             f"{words(name)}"
         )
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
@@ -227,14 +227,16 @@ def _curvatures(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
             x = sheet.features[name] / np.std(sheet.features[name])
             column = x * np.abs(x)
             text = (
-                f"where {words(name)} speaks strongly for {SECOND}, people chose it {{size}} than {{name}} says, "
-                "beyond what weaker values do in proportion"
+                f"where {words(name)} strongly favours {SECOND}, participants chose it {{size}} than {{name}} "
+                f"predicts, "
+                "beyond a proportional effect"
             )
         else:
             column = x**2
             text = (
-                f"one standard deviation away from the middle of {words(name)}, on either side, people chose {SECOND} "
-                "{size} than {name} says, compared with the middle"
+                f"one standard deviation away from the middle of {words(name)}, on either side, participants "
+                f"chose {SECOND} "
+                "{size} than {name} predicts, compared with the middle"
             )
         yield _trial_check(
             sheet, "curvature", f"{name} squared", (name,), column, text, np.ones_like(x), x
@@ -257,8 +259,9 @@ def _interactions(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
         signed = {"predicted_log_odds": log_odds, **signed}
     for (first, x), (second, y) in product(plain.items(), signed.items()):
         text = (
-            f"where {words(first)} and {words(second)} are both a standard deviation high, or both low, people chose "
-            f"{SECOND} {{size}} than {{name}} says, beyond what each of them alone does"
+            f"where {words(first)} and {words(second)} are both a standard deviation high, or both low, "
+            f"participants chose "
+            f"{SECOND} {{size}} than {{name}} predicts, beyond their single effects"
         )
         name = f"{first} with {second}"
         yield _trial_check(
@@ -289,7 +292,7 @@ def _extremity(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     x = _log_odds(sheet)
     if np.std(x) < 1e-6:
         return
-    text = "where {name} predicts the second option with log odds of 1, people chose it {size} than it says"
+    text = "where {name} predicts the second option with log odds of 1, participants chose it {size} than it predicts"
     build = correction.temperature([np.ones(len(panel.mean)) for panel in sheet.panels])
     check = _trial_check(
         sheet, "extremity", "extremeness", ("extremeness",), x, text, np.ones_like(x)
@@ -299,7 +302,7 @@ def _extremity(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
 
 def _side(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     ones = np.ones(len(sheet.n_answers))
-    text = "over all trials people chose the second option {size} than {name} says"
+    text = "over all trials participants chose the second option {size} than {name} predicts"
     yield _trial_check(sheet, "side", "constant", ("constant",), ones, text)
 
 
@@ -391,19 +394,19 @@ def people_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
         (
             "own",
             "person_spread",
-            "how well {name} predicts single people varies {size} as much as it expects",
+            "how well {name} predicts single participants varies {size} as much as it expects",
             True,
         ),
         (
             "agreement",
             "person_spread",
-            "how closely people follow {name} varies {size} as much as it expects",
+            "how closely participants follow {name} varies {size} as much as it expects",
             True,
         ),
         (
             "side",
             "person_side",
-            f"people's preferences for {SECOND} vary {{size}} as much as {{name}} expects",
+            f"participants' preferences for {SECOND} vary {{size}} as much as {{name}} expects",
             False,
         ),
     )
@@ -456,8 +459,9 @@ def pool_checks(
             z=z_of(seen.mixture_p),
             p=seen.mixture_p,
             analysis=(
-                f"{mixed.share:.0%} of people ({low:.0%} to {high:.0%}) follow "
-                f"{_literal(others[seen.mixed_with].name)}, and the others {{name}}: no theory of the pool does for all"
+                f"{mixed.share:.0%} of participants ({low:.0%} to {high:.0%}) follow "
+                f"{_literal(others[seen.mixed_with].name)}, and the others {{name}}: no theory of the pool "
+                "describes all"
             ),
             gain=lambda corrector: mixed.gain,
         ),
@@ -470,7 +474,8 @@ def pool_checks(
             z=z_of(seen.replaced_p),
             p=seen.replaced_p,
             analysis=(
-                f"people follow {_literal(others[seen.replaced_by].name)} rather than {{name}}, and nothing shows that "
+                f"participants follow {_literal(others[seen.replaced_by].name)} rather than {{name}}, and there "
+                f"is no evidence that "
                 f"some do not (at least {replaced.interval[0]:.0%} of them do)"
             ),
             gain=lambda corrector: replaced.gain,
@@ -495,29 +500,32 @@ class SequenceRule:
 SEQUENCE_RULES = (
     SequenceRule(
         "lapse", "against", "lapse", "n_answers",
-        "answers that {name}, knowing the person, gave less than 5% are {size} frequent than among its replicas",
+        "responses that {name} predicted with less than 5% for the participant are {size} frequent than among its "
+        "replicas",
         lambda corrector: corrector.guesses(),
     ),
     SequenceRule(
         "repetition", "repeat", "last_choice", "n_next",
-        "people repeated their last choice {size} than {name} says",
+        "participants repeated their last choice {size} than {name} predicts",
         lambda corrector: corrector.fixed(correction.repeat_last),
     ),
     SequenceRule(
         "drift", "side_drift", "side_drift", "half",
-        "people chose the second option {size} in the second half of their answers than in the first, beyond what "
+        "participants chose the second option {size} in the second half of their responses than in the first, "
+        "beyond what "
         "{name} says",
         lambda corrector: corrector.fixed(correction.side_drift),
     ),
     SequenceRule(
         "drift", "agreement_drift", "time_on_task", "half",
-        "people chose the option that {name} finds likelier {size} in the second half of their answers than in the "
+        "participants chose the option that {name} finds likelier {size} in the second half of their responses "
+        "than in the "
         "first",
         lambda corrector: corrector.fixed(correction.agreement_drift),
     ),
     SequenceRule(
         "consistency", "discord", "repeated_trial", "n_pairs",
-        "two answers of one person to the same trial differ {size} than {name} says",
+        "two responses of one participant to the same trial differ {size} than {name} predicts",
         lambda corrector: corrector.fixed(correction.repeat_own),
     ),
 )  # fmt: skip

@@ -284,7 +284,7 @@ class SearchTree:
                 )
             batch = self._looking_best()
             if not batch and (not nodes or n_looks >= most_looks):
-                self.unspent = "nothing around the best promises more"
+                self.unspent = "no variant of the best candidate promises an improvement"
                 return
             self.grow([self._trial(item.composition, item.node) for item in batch], evaluate)
 

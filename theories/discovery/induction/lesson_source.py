@@ -50,7 +50,7 @@ from lakatos.theories.discovery.induction.source import (
 )
 from lakatos.theories.discovery.induction.terms import ChoiceTerm
 from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
-from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.account import Wording
 
 CHOOSE = """
 def choose(parameters, trials, xp, state):
@@ -115,7 +115,7 @@ class _LessonText:
         self.parameters[name] = prior
         return f'parameters["{name}"]'
 
-    def source(self, title: str, claim: str, clauses: Sequence[ClauseWording]) -> str:
+    def source(self, title: str, claim: str, clauses: Sequence[Wording]) -> str:
         """The whole module: declarations, helpers, the state that is remembered, and ``choose``."""
         choose = CHOOSE.format(statements=indent("\n".join(self.statements), "    "))
         names = {name for text in self.used for name in remembered(text)}
@@ -195,8 +195,8 @@ def _write_list(
     habit = habit.replace("guess", "choose any") if n_options > 2 else habit
     claim = f"people {habit}; sometimes they choose at random."
     told_habit = habit.partition("; sometimes")[0]
-    lapsing = ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2)
-    source = text.source("Rule list of learning", claim, [ClauseWording(told_habit), lapsing])
+    lapsing = Wording("{lapse~} choose at random ({lapse%} of the time)", sentence=2)
+    source = text.source("Rule list of learning", claim, [Wording(told_habit), lapsing])
     p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
     return WrittenLesson(source, claim, p)
 

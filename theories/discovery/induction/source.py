@@ -25,7 +25,7 @@ from lakatos.theories.discovery.induction.tree import (
     SplitNode,
     log_likelihood,
 )
-from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.option_score import OptionScore, TermVocabulary
 from lakatos.theories.language.parsing import parse
 
@@ -97,9 +97,7 @@ class _TheoryWriter:
         self.statements.append(f"choice_{self.n_choices} = {expression}")
         return f"choice_{self.n_choices}"
 
-    def text(
-        self, name: str, claim: str, result: str, clauses: Sequence[ClauseWording] = ()
-    ) -> str:
+    def text(self, name: str, claim: str, result: str, clauses: Sequence[Wording] = ()) -> str:
         """The whole module; clauses say what the claim becomes should other numbers be learned."""
         learns = bool(self.memory)
         wide = any(memory.start != "nothing" for memory, _ in self.memory.values())
@@ -187,7 +185,7 @@ def module_docstring(title: str, claim: str) -> str:
     return f'"""{text}\n"""'
 
 
-def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
+def clauses_literal(clauses: Sequence[Wording]) -> str:
     """Declaration of clauses; nothing where there are none."""
     literal = [item.to_literal() for item in clauses]
     return f"CLAUSES = {pformat(literal, width=110, sort_dicts=False)}\n" if literal else ""
@@ -195,19 +193,19 @@ def clauses_literal(clauses: Sequence[ClauseWording]) -> str:
 
 def weighed_clause(
     parameter: str, weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None
-) -> ClauseWording:
+) -> Wording:
     """What one weight of a sum says: towards what its lead does, or towards the opposite.
 
     It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it; a smaller
     weight that is followed as much more strictly is worth the same.
     """
     condition = f" if {gate.words}" if gate is not None else ""
-    return ClauseWording(
+    return Wording(
         f"{{much}}lean to {lead.words}{condition}",
-        by=parameter,
-        opposite=f"{{much}}lean to {lead.opposite}{condition}",
+        parameter=parameter,
+        opposite_clause=f"{{much}}lean to {lead.opposite}{condition}",
         unit=max(rounded(abs(weight)), 1e-3),
-        times="sensitivity",
+        multiplied_by="sensitivity",
     )
 
 
@@ -225,10 +223,10 @@ def sum_claim(reasons: Sequence[str]) -> str:
     )
 
 
-def sum_clauses(weighed: Sequence[ClauseWording]) -> list[ClauseWording]:
+def sum_clauses(weighed: Sequence[Wording]) -> list[Wording]:
     """A sum of reasons, told."""
-    last = ClauseWording("choose the more surely, the larger the sum", sentence=2)
-    return [ClauseWording("weigh and add reasons"), *weighed, last]
+    last = Wording("choose the more surely, the larger the sum", sentence=2)
+    return [Wording("weigh and add reasons"), *weighed, last]
 
 
 def rounded(value: float) -> float:
@@ -375,8 +373,8 @@ def write_tree(
     words = rule_words(node, leads, gates)
     claim = f"people {words}; sometimes they press either key."
     clauses = [
-        ClauseWording(words),
-        ClauseWording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
+        Wording(words),
+        Wording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
     ]
     return writer.text("Rule list", claim, result, clauses), claim
 
@@ -475,7 +473,7 @@ def write_mixture(
     claim = f"some people {words[0]}, others {words[1]}; where that does not decide they guess."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
     clauses = [
-        ClauseWording(f"{{who}} {words[0]}, the others {words[1]}", by="disposition"),
-        ClauseWording("guess where that does not decide", sentence=2),
+        Wording(f"{{who}} {words[0]}, the others {words[1]}", parameter="disposition"),
+        Wording("guess where that does not decide", sentence=2),
     ]
     return writer.text("Two kinds of people", claim, result, clauses), claim

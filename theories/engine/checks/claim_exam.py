@@ -35,13 +35,13 @@ from lakatos.theories.engine.checks.tested_theory import (
 from lakatos.theories.engine.running.sequence import simulate
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.language.account import ClauseWording, ToldClause
+from lakatos.theories.language.account import ToldClause, Wording
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.grammar import composition_of
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 
-NO_CLAUSE = ClauseWording("nothing further")
+NO_CLAUSE = Wording("nothing further")
 
 
 def acted_and_stated(
@@ -148,7 +148,9 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
     except GrammarError as error:
         return f"COMPOSITION is none of the grammar's: {error} Leave it out of a theory that the grammar did not write."
     stated = [replace(clause, label="", opposite_label="") for clause in theory.clauses]
-    wrong = next((a.says for a, b in zip_longest(stated, own, fillvalue=NO_CLAUSE) if a != b), None)
+    wrong = next(
+        (a.clause for a, b in zip_longest(stated, own, fillvalue=NO_CLAUSE) if a != b), None
+    )
     if wrong is None:
         return ""
     return (
@@ -176,10 +178,10 @@ def _tried_clauses(
     people = trial.theory.population(N_PEOPLE)
     answers = _with_and_without(trial, trial.theory, people, tried, priors)
     straight = answers
-    if turning := [clause for clause in clauses if clause.wording.turns]:
+    if turning := [clause for clause in clauses if clause.wording.overrides]:
         held = people
         for clause in turning:
-            held = without(held, clause, priors) if clause.wording.by else held
+            held = without(held, clause, priors) if clause.wording.parameter else held
         straight = _with_and_without(trial, _straight(trial), held, tried, priors)
     asked = [_asked(trial, sheet) for sheet in trial.sheets]
     found = []

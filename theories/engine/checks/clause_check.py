@@ -67,14 +67,14 @@ def telling_numbers(clauses: Sequence[ToldClause], priors: Mapping[str, Prior]) 
     """
     found = []
     for clause in clauses:
-        names = [item["name"] for item in PLACE.finditer(clause.wording.says)]
+        names = [item["name"] for item in PLACE.finditer(clause.wording.clause)]
         learned = [name for name in names if name in priors and is_learned(priors[name])]
-        if clause.wording.by or clause.idle or not learned:
+        if clause.wording.parameter or clause.idle or not learned:
             continue
         prior = priors[learned[0]]
         low, middle, high = prior.latent(prior.quantile(np.array([0.0, 0.5, 1.0])))
         far = prior.low if middle - low > high - middle or prior.low == 0 else prior.high
-        wording = replace(clause.wording, by=learned[0], null=far)
+        wording = replace(clause.wording, parameter=learned[0], neutral=far)
         found.append(replace(clause, wording=wording, direction=1))
     return found
 
@@ -84,14 +84,14 @@ def without(
 ) -> dict[str, Array]:
     """The same people, the clause's parameter at its null value, or as near to it as its range comes."""
     wording = clause.wording
-    prior = priors[wording.by]
-    null = min(max(wording.null, prior.low), prior.high)
-    return dict(people) | {wording.by: np.full_like(people[wording.by], null)}
+    prior = priors[wording.parameter]
+    null = min(max(wording.neutral, prior.low), prior.high)
+    return dict(people) | {wording.parameter: np.full_like(people[wording.parameter], null)}
 
 
 def on_its_side(people: Mapping[str, Array], clause: ToldClause) -> NDArray[np.bool_]:
     """People on the side of the null value that the clause names; everybody where they are not the most."""
-    side = clause.direction * (people[clause.wording.by] - clause.wording.null) > 0
+    side = clause.direction * (people[clause.wording.parameter] - clause.wording.neutral) > 0
     return side if side.mean() >= MAJORITY else np.ones_like(side)
 
 
@@ -143,7 +143,7 @@ def try_clause(
     size = max(float(np.abs(change).max(initial=0.0)) for change in changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
     words = f"people {clause.text}" if not clause.of_some else clause.text
-    by = f"{clause.wording.by} at {clause.wording.null:g}"
+    by = f"{clause.wording.parameter} at {clause.wording.neutral:g}"
     if clause.strength == "hardly":
         held = typical <= MOST_HARDLY
         found = f"without it ({by}) probabilities change by {typical:.2g} on average"
@@ -152,15 +152,15 @@ def try_clause(
         sentence = f"the claim says: {words}; no trial here can test this: without it ({by}) no probability changes."
         return TriedClause(clause, False, size, sentence, idle=True)
     found = f"without it ({by}) probabilities change by up to {size:.2g}"
-    if clause.wording.reverses and reversed_share < LEAST_REVERSED:
+    if clause.wording.reverses_choices and reversed_share < LEAST_REVERSED:
         return not_reversed(clause, f"the claim says: {words}", size, reversed_share)
     changes = changes if straight is None else straight
-    lean = None if clause.wording.turns else _lean(clause, changes, asked)
+    lean = None if clause.wording.overrides else _lean(clause, changes, asked)
     if lean is None:
         return TriedClause(clause, True, size, _sentence(words, found, True))
     held = lean * clause.direction > 0
     more = "more" if lean > 0 else "less"
-    found += f", and with it the options for which {clause.wording.shows.replace('_', ' ')} speaks are chosen {more}"
+    found += f", and with it the options for which {clause.wording.feature.replace('_', ' ')} speaks are chosen {more}"
     return TriedClause(clause, held, size, _sentence(words, found, held))
 
 
@@ -170,11 +170,11 @@ def _lean(
     """How far changes of the last option follow what the clause names; None where no trial here can show it."""
     total = 0.0
     for change, rows in zip(changes, asked, strict=True):
-        if clause.wording.shows == "last_choice":
+        if clause.wording.feature == "last_choice":
             place = np.flatnonzero(rows.last_choice >= 0)
             total += float(change[place, rows.last_choice[place]].sum())
-        elif clause.wording.shows in rows.features:
-            feature = rows.features[clause.wording.shows]
+        elif clause.wording.feature in rows.features:
+            feature = rows.features[clause.wording.feature]
             total += float(change[:, -1] @ feature) / max(
                 float(np.abs(feature).max(initial=0.0)), 1e-12
             )

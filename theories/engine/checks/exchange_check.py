@@ -52,9 +52,9 @@ def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:
         return
     literal = {name: prior.to_literal() for name, prior in theory.priors.items()}
     whole = composition_of(theory.composition, literal)
-    told = {clause.wording.says: clause for clause in theory.account().clauses}
+    told = {clause.wording.clause: clause for clause in theory.account().clauses}
     for part in grammar.used(whole):
-        says = [words["says"] for words in part.words or ({"says": part.claim},)]
+        says = [wording.clause for wording in part.wordings]
         clauses = tuple(
             told[text] for text in says if text in told and _is_untried(told[text], theory)
         )
@@ -64,11 +64,11 @@ def exchanges(theory: Theory, grammar: Grammar) -> Iterator[PartExchange]:
 
 def _is_untried(clause: ToldClause, theory: Theory) -> bool:
     """Whether a clause that is told hangs on no number that was learned, or states what no number of it shows."""
-    if clause.is_detail or clause.wording.by:
+    if clause.is_detail or clause.wording.parameter:
         return False
-    names = [item["name"] for item in PLACE.finditer(clause.wording.says)]
+    names = [item["name"] for item in PLACE.finditer(clause.wording.clause)]
     learned = any(name in theory.priors and is_learned(theory.priors[name]) for name in names)
-    return clause.wording.reverses or not learned
+    return clause.wording.reverses_choices or not learned
 
 
 def _others(
@@ -113,7 +113,7 @@ def without_turns(theory: Theory, grammar: Grammar) -> Theory:
 
 def _turns(part: Mechanism) -> bool:
     """Whether a part turns choices round by no number that could be at a null value."""
-    return any(words.get("turns") and not words.get("by") for words in part.words or ())
+    return any(item.overrides and not item.parameter for item in part.wordings)
 
 
 def _adds_turn(grammar: Grammar, composition: Composition, before: Composition) -> bool:
@@ -208,7 +208,7 @@ def _tried(
         sentence = f"{words} no probability changes here."
         return TriedClause(clause, False, size, sentence, idle=True)
     share = share_reversed(whole, instead)
-    if clause.wording.reverses and share < LEAST_REVERSED:
+    if clause.wording.reverses_choices and share < LEAST_REVERSED:
         return not_reversed(clause, f"the claim says: {said}", size, share)
     sentence = f"{words} probabilities change by {typical:.2g} on average, by up to {size:.2g}."
     return TriedClause(clause, True, size, sentence)

@@ -461,7 +461,7 @@ def _clauses_in_words(theory: TheoryWithEffects, parameter: str) -> str:
         own = [
             clause.text
             for clause in clauses
-            if clause.wording.by == parameter or f"{{{parameter}" in clause.wording.says
+            if clause.wording.parameter == parameter or f"{{{parameter}" in clause.wording.clause
         ]
         if own:
             told[label] = own[0]

@@ -16,7 +16,7 @@ from lakatos.theories.engine.checks.naming import names_after_learning
 from lakatos.theories.engine.evidence import TheoryEvidence
 from lakatos.theories.engine.record import TheoriesTold
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.language.account import ClauseWording
+from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import composition_of
 from lakatos.theories.language.theory import Theory
@@ -39,8 +39,8 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
     lacking = lacking_trials([*_clauses_of(theories)], evidence.domain, asked)
     theories = [replace(theory, lacking=lacking, silent=frozenset()) for theory in theories]
     tried = _try_clauses(evidence, theories[0], asked)
-    idle = [item.clause.wording.says for item in tried if item.idle]
-    refused = [item.clause.wording.says for item in tried if not (item.held or item.idle)]
+    idle = [item.clause.wording.clause for item in tried if item.idle]
+    refused = [item.clause.wording.clause for item in tried if not (item.held or item.idle)]
     theories[0] = replace(theories[0], silent=frozenset((*idle, *refused)))
 
     checked = evidence.theories.checked
@@ -60,15 +60,20 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
     )
 
 
-def _clauses_of(theories: Sequence[Theory]) -> list[ClauseWording]:
+def _clauses_of(theories: Sequence[Theory]) -> list[Wording]:
     return [clause for theory in theories for clause in theory.clauses]
 
 
 def lacking_trials(
-    clauses: Sequence[ClauseWording], domain: Domain, asked: Sequence[Stimuli]
+    clauses: Sequence[Wording], domain: Domain, asked: Sequence[Stimuli]
 ) -> frozenset[str]:
     """What clauses need or lack ("rare_outcome < 0.3"), as far as no trial that was asked has it."""
-    needs = {need for clause in clauses for need in (clause.needs, clause.lacks) if need}
+    needs = {
+        need
+        for clause in clauses
+        for need in (clause.if_presented, clause.unless_presented)
+        if need
+    }
     if not needs:
         return frozenset()
     features = [domain.features(stimuli) for stimuli in asked]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.study import CampaignConfig
@@ -22,21 +21,16 @@ from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
 
-if TYPE_CHECKING:
-    from lakatos.flows.run.run import Run
-
 
 class RoleModels:
     """The language models of a run, with its budget and its rules."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, config: CampaignConfig, trace: Trace) -> None:
         """Read the budget that is left; no model is asked yet."""
-        self.settings: dict[str, ModelSettings] = dict(run.config.models)
-        self.ledger = BudgetLedger.of(
-            budget_in(run.trace, run.config.budget), run.trace.journal.events()
-        )
-        self.secret = digest_of({"secret": run.config.seed, "study": run.config.name})
-        self.pins = pins_of(run.config.roles.rules)
+        self.settings: dict[str, ModelSettings] = dict(config.models)
+        self.ledger = BudgetLedger.of(budget_in(trace, config.budget), trace.journal.events())
+        self.secret = digest_of({"secret": config.seed, "study": config.name})
+        self.pins = pins_of(config.roles.rules)
         self.bench = asyncio.Lock()
         """Held while a tool works."""
         self.looked = False
@@ -52,7 +46,7 @@ class RoleModels:
         self.callers = {
             name: ModelCaller(
                 self._models[name],
-                run.trace,
+                trace,
                 self.ledger,
                 price=settings.price,
                 rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
@@ -105,8 +99,3 @@ def out_of_budget(config: CampaignConfig, folder: Path, error: Exception) -> str
             f"`lakatos models budget {folder}` and go on with `lakatos resume {folder}`."
         ) from error
     return "the budget does not cover it"
-
-
-def roles_of(run: Run) -> RoleModels:
-    """The language models of a run's study, connected once."""
-    return run.part(RoleModels)

@@ -19,8 +19,9 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from lakatos.language_models.client import FrozenPart
-from lakatos.language_models.rehearsal.fault import FAULTS, INJECTION, Fault, ServerMisbehaviour
-from lakatos.language_models.rehearsal.nonsense import (
+from lakatos.traces.digest import digest_of
+from tests.rehearsal.fault import FAULTS, INJECTION, Fault, ServerMisbehaviour
+from tests.rehearsal.nonsense import (
     UnsupportedSchemaError,
     as_text,
     check_supported,
@@ -30,7 +31,6 @@ from lakatos.language_models.rehearsal.nonsense import (
     tokens_of,
     wrong_instance,
 )
-from lakatos.traces.digest import digest_of
 
 Answer = Callable[
     [Mapping[str, Any], np.random.Generator], str | Sequence[tuple[str, Mapping[str, Any]]] | None

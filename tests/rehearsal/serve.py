@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from lakatos.language_models.rehearsal.app import Answer, RehearsalSettings, create_app
+from lakatos.language_models.serving.app_thread import QUIET, STARTUP_S, free_port, running_app
+from tests.rehearsal.app import Answer, RehearsalSettings, create_app
 
-STARTUP_S = 30.0
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,6 @@ class RehearsalServer:
     """Of a server in a thread."""
     process: subprocess.Popen[bytes] | None = None
     """Of a server in a process."""
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -58,31 +49,6 @@ def running(
 
 
 @contextmanager
-def running_app(app: FastAPI, port: int | None = None) -> Iterator[str]:
-    """Serve an app in a thread of this process; its address up to and including ``/v1``.
-
-    Raises:
-        TimeoutError: It did not start.
-    """
-    port = port or free_port()
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, **_QUIET))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        deadline = time.monotonic() + STARTUP_S
-        while not server.started:
-            if time.monotonic() > deadline or not thread.is_alive():
-                raise TimeoutError(
-                    f"the server did not start on port {port} within {STARTUP_S:g} s."
-                )
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=STARTUP_S)
-
-
-@contextmanager
 def running_process(
     settings: RehearsalSettings | None = None, port: int | None = None
 ) -> Iterator[RehearsalServer]:
@@ -92,8 +58,8 @@ def running_process(
         TimeoutError: It did not start.
     """
     settings, port = settings or RehearsalSettings(), port or free_port()
-    command = [sys.executable, "-m", "lakatos.language_models.rehearsal", "--port", str(port)]
-    process = subprocess.Popen([*command, "--settings", settings.model_dump_json()])
+    command = [sys.executable, "-m", "tests.rehearsal", "--port", str(port)]
+    process = subprocess.Popen([*command, "--settings", settings.model_dump_json()], cwd=ROOT)
     try:
         deadline = time.monotonic() + STARTUP_S
         while not _healthy(port):
@@ -110,7 +76,7 @@ def running_process(
 
 def serve(settings: RehearsalSettings, port: int) -> None:
     """Serve the rehearsal on a port until it is stopped."""
-    uvicorn.run(create_app(settings), host="127.0.0.1", port=port, **_QUIET)
+    uvicorn.run(create_app(settings), host="127.0.0.1", port=port, **QUIET)
 
 
 def _healthy(port: int) -> bool:
@@ -121,11 +87,3 @@ def _healthy(port: int) -> bool:
         )
     except httpx.HTTPError:
         return False
-
-
-_QUIET: dict[str, Any] = {
-    "log_level": "critical",
-    "lifespan": "off",
-    "timeout_graceful_shutdown": 1,
-    "timeout_keep_alive": 60,
-}

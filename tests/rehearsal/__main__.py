@@ -1,9 +1,9 @@
-"""``python -m lakatos.language_models.rehearsal --port 8000 [--settings JSON]``."""
+"""``python -m tests.rehearsal --port 8000 [--settings JSON]``."""
 
 import argparse
 
-from lakatos.language_models.rehearsal.app import RehearsalSettings
-from lakatos.language_models.rehearsal.serve import serve
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import serve
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)

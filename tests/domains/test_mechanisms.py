@@ -1,0 +1,103 @@
+"""Every mechanism states what its estimates mean, or there is a reason why one of them is not stated."""
+
+from __future__ import annotations
+
+import pytest
+
+from lakatos.domains import FAMILIES
+from lakatos.theories.language.account import PLACE
+
+STRICTNESS = "how strictly choices follow a reason: no value in its range is without effect"
+SHAPE = "the form of a curve or of a memory, of which the clause states the direction"
+LIMIT = "where a rule begins, on a scale of evidence that has no meaning to a reader"
+UNSTATED = {
+    "sensitivity": STRICTNESS,
+    "other_strictness": STRICTNESS,
+    "confusion": STRICTNESS,
+    "specificity": STRICTNESS,
+    "matching": STRICTNESS,
+    "following_low": STRICTNESS,
+    "following_high": STRICTNESS,
+    "inertia": STRICTNESS,
+    "custom": STRICTNESS,
+    "selfishness": STRICTNESS,
+    "time_weight": STRICTNESS,
+    "weight_of_amount": STRICTNESS,
+    "weight_of_interest": STRICTNESS,
+    "weight_of_delay": STRICTNESS,
+    "scatter": STRICTNESS,
+    "uncertainty": STRICTNESS,
+    "noise_share": STRICTNESS,
+    "doubt": STRICTNESS,
+    "discount_rate": SHAPE,
+    "decline": SHAPE,
+    "anticipation": SHAPE,
+    "fading": SHAPE,
+    "contraction": SHAPE,
+    "amount_contraction": SHAPE,
+    "delay_contraction": SHAPE,
+    "risk_aversion": SHAPE,
+    "blur": SHAPE,
+    "rate": SHAPE,
+    "attention_rate": SHAPE,
+    "drift": SHAPE,
+    "first_uncertainty": SHAPE,
+    "worth_low": SHAPE,
+    "worth_below_middle": SHAPE,
+    "worth_above_middle": SHAPE,
+    "worth_high": SHAPE,
+    "worth_top": SHAPE,
+    "rank_looked_up": "the clause states that the rank is fixed; which one depends on the number of cues",
+    "rank_left_out": "the clause states that the rank is fixed; which one depends on the number of cues",
+    "close_call_by_accents": LIMIT,
+    "close_call_by_first_reason": LIMIT,
+    "close_call_by_majority": LIMIT,
+    "clear_call": LIMIT,
+    "credulity": LIMIT,
+    "indifference": LIMIT,
+}
+"""Parameters of mechanisms whose wording states none of their estimates, with the reason."""
+
+
+def stated(mechanism):
+    """Parameters that decide what a mechanism states, or that it states a value of."""
+    texts = [
+        text
+        for wording in mechanism.wordings
+        for text in (wording.clause, wording.opposite_clause, wording.neutral_clause)
+    ]
+    places = {item["name"] for text in texts for item in PLACE.finditer(text)}
+    return {wording.parameter for wording in mechanism.wordings} | places
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_mechanism_states_an_estimate_or_there_is_a_reason(domain):
+    for mechanism in FAMILIES[domain].grammar.mechanisms:
+        parameters = set(mechanism.parameters)
+        if parameters and parameters.isdisjoint(stated(mechanism)):
+            assert parameters <= set(UNSTATED), mechanism.name
+
+
+def test_every_reason_is_needed():
+    silent = [
+        set(mechanism.parameters)
+        for family in FAMILIES.values()
+        for mechanism in family.grammar.mechanisms
+        if set(mechanism.parameters).isdisjoint(stated(mechanism))
+    ]
+    assert set(UNSTATED) == set().union(*silent)
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_wording_names_parameters_of_its_own_mechanism(domain):
+    for mechanism in FAMILIES[domain].grammar.mechanisms:
+        words = {"", "much", "far", "who"}
+        assert stated(mechanism) - words <= set(mechanism.parameters), mechanism.name
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_mechanism_is_stated_in_general_without_values_or_places(domain):
+    for mechanism in FAMILIES[domain].grammar.mechanisms:
+        assert not set("{}[]|") & set(mechanism.claim), mechanism.claim
+        assert not mechanism.claim.startswith(" "), mechanism.claim
+        assert not mechanism.claim.endswith("."), mechanism.claim

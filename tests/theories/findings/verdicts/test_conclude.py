@@ -1,0 +1,147 @@
+"""Figures and sentences of a verdict, each on a case worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lakatos.theories.engine.evidence import TheoryEvidence
+from lakatos.theories.engine.record import SealedScored, UnitLogPredictives
+from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.theories.findings.verdicts.conclude import (
+    ComparedLeader,
+    RivalComparison,
+    _cross_validated,
+    _errors,
+    _few_in_words,
+    _truth_in_words,
+    conclude_from,
+)
+from lakatos.theories.findings.verdicts.record import FoldFinished, TruthCompared
+from lakatos.traces.step import Recorded
+
+LEADER, RIVAL = "a" * 64, "b" * 64
+
+
+def compared(n_units: int) -> ComparedLeader:
+    found = ScoreEstimate(0.1, 0.01, n_units, float(max(n_units - 1, 1)))
+    return ComparedLeader(LEADER, (RivalComparison(RIVAL, found, "sealed"),))
+
+
+@pytest.mark.parametrize(
+    ("n_units", "words"),
+    [
+        (1, "Only 1 participant is behind it; below 10"),
+        (9, "Only 9 participants are behind it; below 10"),
+    ],
+)
+def test_too_few_participants_are_counted_and_more_are_asked_for(
+    evidence: TheoryEvidence, n_units: int, words: str
+) -> None:
+    (sentence,) = _few_in_words(evidence, compared(n_units))
+    assert sentence.startswith(words)
+    assert sentence.endswith("Ask more (design.participants).")
+    archived = replace(evidence, terms=replace(evidence.terms, archival=True))
+    (sentence,) = _few_in_words(archived, compared(n_units))
+    assert sentence.endswith("no difference is claimed.")
+
+
+def test_of_ten_participants_nothing_is_said(evidence: TheoryEvidence) -> None:
+    assert _few_in_words(evidence, compared(10)) == []
+
+
+def test_of_counts_problems_are_too_few(evidence: TheoryEvidence) -> None:
+    collected = {
+        name: Recorded(item.record.model_copy(update={"pooled": True}), item.digest)
+        for name, item in evidence.experiments.collected.items()
+    }
+    pooled = replace(evidence, experiments=replace(evidence.experiments, collected=collected))
+    (sentence,) = _few_in_words(pooled, compared(4))
+    assert sentence == "Only 4 problems are behind it; below 10 no difference is claimed."
+
+
+def fold(number: int, observed: list[float], predicted: list[float], **others: list[float]):
+    return FoldFinished(
+        fold=number, run="f", form="0" * 64, leader_name="x", claim="",
+        rows=tuple(range(len(observed))), observed=tuple(observed), predicted=tuple(predicted),
+        baselines={name: tuple(values) for name, values in others.items()},
+    )  # fmt: skip
+
+
+def test_errors_over_folds_are_those_of_all_their_trials() -> None:
+    folds = [
+        fold(0, [0.5, 0.5], [0.5, 0.7], books=[0.1, 0.5], other=[0.0, 0.0]),
+        fold(1, [1.0], [0.8], books=[1.0]),
+    ]
+    leader, books = _cross_validated(folds)
+    assert (leader.name, books.name) == ("leader", "books")
+    squared = np.array([0.0, 0.04, 0.04])
+    assert leader.error == pytest.approx(squared.mean())
+    assert leader.standard_error == pytest.approx(squared.std(ddof=1) / np.sqrt(3))
+    assert books.error == pytest.approx(0.16 / 3)
+    assert _cross_validated([]) == ()
+
+
+def test_errors_on_open_trials_are_averaged_over_experiments(evidence: TheoryEvidence) -> None:
+    name = next(iter(evidence.theories.pool))
+    expected = []
+    for experiment in evidence.experiments.collected:
+        predicted = np.array(evidence.theories.scores[name, experiment].record.proportions)
+        trials = evidence.trials(experiment)
+        observed = trials.proportions[:, 1]
+        expected.append(((predicted - observed) ** 2).mean())
+    found = _errors(evidence, name)
+    assert found.open == found.all == pytest.approx(np.mean(expected))
+    assert (found.sealed, found.sealed_error, found.sealed_score) == (None, None, None)
+
+
+def test_errors_on_sealed_trials_stand_beside_those_on_open_ones(evidence: TheoryEvidence) -> None:
+    name = next(iter(evidence.theories.pool))
+    units = UnitLogPredictives(log_predictive=(-3.0, -5.0), n_choices=(10.0, 10.0))
+    sealed = SealedScored(
+        theory=name, experiments=("1.1",), n_draws=4, scores=(units,), squared=((0.2, 0.4, 0.6),)
+    )
+    known = replace(
+        evidence,
+        theories=replace(evidence.theories, sealed_scores={name: Recorded(sealed, name)}),
+    )
+    found = _errors(known, name)
+    assert found.sealed == pytest.approx(0.4)
+    assert found.sealed_error == pytest.approx(0.2 / np.sqrt(3))
+    assert found.sealed_score == pytest.approx(-0.4)
+    opened = {
+        item: np.array(evidence.theories.scores[name, item].record.proportions)
+        - evidence.trials(item).proportions[:, 1]
+        for item in ("1.1", "2.1")
+    }
+    first = np.concatenate([opened["1.1"] ** 2, [0.2, 0.4, 0.6]])
+    assert found.all == pytest.approx(np.mean([first.mean(), (opened["2.1"] ** 2).mean()]))
+
+
+def test_the_distance_from_the_hidden_rule_is_stated_with_lapses_and_without() -> None:
+    truth = TruthCompared(
+        hidden="Rule", n_trials=162, corrected={LEADER: 0.01}, uncorrected={LEADER: 0.25}, pool={},
+        sequence={},
+    )  # fmt: skip
+    (sentence,) = _truth_in_words(truth, LEADER)
+    assert "over all 162 trials of the space is 0.25, and 0.01 without" in sentence
+    assert _truth_in_words(None, LEADER) == []
+
+
+def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
+    evidence: TheoryEvidence,
+) -> None:
+    found = conclude_from(evidence, truth=None, folds=[], told=["And so on."], stop="cycles")
+    standings = evidence.board().standings
+    assert (found.leader, found.runner_up) == (standings[0].theory, standings[1].theory)
+    assert found.rival in evidence.seeds
+    assert found.stop == "cycles"
+    assert found.text.startswith(evidence.theories.name(found.leader))
+    assert found.text.endswith("And so on.")
+    low, high = found.interval or (0.0, 0.0)
+    assert found.advantage is not None
+    assert low < found.advantage < high
+    assert {item.theory for item in found.errors} == {found.leader, *evidence.seeds}
+    assert found.errors[0].theory == found.leader
