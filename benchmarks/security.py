@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ PAGE = ROOT / "docs" / "security.md"
 ESCAPES = "tests/theories/engine/sandbox/test_escape.py"
 TABLE_BEGINS = "<!-- written by benchmarks/security.py -->"
 TABLE_ENDS = "<!-- end of what is written -->"
-LONGEST_CELL = 110
 N_HONEST = 100
 N_FULL = 30
 """Honest theories that take the whole exam; the others take the steps that look for cheats."""
@@ -126,20 +124,22 @@ SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
 
 
 def table_of(results: Mapping[str, Any]) -> str:
-    """All probes with their outcomes, in Markdown; those that only have a count are told together."""
+    """All probes with their outcomes, in Markdown; honest theories and escapes are counted by kind."""
     lines = ["| section | what is tried | outcome |", "| --- | --- | --- |"]
     for section in SECTIONS:
         probes = [SecurityProbe(**item) for item in results.get(section, {}).get("probes", ())]
         if section in ("honest theories", "sandbox"):
-            lines += [_counted(section, kind, own) for kind, own in _by_kind(probes)]
+            lines += [_counted(section, kind, own) for kind, own in _by_kind(probes).items()]
         else:
             lines += [_row(section, probe) for probe in probes]
     return "\n".join(lines)
 
 
-def _by_kind(probes: list[SecurityProbe]) -> Iterator[tuple[str, list[SecurityProbe]]]:
-    for kind, own in groupby(probes, lambda probe: probe.kind):
-        yield kind, list(own)
+def _by_kind(probes: list[SecurityProbe]) -> dict[str, list[SecurityProbe]]:
+    found: dict[str, list[SecurityProbe]] = {}
+    for probe in probes:
+        found.setdefault(probe.kind, []).append(probe)
+    return found
 
 
 def _counted(section: str, kind: str, probes: list[SecurityProbe]) -> str:
@@ -150,13 +150,9 @@ def _counted(section: str, kind: str, probes: list[SecurityProbe]) -> str:
 
 
 def _row(section: str, probe: SecurityProbe) -> str:
-    said = (
-        probe.outcome
-        if len(probe.outcome) <= LONGEST_CELL
-        else f"{probe.outcome[:LONGEST_CELL]}..."
-    )
-    worth = "" if probe.gain is None else f" (worth {probe.gain:.4f} nats a choice undefended)"
-    tried = f"{probe.name}{worth}" if worth else f"{probe.name}: {probe.kind}"
+    gain = "" if probe.gain is None else f" ({probe.gain:.4f} nats per choice without defence)"
+    tried = f"{probe.name}{gain}" if gain else f"{probe.name}: {probe.kind}"
+    said = probe.outcome if probe.gain is None else ": ".join(probe.outcome.split(": ")[:2])
     return _cells(section, tried, said if probe.holds else f"**open**: {said}")
 
 
