@@ -35,17 +35,12 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.autora import TheorySearch, sample
     from lakatos.flows.notebook.each import fit_each
     from lakatos.flows.notebook.effects import AttributeEffects, effects_of
+    from lakatos.flows.notebook.fitted import FittedTheory
     from lakatos.flows.notebook.groups import GroupComparison, by_group
+    from lakatos.flows.notebook.posterior import posterior
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
-    from lakatos.flows.notebook.theory import (
-        FittedTheory,
-        fit,
-        posterior,
-        predict,
-        published,
-        score,
-        transfer,
-    )
+    from lakatos.flows.notebook.theory import fit, predict, published, score
+    from lakatos.flows.notebook.transfer import TransferComparison, transfer
 
 __version__ = "0.1.0"
 _FOLDER = Path(__file__).resolve().parent
@@ -58,18 +53,19 @@ _PLACES = {
     "autora": ("TheorySearch", "sample"),
     "each": ("fit_each",),
     "effects": ("AttributeEffects", "effects_of"),
+    "fitted": ("FittedTheory",),
     "groups": ("GroupComparison", "by_group"),
+    "posterior": ("posterior",),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
-    "theory": (
-        "FittedTheory", "fit", "posterior", "predict", "published", "score", "transfer",
-    ),
+    "theory": ("fit", "predict", "published", "score"),
+    "transfer": ("TransferComparison", "transfer"),
 }  # fmt: skip
 """Names by the module of `lakatos.flows.notebook` that has them."""
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
     "fit_each", "transfer", "by_group", "effects_of", "DataDescription", "PeoplesAnswers", "StudyOutcome",
-    "FittedTheory", "GroupComparison", "AttributeEffects", "TheorySearch", "sample",
+    "FittedTheory", "GroupComparison", "AttributeEffects", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 
 

@@ -45,7 +45,6 @@ def plan_of_calls(
     calls: Sequence[Recorded[ToolCalled]],
     shelf: ArtifactShelf,
     verbs: Mapping[str, LaboratoryVerb],
-    justified_by: tuple[Digest, ...] = (),
 ) -> Plan | None:
     """The plan behind the recorded calls of one conversation; None where none of them did anything.
 
@@ -67,7 +66,7 @@ def plan_of_calls(
         evidence.append(item.digest)
     if not made:
         return None
-    return make_plan(domain, study, situation, made, verbs, tuple(evidence), justified_by)
+    return make_plan(domain, study, situation, made, verbs, tuple(evidence))
 
 
 def recurring(library: Library, valid: Valid = always) -> list[Digest]:

@@ -17,9 +17,7 @@ from typing import Any, Final, Literal, TypeVar
 from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
-    LessonSuperseded,
     PlanUsed,
-    SupersessionUndone,
     ToolRefused,
     ToolValidated,
     ToolWithdrawn,
@@ -68,8 +66,6 @@ RECORDS: Final[RecordTypes] = {
         Plan,
         Fact,
         TheoryWon,
-        LessonSuperseded,
-        SupersessionUndone,
         PlanUsed,
         ToolDraft,
         ToolValidated,
@@ -135,21 +131,9 @@ class Library:
         """All pitfalls of the library, with their digests."""
         return self.all(Pitfall)
 
-    @cached_property
-    def hidden(self) -> frozenset[Digest]:
-        """Lessons that others have taken the place of, and corrections that were undone."""
-        undone = {item.link for _, item in self.all(SupersessionUndone)}
-        links = self.all(LessonSuperseded)
-        kept_out = {item.new for digest, item in links if digest in undone}
-        return frozenset(kept_out | {item.old for digest, item in links if digest not in undone})
-
     def lessons(self) -> list[tuple[Digest, Lesson]]:
-        """Those that count, oldest first."""
-        return [
-            (digest, item)
-            for digest, item in self.entries
-            if isinstance(item, Lesson) and digest not in self.hidden
-        ]
+        """All lessons, oldest first."""
+        return [(digest, item) for digest, item in self.entries if isinstance(item, Lesson)]
 
     def winners(self, domain: str, valid: Valid = always) -> list[TheoryWon]:
         """The best theories of a domain, oldest first; without those whose evidence no longer holds."""
@@ -160,9 +144,9 @@ class Library:
             if isinstance(item, TheoryWon) and item.domain == domain and holds(digest, item, counts)
         ]
 
-    def without(self, hidden: Iterable[Digest], doubted: Iterable[Digest]) -> Library:
+    def without(self, left_out: Iterable[Digest], doubted: Iterable[Digest]) -> Library:
         """The library without some of its entries, with further ones doubted."""
-        gone = frozenset(hidden)
+        gone = frozenset(left_out)
         kept = tuple(entry for entry in self.entries if entry[0] not in gone)
         return Library(kept, self.doubted | frozenset(doubted))
 
@@ -181,23 +165,13 @@ class Library:
             if item.contradicts(other)
         ]
 
-    def recall(
-        self, domain: str, situation: str, most: int = 5, valid: Valid = always
-    ) -> list[Pitfall]:
-        """Pitfalls whose trigger shares most words with a situation, newest first among equals.
-
-        Words count half in a pitfall whose evidence no longer holds.
-
-        See `memory.recall` for all kinds of lessons.
-        """
-        return [item for _, item in self._recalled(domain, situation, most, valid)]
-
     def changes_to_avoid(
         self, domain: str, situation: str, most: int = 5, valid: Valid = always
     ) -> tuple[str, ...]:
-        """Changes that failed in situations like this one, by the pitfalls that `recall` finds.
+        """Changes that failed in situations like this one, by the pitfalls whose triggers share most words with it.
 
-        A pitfall whose evidence no longer holds counts half, so that two of them are needed.
+        The newest comes first among equals. A pitfall whose evidence no longer holds counts half, so that two of them
+        are needed.
         """
         weights: dict[str, float] = {}
         for weight, item in self._recalled(domain, situation, most, valid):
@@ -208,7 +182,7 @@ class Library:
     def _recalled(
         self, domain: str, situation: str, most: int, valid: Valid
     ) -> list[tuple[float, Pitfall]]:
-        """The pitfalls of `recall`, each with how much it counts."""
+        """Pitfalls of situations like this one, each with how much it counts."""
         wanted, counts = words(situation), self.counting(valid)
         scored = [
             (
@@ -218,7 +192,7 @@ class Library:
                 item,
             )
             for place, (digest, item) in enumerate(self.pitfalls)
-            if item.domain == domain and digest not in self.hidden
+            if item.domain == domain
         ]
         scored.sort(key=lambda entry: (-entry[0], -entry[1]))
         found = [(digest, item) for overlap, _, digest, item in scored if overlap > 0]
@@ -238,11 +212,8 @@ class Library:
         return self.plans_by_signature(valid).get(signature, [])
 
     def n_refused(self, signature: Digest) -> int:
-        """Drafts of a plan that validation refused; waiting for further studies is no refusal."""
-        return sum(
-            item.signature == signature and not item.for_want_of_studies
-            for _, item in self.all(ToolRefused)
-        )
+        """Number of drafts of a plan that validation refused."""
+        return sum(item.signature == signature for _, item in self.all(ToolRefused))
 
     def drafts(self) -> dict[str, tuple[Digest, ToolDraft]]:
         """The newest validated draft of each name."""
@@ -250,7 +221,7 @@ class Library:
         return {
             item.name: (item.draft, known[item.draft])
             for _, item in self.all(ToolValidated)
-            if item.draft in known and known[item.draft].steps
+            if item.draft in known
         }
 
     def standing(self, name: str, valid: Valid = always) -> ToolStanding:

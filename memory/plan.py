@@ -74,7 +74,6 @@ def make_plan(
     calls: Sequence[Called],
     verbs: Mapping[str, LaboratoryVerb],
     evidence: tuple[Digest, ...],
-    justified_by: tuple[Digest, ...] = (),
 ) -> Plan:
     """The plan behind calls that were made.
 
@@ -109,7 +108,6 @@ def make_plan(
         situation=situation,
         steps=tuple(steps),
         evidence=evidence,
-        justified_by=justified_by,
     )
 
 

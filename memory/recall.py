@@ -49,8 +49,6 @@ class RecallSituation(BaseModel):
     """Names of theories."""
     failed: str = ""
     """What went wrong, in the words of a diagnosis or an error."""
-    time_utc: str = ""
-    """Now; facts that do not hold now are left out."""
 
     @property
     def text(self) -> str:
@@ -114,7 +112,7 @@ class LexicalRecall:
     """Of lessons; all where none is named."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
-        """The lessons of the domain that hold now, by BM25; those that share no word are left out."""
+        """The lessons of the domain by BM25; those that share no word are left out."""
         found = _eligible(self.library, situation, self.kinds)
         relevance = bm25(tokens(situation.text), [tokens(key_of(item)) for _, item in found])
         return _ranked(self.library, self.valid, found, relevance, most)
@@ -142,9 +140,7 @@ def lesson_text(item: Lesson) -> str:
     if isinstance(item, Pitfall):
         return f"When {item.trigger}: {item.mistake}; {item.consequence}"
     if isinstance(item, Fact):
-        until = f" until {item.valid_until}" if item.valid_until else ""
-        since = f" since {item.valid_from}" if item.valid_from else ""
-        return f"{item.subject}: {item.statement}{since}{until}"
+        return f"{item.subject}: {item.statement}"
     if isinstance(item, TheoryWon):
         return winner_text(item)
     return f"{item.situation}:\n{plan_text(item)}"
@@ -178,9 +174,7 @@ def _eligible(
     return [
         (digest, item)
         for digest, item in library.lessons()
-        if item.domain == situation.domain
-        and (not kinds or item.kind in kinds)
-        and not (isinstance(item, Fact) and not item.holds_at(situation.time_utc))
+        if item.domain == situation.domain and (not kinds or item.kind in kinds)
     ]
 
 

@@ -33,8 +33,8 @@ class LibraryLookedAt(Record):
     cycle: int
     doubted: tuple[Fingerprint, ...]
     """Entries whose evidence was withdrawn or displaced since they were taken."""
-    hidden: tuple[Fingerprint, ...]
-    """Lessons that others have taken the place of since."""
+    hidden: tuple[Fingerprint, ...] = ()
+    """Always empty: no lesson takes the place of another."""
 
 
 class WinnersTaken(Record):

@@ -11,8 +11,6 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NoReturn
 
-from pydantic import model_validator
-
 from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.errors import ToolError
 from lakatos.language_models.pins import Effect
@@ -33,7 +31,6 @@ WAITING: Final = "number of studies"
 DIFFERENCE: Final = "difference"
 """Failure of a tool that was to call something else than its plan says."""
 MOST_CALLS: Final = 256
-_OF_VERSION_1: Final = frozenset({"source", "failures", "self_test"})
 
 
 class PlanParameter(FrozenPart):
@@ -47,29 +44,19 @@ class ToolDraft(Record):
     """A plan that recurs, with a name and typed arguments; nothing follows it but validation."""
 
     kind: Literal["tool_drafted"] = "tool_drafted"
-    version: Literal[1, 2] = 2
+    version: Literal[2] = 2
     name: str
     signature: Fingerprint
     """Of the plan that it stands for."""
     plan_text: str
     """Canonical: holes, no values."""
-    steps: tuple[PlanStep, ...] = ()
+    steps: tuple[PlanStep, ...]
     """Its own plan, as one study followed it."""
     parameters: tuple[PlanParameter, ...]
     effects: tuple[Effect, ...]
     dependencies: tuple[tuple[str, str], ...]
     """Verbs that it calls, with the digest of the version that it was made for."""
     author: str = "laboratory"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_version_1(cls, body: Any) -> Any:
-        """Leave out the code of earlier tools; without steps of their own they are not on offer."""
-        if not isinstance(body, dict) or "source" not in body:
-            return body
-        kept = {name: value for name, value in body.items() if name not in _OF_VERSION_1}
-        named = [{"name": item["name"], "kind": item["kind"]} for item in body["parameters"]]
-        return {**kept, "parameters": named, "version": 2}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.task import Design, Trials
 from lakatos.experiments.testing import DomainContract, ParticipantSourceContract, preregister
+from lakatos.flows.commands.adapter import command_of
 from lakatos.flows.commands.main import app
 from lakatos.judges.epoch import freeze
 from lakatos.judges.judge import JudgeSubmission
@@ -177,7 +178,8 @@ def test_the_export_writes_what_holds_in_a_run(example, people_run, tmp_path):
 
 
 def test_the_command_is_mounted_and_answers(example, people_run):
-    app.command("count")(example("flows/commands/count.py").count_command)
+    command, told = command_of(example("flows/commands/count.py").count)
+    app.command("count", help=told.help)(command)
     try:
         found = CliRunner().invoke(app, ["count", "--runs", str(people_run)])
     finally:

@@ -17,6 +17,8 @@ from lakatos.experiments.participants.source import (
     Recruitment,
     SourceProfile,
     StudySettings,
+    check_key,
+    recruited_in,
     rng_of,
 )
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
@@ -162,10 +164,8 @@ class ArchivalParticipants(ListedSource):
         """Release the answers to ``design``; see `ParticipantSource`."""
         check_preregistered(preregistration, design)
         digest = digest_of(design_to_json(design))
-        if key in self._recruited and self._recruited[key].name != design.name:
-            raise SourceError(
-                f"the key {key[:8]} belongs to {self._recruited[key].name!r}, not to {design.name!r}."
-            )
+        if key in self._recruited:
+            check_key(key, self._recruited[key].name, design)
         if self._keys.get(digest, key) != key:
             raise ArchiveExhaustedError(
                 f"the answers to {design.name!r} were released to another recruitment."
@@ -181,11 +181,7 @@ class ArchivalParticipants(ListedSource):
         """The released responses as one table; see `ParticipantSource`."""
         if recruitment.key in self._closed:
             return Batch(())
-        if recruitment.key not in self._recruited:
-            raise SourceError(
-                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
-            )
-        design = self._recruited[recruitment.key]
+        design = recruited_in(self._recruited, recruitment)
         released = self._released[digest_of(design_to_json(design))]
         table = restrict(self.trials[design.archive], released, self._rows(design), design.name)
         return Batch((table.to_json(),))

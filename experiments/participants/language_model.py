@@ -30,7 +30,9 @@ from lakatos.experiments.participants.source import (
     SessionsDue,
     SourceProfile,
     StudySettings,
+    check_key,
     check_new_people,
+    recruited_in,
     rng_of,
 )
 from lakatos.experiments.participants.timed_answer import timed_task
@@ -198,11 +200,8 @@ class LanguageModelParticipants(NewParticipants):
         check_new_people(
             preregistration, design, self.domain, "simulated people of a language model"
         )
-        known = self._experiments.get(key)
-        if known is not None and known.name != design.name:
-            raise SourceError(
-                f"the key {key[:8]} belongs to {known.name!r}, not to {design.name!r}."
-            )
+        if key in self._experiments:
+            check_key(key, self._experiments[key].name, design)
         self._experiments.setdefault(
             key, PageExperiment.of(key, self.domain, design, self.seed, self.page, self.texts)
         )
@@ -211,7 +210,7 @@ class LanguageModelParticipants(NewParticipants):
 
     def shown(self, recruitment: Recruitment) -> dict[str, Any]:
         """What everybody in an experiment reads beside the trials, for the records."""
-        texts = public_texts(self._known(recruitment), self.page.language)
+        texts = public_texts(recruited_in(self._experiments, recruitment), self.page.language)
         parts = {
             name: texts[name] for name in ("instructions", "comprehension", "questions", "task")
         }
@@ -226,7 +225,7 @@ class LanguageModelParticipants(NewParticipants):
             LanguageModelError: A call could not be made; made again, calls that were recorded are not repeated.
             SourceError: The recruitment is not known here.
         """
-        experiment = self._known(recruitment)
+        experiment = recruited_in(self._experiments, recruitment)
         persona = self.personas[place % len(self.personas)] if self.personas else ""
         session = await hold_session(experiment, place, persona, ask, manner)
         self._sessions[recruitment.key][place] = session
@@ -234,7 +233,7 @@ class LanguageModelParticipants(NewParticipants):
 
     def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | SessionsDue:
         """The sessions held so far, in the order of their places; or those to hold first."""
-        self._known(recruitment)
+        recruited_in(self._experiments, recruitment)
         if recruitment.key in self._closed:
             return Batch(())
         held = self._sessions[recruitment.key]
@@ -244,7 +243,7 @@ class LanguageModelParticipants(NewParticipants):
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Nothing to do: whoever holds sessions knows how many are wanted."""
-        self._known(recruitment)
+        recruited_in(self._experiments, recruitment)
 
     def close(self, recruitment: Recruitment) -> None:
         """Hand over no more answers of this recruitment."""
@@ -253,13 +252,6 @@ class LanguageModelParticipants(NewParticipants):
     def respond_anew(self, seed: int) -> None:
         """Take another seed for sessions that are held from now on."""
         self.seed = seed
-
-    def _known(self, recruitment: Recruitment) -> PageExperiment:
-        if recruitment.key not in self._experiments:
-            raise SourceError(
-                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
-            )
-        return self._experiments[recruitment.key]
 
 
 async def hold_session(

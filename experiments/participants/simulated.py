@@ -20,6 +20,8 @@ from lakatos.experiments.participants.source import (
     Recruitment,
     SourceProfile,
     StudySettings,
+    check_key,
+    recruited_in,
     rng_of,
 )
 from lakatos.experiments.participants.timed_answer import (
@@ -210,11 +212,9 @@ class SimulatedParticipants(NewParticipants):
                 f"{design.name} asks for {design.n_participants} participants; "
                 f"the source has {self.n_participants or 'as many as wanted, but at least 1'}."
             )
-        if key in self._batches and self._batches[key][0].name != design.name:
-            raise SourceError(
-                f"the key {key[:8]} belongs to {self._batches[key][0].name!r}, not to {design.name!r}."
-            )
-        if key not in self._batches:
+        if key in self._batches:
+            check_key(key, self._batches[key][0].name, design)
+        else:
             self.domain.check(design.stimuli)
             rng = rng_of(self.seed, key)
             table = [] if self.one_by_one else [self._answers(design, rng).to_json()]
@@ -228,14 +228,7 @@ class SimulatedParticipants(NewParticipants):
         """All responses, as one table or one by one: simulated participants respond when they are recruited."""
         if recruitment.key in self._closed:
             return Batch(())
-        return Batch(self._known(recruitment)[1])
-
-    def _known(self, recruitment: Recruitment) -> tuple[Design, list[dict[str, Any]]]:
-        if recruitment.key not in self._batches:
-            raise SourceError(
-                f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
-            )
-        return self._batches[recruitment.key]
+        return Batch(recruited_in(self._batches, recruitment)[1])
 
     @classmethod
     def of_study(cls, study: StudySettings) -> Self:
@@ -254,7 +247,7 @@ class SimulatedParticipants(NewParticipants):
 
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Simulate more people, until so many in all have completed; see `ParticipantSource`."""
-        design, batches = self._known(recruitment)
+        design, batches = recruited_in(self._batches, recruitment)
         n_more = n_participants - max(self._n_wanted.get(recruitment.key, 0), design.n_participants)
         if n_more <= 0:
             return

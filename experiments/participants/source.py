@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from lakatos.traces.digest import Digest, digest_of
 if TYPE_CHECKING:
     from lakatos.experiments.participants.language_model import LanguageModelParticipants
 
+Known = TypeVar("Known")
 N_SCHEDULES = 4
 """Schedules that a design search in a sequential domain can choose from."""
 
@@ -241,6 +242,29 @@ class NewParticipants(ListedSource):
 def rng_of(seed: int, *names: str) -> np.random.Generator:
     """A generator that depends on the seed and the names alone."""
     return np.random.default_rng(int(digest_of({"seed": seed, "names": list(names)}), 16))
+
+
+def recruited_in(known: Mapping[Digest, Known], recruitment: Recruitment) -> Known:
+    """What a source keeps of a recruitment.
+
+    Raises:
+        SourceError: It keeps nothing of it: nobody was recruited with this key.
+    """
+    if recruitment.key not in known:
+        raise SourceError(
+            f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+        )
+    return known[recruitment.key]
+
+
+def check_key(key: Digest, experiment: str, design: Design) -> None:
+    """Refuse to recruit for a design with a key that recruited for ``experiment``, where that is another one.
+
+    Raises:
+        SourceError: It is.
+    """
+    if experiment != design.name:
+        raise SourceError(f"the key {key[:8]} belongs to {experiment!r}, not to {design.name!r}.")
 
 
 def check_new_people(

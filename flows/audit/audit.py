@@ -17,6 +17,8 @@ from lakatos.flows.audit.checks import AuditFinding, finding
 from lakatos.flows.audit.recompute import EFFECTS, OTHER_MACHINE, RecomputedRun, walk_again
 from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.findings.verdicts.record import FoldFinished
@@ -44,6 +46,13 @@ VERDICTS: dict[Outcome, str] = {
     "not recomputed": "the audit neither passes nor fails: its numbers were not recomputed",
 }
 EXIT_STATUS: dict[Outcome, int] = {"passes": 0, "fails": 1, "not recomputed": 3}
+MARKS = {
+    "passed": "[green]passed[/green]",
+    "failed": "[red]FAILED[/red]",
+    "withdrawn": "[yellow]withdrawn[/yellow]",
+    "skipped": "[yellow]skipped[/yellow]",
+    "counterfactual": "[yellow]counterfactual[/yellow]",
+}
 SAMPLE = 20
 """Steps that are computed again where a sample is wanted and no number is given."""
 FROM_OUTSIDE = frozenset(
@@ -65,14 +74,15 @@ FROM_OUTSIDE = frozenset(
 """Records that tell what people, models or researchers did; a walk through the campaign need not come to them."""
 
 
-@dataclass(frozen=True)
-class RunAudit:
+@dataclass(frozen=True, repr=False)
+class RunAudit(Result):
     """All findings on a run and on the runs of its folds."""
 
     folder: Path
     findings: tuple[AuditFinding, ...]
     head: tuple[int, str] | None = None
     """Number and hash of the last event that the audit saw."""
+    notes: tuple[str, ...] = ()
 
     @property
     def counterfactual(self) -> bool:
@@ -94,6 +104,19 @@ class RunAudit:
             if any(item.name == NOT_RECOMPUTED for item in self.findings)
             else "passes"
         )
+
+    @property
+    def exit_status(self) -> int:  # type: ignore[override]
+        """0 if it passes, 1 if anything fails, 3 if numbers could not be computed again here."""
+        return EXIT_STATUS[self.outcome]
+
+    def lines(self) -> Iterator[Shown]:
+        """Each finding, the verdict, and who looked at what."""
+        for item in self.findings:
+            yield f"{MARKS[item.state]}  {escape(item.name)}: {escape(item.detail)}"
+        for line in signed_list(self).splitlines()[len(self.findings) :]:
+            colour = {VERDICTS["fails"]: "red", VERDICTS["not recomputed"]: "yellow"}.get(line)
+            yield f"[{colour}]{escape(line)}[/{colour}]" if colour else escape(line)
 
     def to_json(self) -> dict[str, Any]:
         """Write the audit as plain values, for programs."""
@@ -410,8 +433,3 @@ def signed_list(found: RunAudit) -> str:
     if key := known_key():
         lines.append(f"this laboratory's public key: {key}")
     return "\n".join(lines)
-
-
-def as_json(found: RunAudit) -> str:
-    """The audit as one JSON object."""
-    return json.dumps(found.to_json(), indent=1, ensure_ascii=False)

@@ -12,10 +12,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
+from lakatos.flows.argument import RunFolder
 from lakatos.flows.errors import RunMissingError
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import RECORD_TYPES, CycleClosed
 from lakatos.flows.run.run import check_run
 from lakatos.judges.judge import Verdict
@@ -34,6 +36,7 @@ from lakatos.traces.errors import ArtifactError
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, digests_in, kind_of
 from lakatos.traces.step import Trace
+from lakatos.traces.wording import plural
 
 KINDS: Final = ("tool", "argument", "result", "citation")
 """Of inventions."""
@@ -128,8 +131,8 @@ class RunCosts:
         return {name: value / self.n_accepted for name, value in values.items()}
 
 
-@dataclass(frozen=True)
-class ProcessEvaluation:
+@dataclass(frozen=True, repr=False)
+class ProcessEvaluation(Result):
     """How a run was conducted."""
 
     run: str
@@ -145,6 +148,41 @@ class ProcessEvaluation:
     def soundness(self) -> float | None:
         """Mean over failed attempts of how much of each was sound."""
         return sum(item.share for item in self.failed) / len(self.failed) if self.failed else None
+
+    @property
+    def exit_status(self) -> int:  # type: ignore[override]
+        """1 where a rule is broken."""
+        return 0 if all(rule.kept for rule in self.rules) else 1
+
+    def lines(self) -> Iterator[Shown]:
+        """Each rule with how it was kept, inventions of models, and what the run cost."""
+        for rule in self.rules:
+            mark = "[green]kept[/green]  " if rule.kept else "[yellow]broken[/yellow]"
+            mark = mark if rule.binding else "observed"
+            yield f"{mark}  {escape(rule.name)}: {rule.n} of {rule.of}; {escape(rule.question)}"
+            for example in rule.examples:
+                yield f"          {escape(example)}"
+        invented = ", ".join(f"{kind} {n}" for kind, n in self.inventions.items())
+        yield f"inventions in {plural(self.n_statements, 'statement')} of models: {invented}"
+        if self.spent is not None:
+            each = self.spent.per_theory()
+            yield (
+                f"{self.spent.n_accepted} theories accepted of {self.spent.n_candidates} candidates, "
+                f"{self.spent.responses} responses, {self.spent.tokens} tokens"
+                + (
+                    f"; for each: {', '.join(f'{value:.4g} {name}' for name, value in each.items())}"
+                    if each
+                    else ""
+                )
+            )
+        if self.soundness is not None:
+            yield (
+                f"{plural(len(self.failed), 'attempt')} failed; on average {self.soundness:.0%} of each was sound:"
+            )
+            for item in self.failed[:12]:
+                yield (
+                    f"          record {item.seq}, {escape(item.what)}: {item.failed_at} ({item.share:.0%} sound)"
+                )
 
     def to_json(self) -> dict[str, Any]:
         """Write the evaluation as plain values, for programs."""
@@ -164,7 +202,7 @@ class ProcessEvaluation:
         }
 
 
-def evaluate(folder: Path) -> ProcessEvaluation:
+def evaluate(folder: RunFolder) -> ProcessEvaluation:
     """Apply every rule to a run.
 
     Args:

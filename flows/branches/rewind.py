@@ -10,12 +10,13 @@ language models are asked anew). A branch never recruits anybody.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from rich.table import Table
 
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.source import ParticipantSource, Recruitment, Waiting
@@ -36,6 +37,8 @@ from lakatos.flows.branches.rates import (
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, check_run, open_run, read_state
@@ -48,6 +51,7 @@ from lakatos.theories.discovery.roles.record import ModelsChosen
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.step import JOURNAL_FILE, Trace
+from lakatos.traces.wording import plural
 
 Effects = Literal["recorded", "live"]
 Outcome = Callable[[RunState, RunState], bool | None]
@@ -113,8 +117,8 @@ class ComparedEdit:
     """Replays of each arm that find the observed difference with the wanted power; None where there is none."""
 
 
-@dataclass(frozen=True)
-class RewindResult:
+@dataclass(frozen=True, repr=False)
+class RewindResult(Result):
     """What a change would have done."""
 
     run: str
@@ -128,6 +132,41 @@ class RewindResult:
     """Over the values, where they are numbers of one field."""
     n_undecided: int
     """Branches that came to no outcome, and are left out."""
+
+    def lines(self) -> Iterator[Shown]:
+        """What came out, beside what it is compared with."""
+        low, high = self.baseline.interval()
+        yield (
+            f"record {self.at} ({self.kind}), outcome {self.outcome!r}; as it was: {self.baseline.n_successes} of "
+            f"{self.baseline.n} replays (95% interval {low:.2f} to {high:.2f})"
+        )
+        if self.compared:
+            table = Table(
+                "change",
+                "replays",
+                "rate",
+                "difference",
+                "95% interval",
+                "p",
+                "p (Holm)",
+                "repeats for power 0.9",
+            )
+            for item in self.compared:
+                table.add_row(
+                    escape(item.edit.words), f"{item.arm.n_successes} of {item.arm.n}", f"{item.arm.rate:.2f}",
+                    f"{item.difference:+.2f}", f"{item.interval[0]:+.2f} to {item.interval[1]:+.2f}",
+                    f"{item.p_value:.3g}", f"{item.adjusted:.3g}", str(item.repeats_needed or "too many"),
+                )  # fmt: skip
+            yield table
+        if self.dose is not None:
+            yield (
+                f"dose-response: {self.dose.slope:+.3g} log odds a unit (95% interval {self.dose.interval[0]:+.3g} to "
+                f"{self.dose.interval[1]:+.3g}), p = {self.dose.p_value:.3g} by permutation"
+            )
+        if self.n_undecided:
+            yield (
+                f"left out, as they came to no outcome: {plural(self.n_undecided, 'branch', 'branches')}"
+            )
 
 
 def rewind(

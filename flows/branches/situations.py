@@ -24,6 +24,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.branches.process import shown_in
 from lakatos.flows.branches.rates import ReplayArm
 from lakatos.flows.errors import StudyError
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.judges.paired import exact_p
@@ -90,8 +92,8 @@ class GradedSituation:
     """Why not; empty where it passed."""
 
 
-@dataclass(frozen=True)
-class SituationComparison:
+@dataclass(frozen=True, repr=False)
+class SituationComparison(Result):
     """A set, put to one subject, next to the last time."""
 
     subject: str
@@ -124,6 +126,32 @@ class SituationComparison:
             return None
         gained, lost = map(len, self.changed)
         return min(1.0, 2 * min(exact_p(gained, lost), exact_p(lost, gained)))
+
+    @property
+    def exit_status(self) -> int:  # type: ignore[override]
+        """1 where the regression set is not passed whole."""
+        return 1 if self.kind == "regression" and self.arm.n_successes < self.arm.n else 0
+
+    def lines(self) -> Iterator[Shown]:
+        """What came out, beside what it is compared with."""
+        low, high = self.arm.interval()
+        yield (
+            f"[bold]{escape(self.kind)}[/bold], {escape(self.subject)}: {self.arm.n_successes} of {self.arm.n} passed "
+            f"(95% interval {low:.0%} to {high:.0%})"
+        )
+        for item in self.graded:
+            mark = "[green]passed[/green]" if item.passed else "[red]failed[/red]"
+            yield (
+                f"  {mark}  {escape(item.name)}"
+                + (f": {escape(item.reason[:200])}" if item.reason else "")
+            )
+        if self.before is not None:
+            gained, lost = self.changed
+            n_before = sum(item.passed for item in self.before)
+            yield (
+                f"the last time ({escape(self.before_subject)}): {n_before} passed; now "
+                f"also {', '.join(gained) or 'none'}, no longer {', '.join(lost) or 'none'} (p = {self.p_value:.3g})"
+            )
 
 
 def read_set(name: str | Path) -> tuple[EvaluationSituation, ...]:

@@ -9,25 +9,29 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import ColumnsSaid, columns_said
+from lakatos.flows.argument import Argument, columns_said
+from lakatos.flows.commands.options import ColumnsSaid
 from lakatos.flows.run.console import Console, escape
 
 AnswerFile = Annotated[
-    Path, typer.Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
+    Path, Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
 ]
 DomainName = Annotated[
     str,
-    typer.Option(
-        "--domain",
+    Argument(
+        flag="--domain",
         help="Whose trials these are, or the file that declares them; guessed from the columns' names.",
     ),
 ]
 
 
-def describe_command(file: AnswerFile, domain: DomainName = "") -> None:
+def describe_command(file: AnswerFile, *, domain: DomainName = "") -> None:
     """Say what a file of answers holds, and what its columns seem to mean; nothing is changed.
 
     In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
+
+    Examples:
+        $ lakatos data describe responses.csv
     """
     from lakatos.flows.operations.adopt import describe_file
     from lakatos.traces.wording import plural
@@ -76,15 +80,24 @@ def _what_next(file: Path, said: str, domain: str) -> str:
 
 
 def new_command(
-    study: Annotated[Path, typer.Argument(help="The study file to write, such as mine.toml.")],
-    data: Annotated[Path, typer.Option("--data", help="The file of answers.")],
+    study: Path,
+    *,
+    data: Path,
     domain: DomainName = "",
-    question: Annotated[str, typer.Option(help="What the study asks.")] = "",
+    question: str = "",
     column: ColumnsSaid = None,
 ) -> None:
     """Write a commented study file for a file of answers; what could not be guessed is marked with a question mark.
 
     In Python: `lakatos.flows.operations.adopt.new_study(study, data)`.
+
+    Args:
+        study: The study file to write, such as mine.toml.
+        data: The file of answers.
+        question: What the study asks.
+
+    Examples:
+        $ lakatos new mine.toml --data responses.csv --column participant=VP
     """
     from lakatos.flows.operations.adopt import new_study
 

@@ -5,52 +5,50 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 
 ATLAS = Path("studies/atlas")
 Studies = Annotated[
-    Path, typer.Argument(help="Folder of study files, one for each data set; a new one is a file.")
+    Path, Argument(help="Folder of study files, one for each data set; a new one is a file.")
 ]
 Bundles = Annotated[
     Path | None,
-    typer.Option(
-        "--bundles",
+    Argument(
+        flag="--bundles",
         help="Write a signed bundle of each campaign here, too, from which it can be audited.",
     ),
 ]
 
-atlas_app = typer.Typer(
-    help="One campaign for each public data set, and one page over all of them.",
-    no_args_is_help=True,
-)
 
-
-@atlas_app.command("run")
 def run_command(
     studies: Studies = ATLAS,
+    *,
     data: DataFolder = None,
     runs: RunsFolder = Path("runs"),
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="Name of a study; may be given again.")
-    ] = None,
-    parallel: Annotated[int, typer.Option(help="Campaigns at the same time.", min=1)] = 1,
-    workers: Annotated[
-        int, typer.Option(help="Theories that run at the same time in each.", min=1)
-    ] = 2,
-    engine: Annotated[EngineName, typer.Option(help="What carries the campaigns.")] = "none",
-    travels: Annotated[
-        bool, typer.Option(help="Try each leader on the other data sets of its domain.")
-    ] = True,
+    only: list[str] | None = None,
+    parallel: Annotated[int, Argument(least=1)] = 1,
+    workers: Annotated[int, Argument(least=1)] = 2,
+    engine: EngineName = "none",
+    travels: bool = True,
     bundles: Bundles = None,
 ) -> None:
     """Run the campaigns of an atlas, or go on with those that are not finished; then write its page.
 
     Exit status 1 if a campaign failed; the others are not hurt. The same command goes on where it stopped.
     In Python: `lakatos.flows.operations.atlas` and `lakatos.flows.operations.sweep.run_sweep`.
+
+    Args:
+        only: Name of a study; may be given again.
+        parallel: Campaigns at the same time.
+        workers: Theories that run at the same time in each.
+        engine: What carries the campaigns.
+        travels: Try each leader on the other data sets of its domain.
+
+    Examples:
+        $ lakatos atlas run --data data --parallel 2
     """
     from lakatos.flows.commands.sweep import show_plainly
     from lakatos.flows.errors import FlowError, StudyError
@@ -89,18 +87,22 @@ def run_command(
         )
 
 
-@atlas_app.command("show")
 def show_command(
     studies: Studies = ATLAS,
+    *,
     runs: RunsFolder = Path("runs"),
-    markdown: Annotated[
-        Path | None, typer.Option("--markdown", help="Write the same as a Markdown file here, too.")
-    ] = None,
+    markdown: Path | None = None,
     bundles: Bundles = None,
 ) -> None:
     """Write the page over all data sets of an atlas again, and a report for each.
 
     In Python: `lakatos.flows.operations.atlas_page.write_atlas(folder, entries)`.
+
+    Args:
+        markdown: Write the same as a Markdown file here, too.
+
+    Examples:
+        $ lakatos atlas show --markdown atlas.md
     """
     from lakatos.flows.operations.atlas import load_atlas
 

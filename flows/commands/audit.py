@@ -1,156 +1,111 @@
-"""Commands on the trace: audit a run or a bundle, and make a bundle."""
+"""Commands on the trace: audit a run or a bundle, make a bundle, and publish what was signed on a day."""
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from lakatos.flows.argument import Argument, RunFolder, Workers
+from lakatos.flows.audit.audit import SAMPLE, HowMuch, RunAudit, audit, keep
+from lakatos.flows.audit.bundle import bundle, unbundle
 from lakatos.flows.commands.options import DataFolder, RunsFolder
-from lakatos.flows.run.console import Console, escape
+from lakatos.flows.result import Sentences
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.places import find_run
-
-if TYPE_CHECKING:
-    from lakatos.flows.audit.audit import HowMuch, RunAudit
-
-MARKS = {"passed": "[green]passed[/green]", "failed": "[red]FAILED[/red]", "withdrawn": "[yellow]withdrawn[/yellow]",
-         "skipped": "[yellow]skipped[/yellow]", "counterfactual": "[yellow]counterfactual[/yellow]"}  # fmt: skip
+from lakatos.traces.anchor import stamp, stamped_at, write_anchor
+from lakatos.traces.errors import TraceError
+from lakatos.traces.head import known_key
 
 
-def audit_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run",
-            help="Name of a run in the runs folder, its path, or a bundle; the newest by default.",
-        ),
-    ] = "",
+def audit_run(
+    run: Annotated[str, Argument(metavar="run")] = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    recompute: Annotated[
-        str, typer.Option(help="all, none, or sample: which records are computed again.")
-    ] = "all",
-    sample: Annotated[int, typer.Option(help="Steps of a sample.", min=1)] = 20,
-    as_machine: Annotated[
-        bool, typer.Option("--json", help="One JSON object instead of lines.")
-    ] = False,
-    key: Annotated[
-        str, typer.Option(help="Public key that signed the heads; this laboratory's by default.")
-    ] = "",
+    recompute: HowMuch = "all",
+    sample: Annotated[int, Argument(least=1)] = SAMPLE,
+    key: str = "",
     data: DataFolder = None,
-    workers: Annotated[int, typer.Option(help="Theories that run at the same time.", min=1)] = 2,
-) -> None:
+    workers: Workers = 2,
+) -> RunAudit:
     """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
 
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
-    In Python: `lakatos.flows.audit.audit.audit(folder)`.
-    """
-    place = Path(run_name) if run_name and zipfile.is_zipfile(run_name) else None
-    folder = find_run(run_name, runs) if place is None else None
-    from lakatos.flows.audit.audit import EXIT_STATUS, as_json, audit
 
-    if recompute not in ("all", "none", "sample"):
-        raise typer.BadParameter(
-            f"{recompute!r} is none of all, sample, none", param_hint="--recompute"
-        )
-    how: HowMuch = recompute  # type: ignore[assignment]
+    Args:
+        run: Name of a run in the runs folder, its path, or a bundle; the newest by default.
+        recompute: Which records are computed again.
+        sample: Steps of a sample.
+        key: Public key that signed the heads; this laboratory's by default.
+        workers: Theories that run at the same time. Does not change results.
+
+    Examples:
+        $ lakatos audit allais-1
+        $ lakatos audit allais-1.bundle.zip --recompute sample
+        >>> lakatos.flows.audit.audit.audit(folder)  # doctest: +SKIP
+    """
 
     def look(folder: Path, signed_by: str | None) -> RunAudit:
         return audit(
-            folder, recompute=how, n_sampled=sample, key=signed_by, data=data, n_workers=workers
+            folder,
+            recompute=recompute,
+            n_sampled=sample,
+            key=signed_by,
+            data=data,
+            n_workers=workers,
         )
 
-    if folder is not None:
-        found = look(folder, key or None)
-        _keep(found, how)
-    else:
-        assert place is not None
-        from lakatos.flows.audit.bundle import unbundle
-
+    if run and zipfile.is_zipfile(run):
         with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:
             # Whose key it is, the bundle's own verification says; another laboratory's is no fault.
-            found = look(unbundle(place, Path(name) / place.stem), key)
-    if as_machine:
-        sys.stdout.write(as_json(found) + "\n")
-    else:
-        _show(found)
-    if status := EXIT_STATUS[found.outcome]:
-        raise typer.Exit(status)
-
-
-def _keep(found: RunAudit, how: HowMuch) -> None:
-    """Keep an audit for the observatory; one that cannot be kept is an audit all the same."""
-    from lakatos.flows.audit.audit import keep
-    from lakatos.traces.errors import TraceError
-
+            return look(unbundle(Path(run), Path(name) / Path(run).stem), key)
+    found = look(find_run(run, runs), key or None)
     try:
-        keep(found, how)
-    except TraceError as error:
-        Console(stderr=True, soft_wrap=True).print(f"the audit is not kept: {escape(str(error))}")
+        keep(found, recompute)
+    except (
+        TraceError
+    ) as error:  # an audit that cannot be kept for the observatory is an audit all the same
+        return replace(found, notes=(f"the audit is not kept: {error}",))
+    return found
 
 
-def _show(found: RunAudit) -> None:
-    from lakatos.flows.audit.audit import VERDICTS, signed_list
-
-    console = Console(soft_wrap=True)
-    for item in found.findings:
-        console.print(f"{MARKS[item.state]}  {escape(item.name)}: {escape(item.detail)}")
-    rest = signed_list(found).splitlines()[len(found.findings) :]
-    for line in rest:
-        colour = {VERDICTS["fails"]: "red", VERDICTS["not recomputed"]: "yellow"}.get(line)
-        console.print(f"[{colour}]{escape(line)}[/{colour}]" if colour else escape(line))
-
-
-def bundle_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run", help="Name of a run in the runs folder, or its path; newest by default."
-        ),
-    ] = "",
-    runs: RunsFolder = Path("runs"),
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; NAME.bundle.zip here by default.")
-    ] = None,
-) -> None:
+def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
     """Write one signed archive of a run that anybody can verify with Python alone, and compute again.
 
-    In Python: `lakatos.flows.audit.bundle.bundle(folder, out)`.
-    """
-    from lakatos.flows.audit.bundle import bundle
-    from lakatos.traces.head import known_key
+    Args:
+        folder: The run's folder.
+        out: File to write; NAME.bundle.zip here by default.
 
-    folder = find_run(run_name, runs)
+    Examples:
+        $ lakatos bundle allais-1 --out allais.zip
+        >>> lakatos.flows.audit.bundle.bundle(folder, out)  # doctest: +SKIP
+    """
     written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
-    console = Console(soft_wrap=True)
-    console.print(f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)")
-    console.print(
-        f"anybody verifies it with: python3 {escape(written.name)}\npublish this key beside it: {known_key()}"
+    return Sentences(
+        f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)",
+        f"anybody verifies it with: python3 {escape(written.name)}",
+        f"publish this key beside it: {known_key()}",
     )
 
 
-def anchor_command(
-    day: Annotated[
-        str, typer.Argument(help="Day that is over (UTC), as YYYY-MM-DD; yesterday by default.")
-    ] = "",
-    server: Annotated[
-        str, typer.Option(help="Address of a time stamp server (RFC 3161) to stamp the file.")
-    ] = "",
-    trusted: Annotated[
-        Path | None, typer.Option(help="Certificates (PEM) to verify the file's time stamp with.")
-    ] = None,
-) -> None:
+def publish_anchor(day: str = "", *, server: str = "", trusted: Path | None = None) -> Sentences:
     """Write what was signed on a day into a file to be published, so that nothing can be backdated to it later.
 
-    In Python: `traces.anchor.write_anchor(day)`.
+    Args:
+        day: Day that is over (UTC), as YYYY-MM-DD; yesterday by default.
+        server: Address of a time stamp server (RFC 3161) to stamp the file.
+        trusted: Certificates (PEM) to verify the file's time stamp with.
+
+    Examples:
+        $ lakatos anchor 2026-05-04
+        >>> lakatos.traces.anchor.write_anchor(day)  # doctest: +SKIP
     """
-    from datetime import UTC, date, datetime, timedelta
-
-    from lakatos.traces.anchor import stamp, stamped_at, write_anchor
-
     try:
         chosen = date.fromisoformat(day) if day else datetime.now(UTC).date() - timedelta(days=1)
     except ValueError as error:
@@ -158,13 +113,13 @@ def anchor_command(
             f"{day!r} is no day; write YYYY-MM-DD", param_hint="DAY"
         ) from error
     path = write_anchor(chosen)
-    console = Console(soft_wrap=True)
-    console.print(
-        f"publish this file, for example in a repository of the laboratory: {escape(str(path))}"
-    )
-    if server:
-        console.print(f"stamped by {escape(server)}: {escape(str(stamp(path, server)))}")
-    if trusted is not None:
-        console.print(
-            f"stamped at {stamped_at(path, trusted).isoformat()}, as {escape(str(trusted))} vouches for"
-        )
+
+    def done() -> Iterator[str]:
+        yield f"publish this file, for example in a repository of the laboratory: {escape(str(path))}"
+        if server:
+            yield f"stamped by {escape(server)}: {escape(str(stamp(path, server)))}"
+        if trusted is not None:
+            when = stamped_at(path, trusted).isoformat()
+            yield f"stamped at {when}, as {escape(str(trusted))} vouches for"
+
+    return Sentences(*done())

@@ -2,73 +2,58 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
+from lakatos.flows.argument import Argument
+from lakatos.flows.audit.audit import audit
 from lakatos.flows.commands.options import RunsFolder
+from lakatos.flows.operations.backup import BackupContents, restore, save
+from lakatos.flows.operations.metrics import metrics, serve_metrics
+from lakatos.flows.result import PlainText, Sentences
 from lakatos.flows.run.console import Console, escape
 from lakatos.traces.wording import plural
 
-if TYPE_CHECKING:
-    from lakatos.flows.operations.backup import BackupContents
 
-
-def backup_command(
-    out: Annotated[
-        Path | None, typer.Argument(help="Archive to write; named after the time by default.")
-    ] = None,
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def back_up(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> Sentences:
     """Copy all runs, also while they are in use, into one archive.
 
-    In Python: `lakatos.flows.operations.backup.save(runs, out)`.
-    """
-    from lakatos.flows.operations.backup import save
+    Args:
+        out: Archive to write; named after the time by default.
 
+    Examples:
+        $ lakatos backup laboratory.tar.gz
+        >>> lakatos.flows.operations.backup.save(runs, out)  # doctest: +SKIP
+    """
     made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
-    Console().print(
-        f"{escape(str(made.path))}: {_size(made)}. It "
-        "holds people's answers, and identifiers where there are some: keep it as you keep those.",
-        soft_wrap=True,
+    return Sentences(
+        f"{escape(str(made.path))}: {_size(made)}. It holds people's answers, and identifiers where there are some: "
+        "keep it as you keep those."
     )
 
 
-def restore_command(
-    archive: Annotated[Path, typer.Argument(help="A backup.")],
-    runs: Annotated[
-        Path, typer.Option("--runs", help="Folder to restore into; must be new or empty.")
-    ],
-    check: Annotated[
-        bool, typer.Option(help="Audit every run afterwards, without computing scores anew.")
-    ] = True,
-) -> None:
+def restore_runs(archive: Path, *, runs: Path, check: bool = True) -> Sentences:
     """Unpack a backup into a new folder and audit it.
 
-    In Python: `lakatos.flows.operations.backup.restore(archive, runs)`.
+    Args:
+        archive: A backup.
+        runs: Folder to restore into; must be new or empty.
+        check: Audit every run afterwards, without computing scores anew.
+
+    Examples:
+        $ lakatos restore laboratory.tar.gz --runs restored
+        >>> lakatos.flows.operations.backup.restore(archive, runs)  # doctest: +SKIP
     """
-    from lakatos.flows.operations.backup import restore
-
-    console = Console(soft_wrap=True)
     made = restore(archive, runs)
-    console.print(f"{escape(str(runs))}: {_size(made)}")
-    if not check:
-        return
-    from lakatos.flows.audit.audit import audit
-
-    failed = 0
-    for name in made.runs:
-        found = audit(runs / name, recompute=False)
-        failed += not found.passed
-        console.print(
-            f"{escape(name)}: {'the audit passes' if found.passed else '[red]the audit fails[/red]'}"
-        )
-    if failed:
-        raise typer.Exit(1)
+    audits = [audit(runs / name, recompute=False) for name in made.runs if check]
+    verdicts = {True: "the audit passes", False: "[red]the audit fails[/red]"}
+    return Sentences(
+        f"{escape(str(runs))}: {_size(made)}",
+        *(f"{escape(found.folder.name)}: {verdicts[found.passed]}" for found in audits),
+        exit_status=0 if all(found.passed for found in audits) else 1,
+    )
 
 
 def _size(made: BackupContents) -> str:
@@ -77,22 +62,24 @@ def _size(made: BackupContents) -> str:
     return f"{runs}, {files}, {made.n_bytes / 2**20:.1f} MiB"
 
 
-def metrics_command(
+def show_metrics(
+    *,
     runs: RunsFolder = Path("runs"),
-    port: Annotated[
-        int, typer.Option(help="Serve them there until stopped; 0 prints them once.", min=0)
-    ] = 0,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-) -> None:
+    port: Annotated[int, Argument(least=0)] = 0,
+    host: str = "127.0.0.1",
+) -> PlainText:
     """Print or serve figures of all runs for Prometheus.
 
-    In Python: `lakatos.flows.operations.metrics.metrics(runs)`.
-    """
-    from lakatos.flows.operations.metrics import metrics, serve_metrics
+    Args:
+        port: Serve them there until stopped; 0 prints them once.
+        host: Address to listen on.
 
+    Examples:
+        $ lakatos metrics --port 8002
+        >>> lakatos.flows.operations.metrics.metrics(runs)  # doctest: +SKIP
+    """
     if not port:
-        sys.stdout.write(metrics(runs))
-        return
+        return PlainText(metrics(runs))
     with serve_metrics(runs, host, port) as served:
         Console().print(f"http://{host}:{served}/metrics; Ctrl-C stops", highlight=False)
         while True:

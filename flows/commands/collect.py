@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.console import Console, escape
@@ -196,36 +197,28 @@ PROLIFIC = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={
 
 def collect(
     run_name: RunName = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    host: Annotated[
-        str,
-        typer.Option(
-            help="Address to listen on for participants; 0.0.0.0 for all of this machine's."
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
-    ] = 8000,
-    public_url: Annotated[
-        str, typer.Option(help="Address under which people reach the page, if another one.")
-    ] = "",
-    desk_port: Annotated[
-        int,
-        typer.Option(
-            help="Port of preview and researcher's page, for this machine alone; 0 for one that is free."
-        ),
-    ] = 0,
-    every: Annotated[
-        bool,
-        typer.Option(
-            "--all", help="The pages of all runs of the folder under one address, /study/RUN/."
-        ),
-    ] = False,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Argument(least=0, most=65535)] = 8000,
+    public_url: str = "",
+    desk_port: int = 0,
+    every: Annotated[bool, Argument(flag="--all")] = False,
     listeners: Annotated[tuple[int, int] | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve the page on which people take part, and print its links.
 
     In Python: `lakatos.flows.commands.collect.serve(folder, ...)`.
+
+    Args:
+        host: Address to listen on for participants; 0.0.0.0 for all of this machine's.
+        port: Port to listen on; 0 for one that is free.
+        public_url: Address under which people reach the page, if another one.
+        desk_port: Port of preview and researcher's page, for this machine alone; 0 for one that is free.
+        every: The pages of all runs of the folder under one address, /study/RUN/.
+
+    Examples:
+        $ lakatos collect mine-1 --host 0.0.0.0 --public-url https://study.example.org
     """
     if every and run_name:
         raise typer.BadParameter("name a run, or give --all")
@@ -286,25 +279,26 @@ def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8
 
 
 def invite_command(
-    people: Annotated[
-        int, typer.Argument(help="Links to make, one for each person.", min=1, max=100_000)
-    ],
+    people: Annotated[int, Argument(least=1, most=100000)],
     run_name: RunName = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    public_url: Annotated[
-        str,
-        typer.Option(
-            help="Address under which people reach the page; ends with /study/RUN where one server has several runs."
-        ),
-    ] = "http://127.0.0.1:8000",
-    out: Annotated[
-        Path | None, typer.Option(help="File to write the links to, one a line.")
-    ] = None,
+    public_url: str = "http://127.0.0.1:8000",
+    out: Path | None = None,
 ) -> None:
     """Make links to a run's page, each of which lets one person in, once.
 
     Only digests of them are kept, so that they are printed once.
     In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
+
+    Args:
+        people: Links to make, one for each person.
+        public_url: Address under which people reach the page; ends with /study/RUN where one server has several
+            runs.
+        out: File to write the links to, one a line.
+
+    Examples:
+        $ lakatos invite 30 mine-1 --out links.txt
     """
     from lakatos.traces.artifact import write_whole
 

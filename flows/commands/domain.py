@@ -3,71 +3,61 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.table import Table
 
-from lakatos.flows.run.console import Console, escape, write
+from lakatos.domains import DOMAINS
+from lakatos.flows.operations.tasks import examine_task, files_with_tasks, new_task
+from lakatos.flows.result import PlainText, Sentences
+from lakatos.flows.run.console import escape
+from lakatos.traces.artifact import write_whole
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Kinds of tasks: those of the package, and your own, declared in a file of the study.",
-)
 
-
-@app.command()
-def new(
-    file: Annotated[Path, typer.Argument(help="The file to write, such as fairness.toml.")],
-) -> None:
+def declare(file: Path) -> Sentences:
     """Write a commented declaration of a task, to be changed.
 
-    In Python: `lakatos.flows.operations.tasks.new_task(file)`.
+    Args:
+        file: The file to write, such as fairness.toml.
+
+    Examples:
+        $ lakatos domain new fairness.toml
+        >>> lakatos.flows.operations.tasks.new_task(file)  # doctest: +SKIP
     """
-    from lakatos.flows.operations.tasks import new_task
-
     made = escape(str(new_task(file)))
-    Console(soft_wrap=True).print(
-        f"{made} is written. Change it; then: lakatos domain check {made}"
-    )
+    return Sentences(f"{made} is written. Change it; then: lakatos domain check {made}")
 
 
-@app.command()
-def check(
-    domain: Annotated[str, typer.Argument(help="A file that declares a task, or a domain's name.")],
-    page: Annotated[
-        Path | None, typer.Option(help="Write the sample trials as people see them, as HTML.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Another number shows other trials.")] = 0,
-) -> None:
+def check(domain: str, *, page: Path | None = None, seed: int = 0) -> PlainText:
     """Check a task and show it: sample trials, the size of its space, what theories see, and its rivals.
 
-    In Python: `lakatos.flows.operations.tasks.examine_task(domain)`.
+    Args:
+        domain: A file that declares a task, or a domain's name.
+        page: Write the sample trials as people see them, as HTML.
+        seed: Another number shows other trials.
+
+    Examples:
+        $ lakatos domain check fairness.toml --page fairness.html
+        >>> lakatos.flows.operations.tasks.examine_task("fairness.toml")  # doctest: +SKIP
     """
-    from lakatos.flows.operations.tasks import examine_task
-    from lakatos.traces.artifact import write_whole
-
     found = examine_task(domain, seed)
-    write(found.to_text())
-    if page is not None:
-        write_whole(page, found.to_page().encode())
-        write(f"as people see them: {page}\n")
+    if page is None:
+        return PlainText(found.to_text())
+    write_whole(page, found.to_page().encode())
+    return PlainText(f"{found.to_text()}as people see them: {page}\n")
 
 
-@app.command("list")
-def list_command(
-    folder: Annotated[Path, typer.Argument(help="Where your declarations are.")] = Path(),
-) -> None:
+def list_domains(folder: Path = Path()) -> Sentences:
     """Domains of the package, and tasks declared in a folder.
 
-    In Python: `lakatos.domains.DOMAINS`, `lakatos.flows.operations.tasks.files_with_tasks(folder)`.
-    """
-    from lakatos.domains import DOMAINS
-    from lakatos.flows.operations.tasks import files_with_tasks
+    Args:
+        folder: Where your declarations are.
 
+    Examples:
+        $ lakatos domain list
+    """
     table = Table("domain", "options", "from")
     for name, domain in DOMAINS.items():
         table.add_row(name, escape(", ".join(domain.options)), "the package")
     for path, name in files_with_tasks(folder):
         table.add_row(escape(name), "", escape(str(path)))
-    Console().print(table)
+    return Sentences(table)

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
 from rich.table import Table
 
-from lakatos.flows.commands.options import RunName, RunOption, RunsFolder
-from lakatos.flows.run.console import Console, escape
-from lakatos.flows.run.places import find_run
+from lakatos.domains import DOMAINS
+from lakatos.flows.argument import Argument, RunFolder, RunFolderOption
+from lakatos.flows.errors import StudyError
+from lakatos.flows.report.explain import VERSIONS, build_anchor, explain, replay_decision
+from lakatos.flows.report.judging_facts import ended_epochs
+from lakatos.flows.report.vault import open_vault
+from lakatos.flows.result import Shown
+from lakatos.flows.run.console import escape
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import check_run, read_state
+from lakatos.flows.stages.judging.anchor import split_items
+from lakatos.flows.stages.judging.epoch import dev_items
+from lakatos.flows.stages.judging.seats import present_judges
+from lakatos.judges.anchor import AnchorSet
+from lakatos.judges.answer import anchor_accuracy
+from lakatos.judges.program import ProgramJudge
+from lakatos.judges.rubrics import RUBRICS
+from lakatos.judges.rubrics.rule import RULES, RuleJudge
+from lakatos.traces.step import Trace
 
-if TYPE_CHECKING:
-    from lakatos.judges.anchor import AnchorSet
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Judges, who say before people are asked whether a theory is worth it: who they are, how they changed, what "
-    "they rest on.",
-)
-anchor_app = typer.Typer(
-    no_args_is_help=True, help="Anchor sets: settled comparisons that judges answer to."
-)
-app.add_typer(anchor_app, name="anchor")
+def judges_list() -> Iterator[Shown]:
+    """List the judges that there are, and what each of them asks.
 
-
-@app.command("list")
-def judges_list() -> None:
-    """List the judges that there are, and what each of them asks."""
-    from lakatos.judges.rubrics import RUBRICS
-    from lakatos.judges.rubrics.rule import RULES
-
+    Examples:
+        $ lakatos judges list
+    """
     table = Table("name", "kind", "what it asks", "panel")
     for name in RUBRICS:
         table.add_row(
@@ -53,57 +56,45 @@ def judges_list() -> None:
         "a rubric, read in both orders, repeatedly",
         "roles.judge",
     )
-    Console().print(table)
+    yield table
 
 
-@app.command("show")
-def judges_show(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
-    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part."""
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.stages.judging.epoch import dev_items
-    from lakatos.flows.stages.judging.seats import present_judges
-    from lakatos.judges.answer import anchor_accuracy
-    from lakatos.judges.program import ProgramJudge
-    from lakatos.judges.rubrics.rule import RuleJudge
+def judges_show(folder: RunFolder) -> Iterator[Shown]:
+    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part.
 
-    console = Console(soft_wrap=True)
-    state, trace = read_state(find_run(run_name, runs))
+    Examples:
+        $ lakatos judges show mine-1
+    """
+    state, trace = read_state(folder)
     with trace:
         if not state.judging.epochs:
-            console.print("no panel has been frozen yet")
+            yield "no panel has been frozen yet"
             return
         opened = state.judging.epochs[-1].record
-        console.print(f"judge epoch {opened.number}, panel {opened.epoch[:10]}")
+        yield f"judge epoch {opened.number}, panel {opened.epoch[:10]}"
         dev, present = dev_items(state, trace.artifacts), present_judges(state, trace.artifacts)
         for name, version in sorted(opened.judges.items()):
-            console.print(f"[bold]{escape(name)}[/bold]  {version[:10]}")
+            yield f"[bold]{escape(name)}[/bold]  {version[:10]}"
             judge = present.get(name)
             if isinstance(judge, ProgramJudge):
                 for term in sorted(judge.program.terms, key=lambda term: -abs(term.weight)):
                     factors = " x ".join(
                         f"{item.transform} {item.feature} / {item.scale:g}" for item in term.factors
                     )
-                    console.print(f"  {term.weight:+.3f}  {escape(factors)}")
-                console.print(f"  {judge.program.bias:+.3f}")
+                    yield f"  {term.weight:+.3f}  {escape(factors)}"
+                yield f"  {judge.program.bias:+.3f}"
             if isinstance(judge, RuleJudge):
-                console.print("  " + ", ".join(f"{value:.2f}" for value in judge.table))
+                yield "  " + ", ".join(f"{value:.2f}" for value in judge.table)
             if judge is not None and (found := anchor_accuracy(judge, dev)) is not None:
                 how = ", on which it was made" if version in state.seats.bred else ""
-                console.print(
+                yield (
                     f"  right on {found['right']:.1%} of {found['n']} items of dev{how} "
                     f"(95% interval {found['low']:.1%} to {found['high']:.1%})"
                 )
 
 
-@app.command("epochs")
-def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_epochs(folder: RunFolder) -> Iterator[Shown]:
     """The ends of epochs: what was decided, who was displaced, what was judged again."""
-    from lakatos.flows.report.judging_facts import ended_epochs
-    from lakatos.flows.run.records import RECORD_TYPES
-    from lakatos.flows.run.run import check_run
-    from lakatos.traces.step import Trace
-
-    folder = find_run(run_name, runs)
     check_run(folder)
     table = Table(
         "epoch",
@@ -134,148 +125,122 @@ def judges_epochs(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> No
             table.add_row(
                 epoch, verdicts, displaced, erased, queued, again, score, escape(ended.reason)
             )
-    Console().print(table if table.rows else "no epoch has ended")
+    yield table if table.rows else "no epoch has ended"
 
 
-@app.command("gate")
-def judges_gate(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_gate(folder: RunFolder) -> Iterator[Shown]:
     """Every challenge: what could be detected, what was found, in which groups, at which level."""
-    from lakatos.flows.run.run import read_state
-
-    console = Console(soft_wrap=True)
-    state, trace = read_state(find_run(run_name, runs))
+    state, trace = read_state(folder)
     trace.close()
     for item in state.seats.gates:
         decided = item.record
-        console.print(
+        yield (
             f"[bold]{decided.verdict}[/bold]  {item.digest[:10]}  epoch {decided.epoch}, slot {escape(decided.slot)}: "
             f"{decided.challenger[:8]} against {decided.incumbent[:8]}"
         )
-        console.print(f"  {escape(decided.reason)}")
+        yield f"  {escape(decided.reason)}"
         labels = f"test {decided.number} of its anchor set" if decided.n else "no label was read"
-        console.print(
+        yield (
             f"  smallest gain that could be found {decided.minimum_detectable:.3g}; {decided.n_excluded} excluded; "
             f"{labels}, level {decided.level:.3g}"
         )
         for row in decided.strata:
-            console.print(f"  {escape(row.stratum)}: {row.wins} won, {row.losses} lost of {row.n}; "
-                          f"at most {row.bound:+.3f} lost{'' if row.safe else ', not safe'}")  # fmt: skip
+            safe = "" if row.safe else ", not safe"
+            yield (
+                f"  {escape(row.stratum)}: {row.wins} won, {row.losses} lost of {row.n}; "
+                f"at most {row.bound:+.3f} lost{safe}"
+            )
     if not state.seats.gates:
-        console.print("no challenger has been put to the gate")
+        yield "no challenger has been put to the gate"
 
 
-@app.command("vault")
-def judges_vault(run_name: RunName = "", runs: RunsFolder = Path("runs")) -> None:
+def judges_vault(folder: RunFolder) -> Iterator[Shown]:
     """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
 
     What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
     `lakatos.flows.report.vault.open_vault(folder)`.
     """
-    from lakatos.flows.report.vault import open_vault
-
-    console = Console(soft_wrap=True)
-    for name, words in open_vault(find_run(run_name, runs)).told.items():
-        console.print(f"[bold]{escape(name)}[/bold]  {escape(words)}")
+    for name, words in open_vault(folder).told.items():
+        yield f"[bold]{escape(name)}[/bold]  {escape(words)}"
 
 
-@app.command("explain")
-def judges_explain(
-    score: Annotated[
-        str,
-        typer.Argument(help="Beginning of the digest of a verdict, a score or any other record."),
-    ],
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def judges_explain(score: str, *, folder: RunFolderOption) -> Iterator[Shown]:
     """The way from a record to every version that it rests on, and why it holds or does not.
 
     In Python: `lakatos.flows.report.explain.explain(folder, digest)`.
-    """
-    from lakatos.flows.report.explain import VERSIONS, explain
 
-    console = Console(soft_wrap=True)
-    found = explain(find_run(run_name, runs), score)
-    console.print(
-        f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}"
-    )
+    Args:
+        score: Beginning of the digest of a verdict, a score or any other record.
+    """
+    found = explain(folder, score)
+    yield (f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}")
     for way in found.ways:
         steps = " <- ".join(f"{event.kind} {event.record_digest[:8]}" for event in way[1:])
-        console.print(f"  {VERSIONS[way[-1].kind]}: {steps}")
+        yield f"  {VERSIONS[way[-1].kind]}: {steps}"
     if not found.broken:
-        console.print("[green]it holds[/green]: everything that it rests on does")
+        yield "[green]it holds[/green]: everything that it rests on does"
         return
-    console.print("[red]it does not hold[/red]:")
+    yield "[red]it does not hold[/red]:"
     for link in found.broken:
-        console.print(
-            f"  {escape(link.name) or 'a record'} {link.digest[:8]} {escape(link.problem)}"
-        )
+        yield (f"  {escape(link.name) or 'a record'} {link.digest[:8]} {escape(link.problem)}")
 
 
-@app.command("replay")
-def judges_replay(
-    decision: Annotated[
-        str,
-        typer.Argument(
-            help="Beginning of the digest of a decision; `lakatos judges gate` lists them."
-        ),
-    ],
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def judges_replay(decision: str, *, folder: RunFolderOption) -> Iterator[Shown]:
     """Decide a challenge again from what was recorded. Exit status 1 if another decision comes out.
 
     In Python: `lakatos.flows.report.explain.replay_decision(folder, digest)`.
+
+    Args:
+        decision: Beginning of the digest of a decision; `lakatos judges gate` lists them.
     """
-    from lakatos.flows.report.explain import replay_decision
-
-    again = replay_decision(find_run(run_name, runs), decision)
-    Console(soft_wrap=True).print(f"the same comes out: {again.verdict}, {escape(again.reason)}")
+    again = replay_decision(folder, decision)
+    yield f"the same comes out: {again.verdict}, {escape(again.reason)}"
 
 
-@anchor_app.command("build")
 def anchor_build(
-    out: Annotated[Path, typer.Argument(help="File to write, for example anchor.json.gz.")],
-    domain: Annotated[
-        list[str] | None, typer.Option(help="A domain; all by default. Can be repeated.")
-    ] = None,
-    items: Annotated[int, typer.Option(help="Simulated comparisons in each domain.", min=0)] = 128,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="Published data sets, for comparisons that people settled."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of everything.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, help="Theories that run at the same time.")] = 2,
-) -> None:
+    out: Path,
+    *,
+    domain: list[str] | None = None,
+    items: Annotated[int, Argument(least=0)] = 128,
+    data: Path | None = None,
+    seed: int = 1,
+    workers: Annotated[int, Argument(least=1)] = 2,
+) -> Iterator[Shown]:
     """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
 
     In Python: `lakatos.flows.report.explain.build_anchor(domains, n_items, seed)`.
-    """
-    from lakatos.domains import DOMAINS
-    from lakatos.flows.errors import StudyError
-    from lakatos.flows.report.explain import build_anchor
 
+    Args:
+        out: File to write, for example anchor.json.gz.
+        domain: A domain; all by default. Can be repeated.
+        items: Simulated comparisons in each domain.
+        data: Published data sets, for comparisons that people settled.
+        seed: Of everything.
+        workers: Theories that run at the same time.
+
+    Examples:
+        $ lakatos judges anchor build anchor.json.gz --items 64
+    """
     if unknown := sorted({*(domain or [])} - {*DOMAINS}):
         raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
     anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
-    _write_anchor(out, anchor)
+    return _write_anchor(out, anchor)
 
 
-@anchor_app.command("split")
-def anchor_split(
-    items: Annotated[Path, typer.Argument(help="File with items that have no parts.")],
-    out: Annotated[Path, typer.Argument(help="File to write.")],
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 1,
-) -> None:
+def anchor_split(items: Path, out: Path, *, seed: int = 1) -> Iterator[Shown]:
     """Fix the parts of an anchor set, once, for all campaigns that will use it.
 
     In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
+
+    Args:
+        items: File with items that have no parts.
+        out: File to write.
+        seed: Of the split.
     """
-    from lakatos.flows.stages.judging.anchor import split_items
-
-    _write_anchor(out, split_items(items, seed))
+    return _write_anchor(out, split_items(items, seed))
 
 
-def _write_anchor(out: Path, anchor: AnchorSet) -> None:
+def _write_anchor(out: Path, anchor: AnchorSet) -> Iterator[Shown]:
     text = json.dumps(anchor.to_json())
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".gz":
@@ -283,6 +248,4 @@ def _write_anchor(out: Path, anchor: AnchorSet) -> None:
     else:
         out.write_text(text, encoding="utf-8")
     sizes = ", ".join(f"{len(found)} in {part}" for part, found in anchor.parts.items())
-    Console(soft_wrap=True).print(
-        f"anchor set {anchor.digest[:10]}: {sizes}; written to {escape(str(out))}"
-    )
+    yield (f"anchor set {anchor.digest[:10]}: {sizes}; written to {escape(str(out))}")

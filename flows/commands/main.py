@@ -1,4 +1,7 @@
-"""The command line. Every command is a function call too; see the functions named in each docstring."""
+"""The command line: which commands there are, in the order of a study, and where each is.
+
+A command is a typed function; `adapter.py` makes a command of it, `lazy.py` imports it when it is run.
+"""
 
 from __future__ import annotations
 
@@ -14,45 +17,234 @@ from lakatos.flows.guard import check_packages
 
 check_packages()
 
-from rich.table import Table  # noqa: E402
-
-from lakatos.flows.commands.adopt import DomainName, describe_command, new_command, prepared_study  # noqa: E402
-from lakatos.flows.commands.atlas import atlas_app  # noqa: E402
-from lakatos.flows.commands.audit import anchor_command, audit_command, bundle_command  # noqa: E402
-from lakatos.flows.commands.backup import backup_command, metrics_command, restore_command  # noqa: E402
-from lakatos.flows.commands.collect import collect, invite_command  # noqa: E402
-from lakatos.flows.commands.data import app as data_app  # noqa: E402
-from lakatos.flows.commands.domain import app as domain_app  # noqa: E402
 from lakatos.flows.commands.ending import run_command  # noqa: E402
-from lakatos.flows.commands.forensics import add_commands  # noqa: E402
-from lakatos.flows.commands.judges import app as judges_app  # noqa: E402
-from lakatos.flows.commands.lab import app as lab_app  # noqa: E402
-from lakatos.flows.commands.memory import memory_app, tools_app  # noqa: E402
-from lakatos.flows.commands.models import app as models_app  # noqa: E402
-from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder  # noqa: E402
-from lakatos.flows.commands.preregister import preregister_command  # noqa: E402
-from lakatos.flows.commands.prolific import app as prolific_app  # noqa: E402
-from lakatos.flows.commands.schedule import (  # noqa: E402
-    schedule_command,
-    serve_command,
-    wake_command,
-    watch_command,
-)
-from lakatos.flows.commands.status_view import show_status  # noqa: E402
-from lakatos.flows.commands.sweep import sweep_command  # noqa: E402
-from lakatos.flows.commands.theory import app as theory_app  # noqa: E402
-from lakatos.flows.commands.transfer import transfer  # noqa: E402
-from lakatos.flows.commands.view import view_command  # noqa: E402
+from lakatos.flows.commands.lazy import LazyGroup, Noun, mounted  # noqa: E402
 from lakatos.flows.operations.carry import tether  # noqa: E402
-from lakatos.flows.operations.first_design import design_command  # noqa: E402
-from lakatos.flows.run.console import Console, escape  # noqa: E402
-from lakatos.flows.run.parts import EngineName  # noqa: E402
-from lakatos.flows.run.places import find_run  # noqa: E402
 from lakatos.traces.wording import printable  # noqa: E402
+
+FLOWS = "lakatos.flows"
+THEORY = Noun(
+    "One theory at a time: check it, bring it in, fit it to people's answers.",
+    {
+        "check": f"{FLOWS}.notebook.exchange:check",
+        "import": f"{FLOWS}.notebook.exchange:import_theory",
+        "score": f"{FLOWS}.notebook.theory:score",
+        "fit": f"{FLOWS}.notebook.theory:fit",
+        "groups": f"{FLOWS}.notebook.groups:by_group",
+        "effects": f"{FLOWS}.notebook.effects:effects_of",
+        "each": f"{FLOWS}.notebook.each:fit_each",
+        "predict": f"{FLOWS}.notebook.theory:predict",
+        "export": f"{FLOWS}.notebook.exchange:export_theory",
+        "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
+    },
+)
+DATA = Noun(
+    "Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
+    {
+        "describe": f"{FLOWS}.commands.adopt:describe_command",
+        "list": f"{FLOWS}.commands.data:list_data",
+        "fetch": f"{FLOWS}.commands.data:fetch",
+        "import": f"{FLOWS}.operations.people:import_answers",
+        "export": f"{FLOWS}.operations.people_export:export",
+        "withdraw": f"{FLOWS}.commands.data:withdraw_person",
+        "more": f"{FLOWS}.commands.data:more_people",
+        "expire": f"{FLOWS}.commands.data:expire_data",
+    },
+)
+DOMAIN = Noun(
+    "Kinds of tasks: those of the package, and your own, declared in a file of the study.",
+    {
+        "new": f"{FLOWS}.commands.domain:declare",
+        "check": f"{FLOWS}.commands.domain:check",
+        "list": f"{FLOWS}.commands.domain:list_domains",
+    },
+)
+PROLIFIC = Noun(
+    "Recruit people through Prolific: plan, publish, look, pay, rehearse.",
+    {
+        "plan": f"{FLOWS}.commands.prolific:plan",
+        "publish": f"{FLOWS}.commands.prolific:publish",
+        "status": f"{FLOWS}.commands.prolific:status",
+        "pay": f"{FLOWS}.commands.prolific:pay",
+        "rehearse": f"{FLOWS}.commands.prolific:rehearse",
+    },
+)
+LAB = Noun(
+    "Prefect's server with its pages, schedules, participant page, observatory and metrics: up and down together.",
+    {
+        "up": f"{FLOWS}.commands.lab:up",
+        "down": f"{FLOWS}.commands.lab:down",
+        "status": f"{FLOWS}.commands.lab:status",
+    },
+)
+JUDGES = Noun(
+    "Judges, who say before people are asked whether a theory is worth it: who they are, how they changed, what they "
+    "rest on.",
+    {
+        "list": f"{FLOWS}.commands.judges:judges_list",
+        "show": f"{FLOWS}.commands.judges:judges_show",
+        "epochs": f"{FLOWS}.commands.judges:judges_epochs",
+        "gate": f"{FLOWS}.commands.judges:judges_gate",
+        "vault": f"{FLOWS}.commands.judges:judges_vault",
+        "explain": f"{FLOWS}.commands.judges:judges_explain",
+        "replay": f"{FLOWS}.commands.judges:judges_replay",
+        "anchor": Noun(
+            "Anchor sets: settled comparisons that judges answer to.",
+            {
+                "build": f"{FLOWS}.commands.judges:anchor_build",
+                "split": f"{FLOWS}.commands.judges:anchor_split",
+            },
+        ),
+    },
+)
+MEMORY = Noun(
+    "What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
+    {
+        "list": f"{FLOWS}.commands.memory:memory_list",
+        "show": f"{FLOWS}.commands.memory:memory_show",
+        "recall": f"{FLOWS}.commands.memory:memory_recall",
+        "rebuild": f"{FLOWS}.commands.memory:memory_rebuild",
+    },
+)
+TOOLS = Noun(
+    "What can be called: the laboratory's own tools, and those learned from recurring plans.",
+    {
+        "list": f"{FLOWS}.commands.memory:tools_list",
+        "show": f"{FLOWS}.commands.memory:tools_show",
+        "validate": f"{FLOWS}.commands.memory:tools_validate",
+        "retire": f"{FLOWS}.commands.memory:tools_retire",
+        "run": f"{FLOWS}.commands.memory:tools_run",
+    },
+)
+MODELS = Noun(
+    "Serve local language models by vLLM, and see what a server can do.",
+    {
+        "profiles": f"{FLOWS}.commands.models:profiles",
+        "install": f"{FLOWS}.commands.models:install",
+        "serve": f"{FLOWS}.commands.models:serve",
+        "check": f"{FLOWS}.commands.models:check",
+        "budget": f"{FLOWS}.commands.models:budget",
+        "answers": f"{FLOWS}.commands.models:answers",
+        "speculation": f"{FLOWS}.commands.models:speculation",
+        "bridge": f"{FLOWS}.commands.models:bridge",
+        "tiny": f"{FLOWS}.commands.models:tiny",
+    },
+)
+ATLAS = Noun(
+    "One campaign for each public data set, and one page over all of them.",
+    {
+        "run": f"{FLOWS}.commands.atlas:run_command",
+        "show": f"{FLOWS}.commands.atlas:show_command",
+    },
+)
+PANELS: dict[str, Noun] = {
+    "Start": Noun(
+        "",
+        {
+            "demo": f"{FLOWS}.commands.study:demo",
+            "explain": f"{FLOWS}.commands.study:explain",
+            "doctor": f"{FLOWS}.operations.doctor:diagnose",
+        },
+    ),
+    "Your data": Noun(
+        "",
+        {
+            "data": DATA,
+            "new": f"{FLOWS}.commands.adopt:new_command",
+            "theories": f"{FLOWS}.commands.looks:theories",
+            "domain": DOMAIN,
+            "theory": THEORY,
+        },
+    ),
+    "Studies": Noun(
+        "",
+        {
+            "design": f"{FLOWS}.operations.first_design:preview_design",
+            "preregister": f"{FLOWS}.commands.preregister:preregister",
+            "run": f"{FLOWS}.commands.study:run",
+            "resume": f"{FLOWS}.commands.study:resume",
+            "status": f"{FLOWS}.commands.status_view:status",
+            "sweep": f"{FLOWS}.commands.sweep:sweep_command",
+        },
+    ),
+    "Participants": Noun(
+        "",
+        {
+            "collect": f"{FLOWS}.commands.collect:collect",
+            "invite": f"{FLOWS}.commands.collect:invite_command",
+            "prolific": PROLIFIC,
+        },
+    ),
+    "Findings": Noun(
+        "",
+        {
+            "report": f"{FLOWS}.commands.looks:report",
+            "why": f"{FLOWS}.report.why:why",
+            "transfer": f"{FLOWS}.notebook.transfer:transfer",
+            "audit": f"{FLOWS}.commands.audit:audit_run",
+            "export": f"{FLOWS}.commands.forensics:export",
+            "bundle": f"{FLOWS}.commands.audit:bundle_run",
+            "view": f"{FLOWS}.commands.view:view_command",
+        },
+    ),
+    "Laboratory": Noun(
+        "",
+        {
+            "lab": LAB,
+            "serve": f"{FLOWS}.commands.schedule:serve_command",
+            "schedule": f"{FLOWS}.commands.schedule:schedule_command",
+            "watch": f"{FLOWS}.commands.schedule:watch_command",
+            "wake": f"{FLOWS}.commands.schedule:wake_command",
+            "backup": f"{FLOWS}.commands.backup:back_up",
+            "restore": f"{FLOWS}.commands.backup:restore_runs",
+            "metrics": f"{FLOWS}.commands.backup:show_metrics",
+        },
+    ),
+    "Advanced": Noun(
+        "",
+        {
+            "judges": JUDGES,
+            "memory": MEMORY,
+            "tools": TOOLS,
+            "models": MODELS,
+            "evaluate": f"{FLOWS}.commands.forensics:evaluate",
+            "challenge": f"{FLOWS}.commands.forensics:challenge",
+            "rewind": f"{FLOWS}.commands.forensics:rewind",
+            "anchor": f"{FLOWS}.commands.audit:publish_anchor",
+            "atlas": ATLAS,
+        },
+    ),
+}
+"""All commands by what a person wants to do, in the order of a study."""
+FIRST_STEPS = """Lakatos: a laboratory in which rival theories of human behaviour compete.
+
+  lakatos demo                            a whole study with simulated participants, and its report
+  lakatos explain RESPONSES.csv           from a file of responses to a theory of them
+  lakatos run STUDY.toml                  run a study up to its verdict; studies/ has examples
+  lakatos status                          how far runs are, and what they wait for
+  lakatos report [RUN]                    write a run's report as one HTML file
+
+`lakatos --help` lists all commands, and `lakatos COMMAND --help` explains one.
+"""
+
+
+class Commands(LazyGroup):
+    """All commands, in panels."""
+
+    noun = Noun("", {})
+
+    def __init__(self, *, commands: Any = None, **settings: Any) -> None:
+        """Mount the commands of each panel."""
+        super().__init__(**settings)
+        for panel, noun in PANELS.items():
+            self.commands.update(mounted(noun, panel))
+        self.commands.update(commands or {})
+
 
 app = typer.Typer(
     name="lakatos",
-    no_args_is_help=True,
+    cls=Commands,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -71,353 +263,17 @@ def _tell_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version_wanted: Annotated[
         bool,
         typer.Option(
-            "--version", help="Say which version this is.", callback=_tell_version, is_eager=True
+            "--version", help="Print which version this is.", callback=_tell_version, is_eager=True
         ),
     ] = False,
 ) -> None:
-    pass
-
-
-app.add_typer(atlas_app, name="atlas")
-app.add_typer(data_app, name="data")
-app.add_typer(domain_app, name="domain")
-app.add_typer(judges_app, name="judges")
-app.add_typer(lab_app, name="lab")
-app.add_typer(memory_app, name="memory")
-app.add_typer(models_app, name="models")
-app.add_typer(prolific_app, name="prolific")
-app.add_typer(theory_app, name="theory")
-app.add_typer(tools_app, name="tools")
-app.command("design")(design_command)
-app.command()(transfer)
-app.command("new")(new_command)
-data_app.command("describe")(describe_command)
-app.command()(collect)
-app.command("invite")(invite_command)
-app.command("preregister")(preregister_command)
-app.command("schedule")(schedule_command)
-app.command("serve")(serve_command)
-app.command("watch")(watch_command)
-app.command("wake")(wake_command)
-app.command("sweep")(sweep_command)
-app.command("backup")(backup_command)
-app.command("restore")(restore_command)
-app.command("metrics")(metrics_command)
-app.command("view")(view_command)
-add_commands(app)
-
-STUDIES = Path(__file__).resolve().parents[2] / "studies"
-WAITING = 3
-"""Exit status of a pass that ended because people have not answered yet."""
-UNANSWERED = 4
-"""Exit status of a run that ended although no question to its language models brought an answer."""
-Engine = Annotated[
-    EngineName,
-    typer.Option(
-        help="[bold]prefect[/bold] (with a temporary server of its own unless one is "
-        "configured) or [bold]none[/bold] (plain asyncio)."
-    ),
-]
-Workers = Annotated[
-    int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
-]
-
-
-@app.command()
-def demo(
-    engine: Engine = "none",
-    runs: RunsFolder = Path("runs"),
-    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
-    workers: Workers = 2,
-) -> None:
-    """Up to five cycles with simulated people who follow a hidden rule; then the report.
-
-    In Python: `flows.start.run_study(STUDIES / "demo.toml", ...)`.
-    """
-    _run_study(STUDIES / "demo.toml", None, engine, runs, None, seed, workers)
-
-
-@app.command()
-def run(
-    study: Annotated[Path, typer.Argument(help="A study file; studies/ has examples.")],
-    data: DataFolder = None,
-    engine: Engine = "prefect",
-    runs: RunsFolder = Path("runs"),
-    name: Annotated[
-        str | None, typer.Option(help="Name of the run; numbered after the study by default.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed than the study's.")] = None,
-    workers: Workers = 2,
-) -> None:
-    """Run a study up to its verdict.
-
-    In Python: `flows.start.run_study(study, ...)`.
-    """
-    _run_study(study, data, engine, runs, name, seed, workers)
-
-
-@app.command()
-def explain(
-    file: Annotated[
-        Path, typer.Argument(help="Answers of people: CSV, Parquet, JSON, or a folder of tables.")
-    ],
-    domain: DomainName = "",
-    engine: Engine = "none",
-    runs: RunsFolder = Path("runs"),
-    cycles: Annotated[int, typer.Option(help="Rounds of search.", min=1)] = 2,
-    workers: Workers = 2,
-    column: ColumnsSaid = None,
-) -> None:
-    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
-
-    In Python: `flows.operations.adopt.new_study(...)`, then `flows.start.run_study(study, folder)`.
-    """
-    study = prepared_study(file, domain, runs, cycles, column)
-    _run_study(study, None, engine, runs, None, None, workers)
-
-
-@app.command()
-def resume(
-    run_name: RunName = "",
-    data: DataFolder = None,
-    engine: Engine = "prefect",
-    runs: RunsFolder = Path("runs"),
-    workers: Workers = 2,
-    enough: Annotated[
-        bool, typer.Option("--enough", help="Wait for no more people than have answered.")
-    ] = False,
-    accept_code: Annotated[
-        str | None,
-        typer.Option(
-            help="Go on although the code has changed: the beginning of its fingerprint, as the refusal said it."
-        ),
-    ] = None,
-    because: Annotated[
-        str, typer.Option(help="With --accept-code: why the results still hold.")
-    ] = "",
-) -> None:
-    """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
-
-    In Python: `flows.start.resume_run(folder, ...)`.
-    """
-    from lakatos.flows.run.next_pass import look
-
-    folder = find_run(run_name, runs)
-    if accept_code is not None:
-        from lakatos.flows.run.run import accept_code as accept
-
-        accept(folder, accept_code, because)
-    found = look(folder)
-    if not (found.due or enough or accept_code is not None):
-        Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
-        if found.ended == "waiting":
-            raise typer.Exit(WAITING)
-        _end_of(folder)
-        return
-
-    from lakatos.flows.run.engine import cool_down, warm_up
-
-    warm_up(engine)  # while the laboratory is loaded and the journal is read
-    try:
-        from lakatos.flows.run.logs import progress
-        from lakatos.flows.start import resume_run
-
-        _carry(
-            folder,
-            lambda: resume_run(
-                folder,
-                data=data,
-                engine=engine,
-                progress=progress(run=folder.name),
-                n_workers=workers,
-                enough=enough,
-            ),
-        )
-    finally:
-        cool_down()
-
-
-@app.command()
-def status(
-    run_name: Annotated[
-        str, typer.Argument(metavar="run", help="A run; all of them by default.")
-    ] = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
-    """How far runs are, whom they wait for, and how their rivals stand."""
-    show_status(run_name, runs)
-
-
-@app.command()
-def report(
-    run_name: RunName = "",
-    runs: RunsFolder = Path("runs"),
-    out: Annotated[
-        Path | None, typer.Option(help="File to write; report.html in the run by default.")
-    ] = None,
-) -> None:
-    """Write the report: one HTML file that holds everything a reader needs.
-
-    In Python: `lakatos.flows.report.report.write_report(folder)`.
-    """
-    folder = find_run(run_name, runs)
-    from lakatos.flows.report.report import write_report
-
-    Console().print(f"report: {escape(str(write_report(folder, out)))}")
-
-
-app.command("audit")(audit_command)
-app.command("bundle")(bundle_command)
-app.command("anchor")(anchor_command)
-
-
-@app.command()
-def theories(
-    domain: Annotated[
-        str, typer.Argument(help="A domain, or a file that declares one; all by default.")
-    ] = "",
-    source: Annotated[str, typer.Option(help="Print the source of this theory.")] = "",
-    mechanisms: Annotated[
-        bool, typer.Option(help="List the mechanisms of the grammar too.")
-    ] = False,
-) -> None:
-    """Published theories by domain, as study files name them."""
-    from lakatos.domains import FAMILIES, open_domain
-    from lakatos.flows.errors import StudyError
-    from lakatos.theories.language.family import find_family
-    from lakatos.theories.language.theory import read_program
-
-    console = Console()
-    for family in [find_family(open_domain(domain))] if domain else FAMILIES.values():
-        if source:
-            if source in family.seeds:
-                sys.stdout.write(family.program(source).source)
-                return
-            continue
-        table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
-        for name in family.seeds:
-            theory = read_program(family.program(name))
-            table.add_row(name, escape(theory.name), escape(theory.claim))
-        console.print(table)
-        if mechanisms:
-            parts = Table(
-                "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
-            )
-            for item in family.grammar.mechanisms:
-                parts.add_row(item.slot, item.name, escape(item.claim), escape(item.source))
-            console.print(parts)
-    if source:
-        raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
-
-
-@app.command()
-def doctor(
-    runs: RunsFolder = Path("runs"),
-    model_server: Annotated[
-        str, typer.Option(help="Address of a server of language models, with /v1.")
-    ] = "",
-) -> None:
-    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
-
-    Exit status 1 if something is wrong. In Python: `lakatos.flows.operations.doctor.examine(runs)`.
-    """
-    from lakatos.flows.operations.doctor import examine
-
-    console = Console()
-    found = examine(runs, model_server=model_server)
-    for line in found:
-        mark = {
-            "ok": "[green]ok[/green]     ",
-            "missing": "[yellow]missing[/yellow]",
-            "wrong": "[red]wrong[/red]  ",
-        }
-        console.print(
-            f"{mark[line.state]}  {escape(line.name)}: {escape(line.detail)}", soft_wrap=True
-        )
-    if any(line.state == "wrong" for line in found):
-        raise typer.Exit(1)
-
-
-def _run_study(
-    study: Path,
-    data: Path | None,
-    engine: EngineName,
-    runs: Path,
-    name: str | None,
-    seed: int | None,
-    workers: int,
-) -> None:
-    from lakatos.flows.run.engine import cool_down, warm_up
-
-    if study.is_file():  # else loading it says so at once
-        warm_up(engine)  # while the laboratory is loaded and the study is read
-    try:
-        from lakatos.flows.run.logs import progress
-        from lakatos.flows.run.places import new_folder
-        from lakatos.flows.run.study import load_study, parse_study
-        from lakatos.flows.start import run_study
-
-        config = load_study(study)
-        if seed is not None:
-            config = parse_study(
-                config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}"
-            )
-        folder = new_folder(runs, name or config.name, numbered=name is None)
-        shown = progress(run=folder.name)
-        _carry(
-            folder,
-            lambda: run_study(
-                config, folder, data=data, engine=engine, progress=shown, n_workers=workers
-            ),
-        )
-    finally:
-        cool_down()
-
-
-def _carry(folder: Path, work: Any) -> None:
-    from lakatos.flows.report.report import write_report
-    from lakatos.flows.stages.asked import AnswersAwaited
-
-    console = Console(stderr=True)
-    try:
-        found = work()
-    except KeyboardInterrupt as stopped:
-        console.print(
-            f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}",
-            soft_wrap=True,
-        )
-        raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
-    if isinstance(found, AnswersAwaited):
-        preview = escape(str(write_report(folder)))
-        Console().print(
-            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
-            soft_wrap=True,
-        )
-        raise typer.Exit(WAITING)
-    Console().print(
-        f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
-        soft_wrap=True,
-    )
-    _end_of(folder)
-
-
-def _end_of(folder: Path) -> None:
-    """End with a status of its own, and say why, where a run's language models answered nothing.
-
-    Raises:
-        typer.Exit: No question to them brought an answer.
-    """
-    from lakatos.flows.roles.failures import silence_in
-
-    if silent := silence_in(folder):
-        sys.stderr.write(
-            f"lakatos: {silent}. The result is that of the laboratory without language models; try the server with "
-            "`lakatos models check --base-url ADDRESS --model NAME`.\n"
-        )
-        raise typer.Exit(UNANSWERED)
+    if context.invoked_subcommand is None:
+        typer.echo(FIRST_STEPS, nl=False)
+        raise typer.Exit(2)
 
 
 def main() -> None:

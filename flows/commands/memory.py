@@ -5,44 +5,46 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from lakatos.domains import DOMAINS
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunOption, RunsFolder
-from lakatos.flows.run.console import Console, escape, write
+from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.tool_desk import retire_tool, run_by_hand, tool_page, validate_again
+from lakatos.flows.result import Shown
+from lakatos.flows.roles.remember import keep_library, library_path, shared_library
+from lakatos.flows.run.console import escape, write
 from lakatos.flows.run.places import find_run
+from lakatos.language_models.errors import ToolError
+from lakatos.memory.errors import LessonError
+from lakatos.memory.item import ToolValidated
+from lakatos.memory.library import Lesson, Library
+from lakatos.memory.recall import LexicalRecall, RecallSituation, lesson_text
+from lakatos.memory.signature import canonical_form
+from lakatos.memory.tool import plan_in_short
+from lakatos.memory.tools import TOOLS
+from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.wording import plural
 
-if TYPE_CHECKING:
-    from lakatos.memory.library import Library
-    from lakatos.traces.digest import Digest
-
-memory_app = typer.Typer(
-    no_args_is_help=True,
-    help="What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
-)
-tools_app = typer.Typer(
-    no_args_is_help=True,
-    help="What can be called: the laboratory's own tools, and those learned from recurring plans.",
-)
-ToolName = Annotated[str, typer.Argument(help="A learned tool, or the beginning of its name.")]
+ToolName = Annotated[str, Argument(help="A learned tool, or the beginning of its name.")]
 
 
-@memory_app.command("list")
 def memory_list(
-    runs: RunsFolder = Path("runs"),
-    domain: Annotated[str, typer.Option(help="Only of this domain.")] = "",
-    kind: Annotated[
-        str, typer.Option(help="Only of one kind: plan, fact, pitfall, theory_won.")
-    ] = "",
-) -> None:
-    """All lessons that count, oldest first; those that are in doubt say so."""
-    from lakatos.flows.errors import StudyError
-    from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.recall import lesson_text
+    *, runs: RunsFolder = Path("runs"), domain: str = "", kind: str = ""
+) -> Iterator[Shown]:
+    """All lessons that count, oldest first; those that are in doubt say so.
 
+    Args:
+        domain: Only of this domain.
+        kind: Only of one kind: plan, fact, pitfall, theory_won.
+
+    Examples:
+        $ lakatos memory list --domain risky
+    """
     kinds = ("plan", "fact", "pitfall", "theory_won")
     if kind and kind not in kinds:
         raise StudyError(f"there is no kind {kind!r} of lessons; there are: {', '.join(kinds)}.")
@@ -58,28 +60,20 @@ def memory_list(
         table.add_row(
             digest[:10], item.kind, item.domain, escape(lesson_text(item)[:160]), ", ".join(notes)
         )
-    Console().print(
+    yield (
         table
         if table.rows
         else "nothing has been learned yet; `lakatos memory rebuild` reads the traces"
     )
 
 
-@memory_app.command("show")
-def memory_show(
-    lesson: Annotated[
-        str,
-        typer.Argument(help="Beginning of a lesson's digest; `lakatos memory list` lists them."),
-    ],
-    runs: RunsFolder = Path("runs"),
-) -> None:
-    """One lesson with all that is known of it: evidence, what justified it, what corrects it."""
-    from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.errors import LessonError
-    from lakatos.memory.library import Lesson
-    from lakatos.memory.recall import lesson_text
+def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
+    """One lesson with all that is known of it: evidence, what justified it, what corrects it.
 
-    library, console = shared_library(runs), Console(soft_wrap=True)
+    Args:
+        lesson: Beginning of a lesson's digest; `lakatos memory list` lists them.
+    """
+    library = shared_library(runs)
     entries = {digest: item for digest, item in library.entries if isinstance(item, Lesson)}
     found: list[str] = [digest for digest in entries if digest.startswith(lesson)]
     if len(found) != 1 or not lesson:
@@ -87,20 +81,15 @@ def memory_show(
             f"{len(found)} lessons begin with {lesson!r}; `lakatos memory list` lists what there is."
         )
     item: Any = entries[found[0]]
-    console.print(f"[bold]{item.kind}[/bold] {found[0]}  {escape(item.domain)}")
-    console.print(escape(lesson_text(item)))
-    for line in (
-        *_content_lines(item),
-        *_evidence_lines(item),
-        *_standing_lines(library, found[0]),
-    ):
-        console.print(line)
+    yield f"[bold]{item.kind}[/bold] {found[0]}  {escape(item.domain)}"
+    yield escape(lesson_text(item))
+    yield from _content_lines(item)
+    yield from _evidence_lines(item)
+    yield from _standing_lines(library, found[0])
 
 
 def _content_lines(item: Any) -> Iterator[str]:
     """What a plan or a theory that won says beside its text."""
-    from lakatos.memory.signature import canonical_form
-
     if item.kind == "plan":
         yield f"study: {escape(item.study)}\nsignature: {canonical_form(item.steps).digest}"
     if item.kind == "theory_won":
@@ -118,65 +107,56 @@ def _evidence_lines(item: Any) -> Iterator[str]:
 
 
 def _standing_lines(library: Library, lesson: Digest) -> Iterator[str]:
-    """Whether a lesson is doubted, contradicted or corrected."""
-    from lakatos.memory.item import LessonSuperseded
-
+    """Whether a lesson is doubted or contradicted."""
     if lesson in library.doubtful(lambda digest: True):
         yield "[yellow]unverified[/yellow]: what it rested on was displaced or withdrawn"
     for pair in library.contradictions():
         if lesson in pair:
             (other,) = [digest for digest in pair if digest != lesson]
             yield f"[yellow]contradicted[/yellow] by {other}"
-    for digest, link in library.all(LessonSuperseded):
-        if lesson in (link.old, link.new):
-            said = f"{link.old[:10]} -> {link.new[:10]}: {link.reason}"
-            yield f"corrected ({digest[:10]}): {escape(said)}"
 
 
-@memory_app.command("recall")
 def memory_recall(
-    domain: Annotated[str, typer.Argument(help="Kind of task.")],
-    failed: Annotated[
-        str, typer.Argument(help="What went wrong, or what is looked for, in words.")
-    ],
+    domain: str,
+    failed: str,
+    *,
     runs: RunsFolder = Path("runs"),
-    stage: Annotated[str, typer.Option(help="Of the cycle: design, revise, ...")] = "",
-    most: Annotated[int, typer.Option(min=1, max=10, help="Lessons at most.")] = 3,
-) -> None:
+    stage: str = "",
+    most: Annotated[int, Argument(least=1, most=10)] = 3,
+) -> Iterator[Shown]:
     """What would come back in a situation.
 
     In Python: `memory.recall.LexicalRecall(library).recall(situation)`.
-    """
-    from lakatos.domains import DOMAINS
-    from lakatos.flows.errors import StudyError
-    from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.recall import LexicalRecall, RecallSituation
 
+    Args:
+        domain: Kind of task.
+        failed: What went wrong, or what is looked for, in words.
+        stage: Of the cycle: design, revise, ...
+        most: Lessons at most.
+
+    Examples:
+        $ lakatos memory recall risky "losses are missed"
+    """
     if domain not in DOMAINS:
         raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
-    console = Console(soft_wrap=True)
     found = LexicalRecall(shared_library(runs)).recall(
         RecallSituation(domain=domain, stage=stage, failed=failed), most
     )
     for item in found.lessons:
         note = f"  [yellow]{escape(item.note)}[/yellow]" if item.note else ""
-        console.print(f"[bold]{item.kind}[/bold] {item.lesson[:10]}  {item.relevance:.2f}{note}")
-        console.print(
+        yield f"[bold]{item.kind}[/bold] {item.lesson[:10]}  {item.relevance:.2f}{note}"
+        yield (
             f"  {escape(item.text)}\n  evidence: {', '.join(digest[:10] for digest in item.evidence)}"
         )
     if not found.lessons:
-        console.print("nothing comes back")
+        yield "nothing comes back"
 
 
-@memory_app.command("rebuild")
-def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
+def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
     """Make the library again from the traces, and say whether the file held the same.
 
     In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
     """
-    from lakatos.flows.roles.remember import keep_library, library_path
-    from lakatos.traces.digest import digest_bytes
-
     path = library_path(runs)
     before = path.read_bytes() if path.exists() else b""
     library = keep_library(runs)
@@ -188,20 +168,19 @@ def memory_rebuild(runs: RunsFolder = Path("runs")) -> None:
         if not before
         else "it had changed"
     )
-    Console(soft_wrap=True).print(
+    yield (
         f"{plural(len(library.lessons()), 'lesson')}, {plural(len(library.drafts()), 'tool')}; "
         f"{how} ({digest_bytes(after)[:10]}): "
         f"{escape(str(path))}"
     )
 
 
-@tools_app.command("list")
-def tools_list(runs: RunsFolder = Path("runs")) -> None:
-    """The table: the laboratory's own tools, and learned ones with their record."""
-    from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.tool import plan_in_short
-    from lakatos.memory.tools import TOOLS
+def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
+    """The table: the laboratory's own tools, and learned ones with their record.
 
+    Examples:
+        $ lakatos tools list
+    """
     library = shared_library(runs)
     table = Table("tool", "from", "effects", "status", "uses", "what")
     for verb in TOOLS.values():
@@ -227,19 +206,14 @@ def tools_list(runs: RunsFolder = Path("runs")) -> None:
             uses,
             escape(plan_in_short(draft.plan_text)),
         )
-    Console().print(table)
+    yield table
 
 
-@tools_app.command("show")
-def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+def tools_show(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
     """A learned tool on one page: plan, tests, evidence, use.
 
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
     """
-    from lakatos.flows.operations.tool_desk import tool_page
-    from lakatos.flows.roles.remember import shared_library
-    from lakatos.memory.tools import TOOLS
-
     if name in TOOLS:
         verb = TOOLS[name]
         print(
@@ -249,59 +223,49 @@ def tools_show(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
     write(tool_page(shared_library(runs), name))
 
 
-@tools_app.command("validate")
-def tools_validate(name: ToolName, runs: RunsFolder = Path("runs")) -> None:
+def tools_validate(name: ToolName, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
     """Have a learned tool climb the ladder of validation again; exit status 1 if it fails.
 
     In Python: `lakatos.flows.operations.tool_desk.validate_again(runs, name)`.
     """
-    from lakatos.flows.operations.tool_desk import validate_again
-    from lakatos.memory.item import ToolValidated
-
-    console = Console(soft_wrap=True)
     found = validate_again(runs, name)
     if not isinstance(found, ToolValidated):
-        console.print(f"[red]refused[/red] at {found.rung}: {escape(found.reason)}")
+        yield f"[red]refused[/red] at {found.rung}: {escape(found.reason)}"
         raise typer.Exit(1)
-    console.print(f"[green]{found.name} passed[/green]")
+    yield f"[green]{found.name} passed[/green]"
     for line in found.passed:
-        console.print(f"  {escape(line)}")
+        yield f"  {escape(line)}"
 
 
-@tools_app.command("retire")
 def tools_retire(
-    name: ToolName,
-    reason: Annotated[str, typer.Option(help="Why; it stands in the trace.")],
-    runs: RunsFolder = Path("runs"),
-) -> None:
+    name: ToolName, *, reason: str, runs: RunsFolder = Path("runs")
+) -> Iterator[Shown]:
     """Take a learned tool from the offers. Nothing is deleted; `lakatos tools validate` brings it back.
 
     In Python: `lakatos.flows.operations.tool_desk.retire_tool(runs, name, reason)`.
+
+    Args:
+        reason: Why; it stands in the trace.
     """
-    from lakatos.flows.operations.tool_desk import retire_tool
-
     done = retire_tool(runs, name, reason)
-    Console(soft_wrap=True).print(
-        f"{done.name} is retired: {escape(done.reason)}. Its plan stays text."
-    )
+    yield (f"{done.name} is retired: {escape(done.reason)}. Its plan stays text.")
 
 
-@tools_app.command("run")
 def tools_run(
-    name: Annotated[str, typer.Argument(help="A tool of the table.")],
-    arguments: Annotated[
-        str, typer.Argument(help='JSON, for example {"theories": ["A", "B"], "design": "1.1"}.')
-    ],
+    name: str,
+    arguments: str,
+    *,
     run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
 
     In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
-    """
-    from lakatos.flows.operations.tool_desk import run_by_hand
-    from lakatos.language_models.errors import ToolError
 
+    Args:
+        name: A tool of the table.
+        arguments: JSON, for example {"theories": ["A", "B"], "design": "1.1"}.
+    """
     try:
         given = json.loads(arguments)
     except ValueError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunNeeded
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -25,23 +26,17 @@ if TYPE_CHECKING:
     from lakatos.language_models.serving.profile import ServingProfile
     from lakatos.language_models.settings import ModelSettings
 
-app = typer.Typer(
-    no_args_is_help=True, help="Serve local language models by vLLM, and see what a server can do."
-)
 RuntimeName = Annotated[
     Literal["gpu", "cpu"],
-    typer.Option(help="Official build for NVIDIA GPUs, or unofficial build for processors."),
+    Argument(help="Official build for NVIDIA GPUs, or unofficial build for processors."),
 ]
 ProfileName = Annotated[
-    str, typer.Argument(help="A TOML file, or the name of a ready profile; see `profiles`.")
+    str, Argument(help="A TOML file, or the name of a ready profile; see `profiles`.")
 ]
-Port = Annotated[
-    int | None, typer.Option(help="Another port than the profile's.", min=1, max=65535)
-]
-Log = Annotated[Path, typer.Option(help="Folder for the server's log.")]
+Port = Annotated[int | None, Argument(help="Another port than the profile's.", least=1, most=65535)]
+Log = Annotated[Path, Argument(help="Folder for the server's log.")]
 
 
-@app.command()
 def profiles() -> None:
     """Ready profiles: what they serve, and on what."""
     from lakatos.language_models.serving.profile import load_profile, ready_profiles
@@ -53,8 +48,7 @@ def profiles() -> None:
     Console().print(table)
 
 
-@app.command()
-def install(runtime: RuntimeName = "gpu") -> None:
+def install(*, runtime: RuntimeName = "gpu") -> None:
     """Make vLLM's own environment by its lock, and check it.
 
     In Python: `language_models.serving.environment.install(runtime)`.
@@ -74,18 +68,22 @@ def install(runtime: RuntimeName = "gpu") -> None:
         say(f"GPU: {name}, {memory:.0f} GiB")
 
 
-@app.command()
 def serve(
     profile: ProfileName,
+    *,
     port: Port = None,
-    restarts: Annotated[
-        int, typer.Option(help="Deaths in a row after which it stays down.", min=0)
-    ] = 5,
+    restarts: Annotated[int, Argument(least=0)] = 5,
     log: Log = Path("runs/models"),
 ) -> None:
     """Start vLLM from a profile and keep it up until interrupted; a crash is followed by a restart.
 
     In Python: `language_models.serving.server.supervise(prepare(profile, environment), log)`.
+
+    Args:
+        restarts: Deaths in a row after which it stays down.
+
+    Examples:
+        $ lakatos models serve tiny/profile.toml
     """
     from lakatos.language_models.serving.server import RestartPolicy, supervise
 
@@ -112,22 +110,28 @@ def serve(
             say("stopped")
 
 
-@app.command()
 def check(
-    profile: Annotated[
-        str, typer.Argument(help="The profile that is served; or give an address and a model.")
-    ] = "",
-    base_url: Annotated[str, typer.Option(help="Address of any server, up to and with /v1.")] = "",
-    model: Annotated[str, typer.Option(help="Its name for the model.")] = "",
-    key_variable: Annotated[
-        str, typer.Option(help="Environment variable that holds the key.")
-    ] = "",
-    calls: Annotated[int, typer.Option(help="Timed calls for each shape of prompt.", min=1)] = 5,
+    profile: str = "",
+    *,
+    base_url: str = "",
+    model: str = "",
+    key_variable: str = "",
+    calls: Annotated[int, Argument(least=1)] = 5,
     port: Port = None,
 ) -> None:
     """Send each role's shape of prompt to a server and say what works. Exit status 1 if anything fails.
 
     In Python: `language_models.serving.check.check(settings, shapes)`.
+
+    Args:
+        profile: The profile that is served; or give an address and a model.
+        base_url: Address of any server, up to and with /v1.
+        model: Its name for the model.
+        key_variable: Environment variable that holds the key.
+        calls: Timed calls for each shape of prompt.
+
+    Examples:
+        $ lakatos models check --base-url http://127.0.0.1:8000/v1 --model NAME
     """
     import asyncio
 
@@ -153,21 +157,23 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
 def budget(
     run_name: RunNeeded,
-    runs: Annotated[
-        Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
-    requests: Annotated[
-        int | None, typer.Option(help="Most requests in the whole run.", min=0)
-    ] = None,
-    tokens: Annotated[int | None, typer.Option(help="Most tokens in the whole run.", min=0)] = None,
-    money: Annotated[float | None, typer.Option(help="Most money in the whole run.", min=0)] = None,
+    *,
+    runs: Annotated[Path, Argument(environment="LAKATOS_RUNS")] = Path("runs"),
+    requests: Annotated[int | None, Argument(least=0)] = None,
+    tokens: Annotated[int | None, Argument(least=0)] = None,
+    money: Annotated[float | None, Argument(least=0)] = None,
 ) -> None:
     """What the language models of a run have taken; with options, another budget in place of the run's own.
 
     In Python: `lakatos.flows.roles.budget.raise_budget(folder, budget)`.
+
+    Args:
+        runs: Folder that holds the runs.
+        requests: Most requests in the whole run.
+        tokens: Most tokens in the whole run.
+        money: Most money in the whole run.
     """
     from lakatos.flows.roles.budget import raise_budget, taken
     from lakatos.language_models.ledger import Budget
@@ -187,16 +193,17 @@ def budget(
     Console().print(table)
 
 
-@app.command()
 def answers(
     run_name: RunNeeded,
-    runs: Annotated[
-        Path, typer.Option(help="Folder that holds the runs.", envvar="LAKATOS_RUNS")
-    ] = Path("runs"),
+    *,
+    runs: Annotated[Path, Argument(environment="LAKATOS_RUNS")] = Path("runs"),
 ) -> None:
     """What became of everything that language models answered in a run.
 
     In Python: `lakatos.flows.roles.answers.answers_in(folder)`.
+
+    Args:
+        runs: Folder that holds the runs.
     """
     from lakatos.flows.roles.answers import answers_in
 
@@ -216,18 +223,23 @@ def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield from _flat(item, f"{place}, {name}" if place else str(name))
 
 
-@app.command()
 def speculation(
     profile: ProfileName,
-    calls: Annotated[int, typer.Option(help="For each shape of prompt.", min=2)] = 60,
-    in_flight: Annotated[int, typer.Option(help="At the same time, as in the study.", min=1)] = 8,
+    *,
+    calls: Annotated[int, Argument(least=2)] = 60,
+    in_flight: Annotated[int, Argument(least=1)] = 8,
     port: Port = None,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 1,
+    seed: int = 1,
     log: Log = Path("runs/models"),
 ) -> None:
     """Measure a profile's speculative decoding: serve it with and without, under the same load, and advise.
 
     In Python: `language_models.serving.speculation.measure` and `recommend`.
+
+    Args:
+        calls: For each shape of prompt.
+        in_flight: At the same time, as in the study.
+        seed: Of the resampling.
     """
     import asyncio
 
@@ -262,23 +274,28 @@ def speculation(
     Console().print(f"[bold]{verdict.advice}[/bold]: {escape(verdict.reason)}", soft_wrap=True)
 
 
-@app.command()
 def bridge(
-    folder: Annotated[Path, typer.Argument(help="Folder of the questions and their answers.")],
-    port: Annotated[int, typer.Option(help="On this machine only.", min=1, max=65535)] = 8000,
-    who: Annotated[str, typer.Option(help="Who answers; recorded with each answer.")] = "somebody",
-    wait: Annotated[
-        float, typer.Option(help="Seconds after which a request has to come again.", min=1)
-    ] = 240.0,
-    context: Annotated[
-        int, typer.Option(help="Tokens of prompt and answer together.", min=1024)
-    ] = 65_536,
-    most: Annotated[int, typer.Option(help="Questions in the folder.", min=1)] = 5000,
-    terminal: Annotated[bool, typer.Option(help="Also take answers that are typed here.")] = False,
+    folder: Path,
+    *,
+    port: Annotated[int, Argument(least=1, most=65535)] = 8000,
+    who: str = "somebody",
+    wait: Annotated[float, Argument(least=1)] = 240.0,
+    context: Annotated[int, Argument(least=1024)] = 65_536,
+    most: Annotated[int, Argument(least=1)] = 5000,
+    terminal: bool = False,
 ) -> None:
     """Stand in as the model: questions become files in a folder, and answers are taken from it, until interrupted.
 
     In Python: `language_models.bridge.app.create_bridge(QuestionFolder(folder), settings)`.
+
+    Args:
+        folder: Folder of the questions and their answers.
+        port: On this machine only.
+        who: Who answers; recorded with each answer.
+        wait: Seconds after which a request has to come again.
+        context: Tokens of prompt and answer together.
+        most: Questions in the folder.
+        terminal: Also take answers that are typed here.
     """
     import sys
     import threading
@@ -304,15 +321,15 @@ def bridge(
             say("stopped")
 
 
-@app.command()
-def tiny(
-    folder: Annotated[Path, typer.Argument(help="Folder to make.")],
-    port: Annotated[int, typer.Option(help="That the profile names.", min=1, max=65535)] = 8000,
-) -> None:
+def tiny(folder: Path, *, port: Annotated[int, Argument(least=1, most=65535)] = 8000) -> None:
     """Write a tiny model with random weights and a profile that serves it on the processor.
 
     It says nonsense of the right form: for trying everything around a model. In Python:
     `language_models.serving.tiny.write_tiny_model(folder)`.
+
+    Args:
+        folder: Folder to make.
+        port: That the profile names.
     """
     from lakatos.language_models.serving.tiny import write_tiny_profile
 

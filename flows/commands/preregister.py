@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-import typer
-
-from lakatos.flows.commands.options import RunName, RunsFolder
+from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.collection import COLLECTION_FILE
+from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.registration import registration, to_markdown
+from lakatos.flows.argument import Argument, RunFolder
 from lakatos.flows.errors import FlowError
-from lakatos.flows.run.places import find_run
-
-if TYPE_CHECKING:
-    from lakatos.flows.run.state import RunState
-    from lakatos.flows.run.study import CampaignConfig
-    from lakatos.traces.step import Trace
+from lakatos.flows.result import PlainText
+from lakatos.flows.run.evidence import theory_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.state import RunState
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.task import domain_of
+from lakatos.traces.step import Trace
 
 
 def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
@@ -25,12 +28,6 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     Raises:
         FlowError: The run has preregistered no such experiment.
     """
-    from lakatos.experiments.design import design_from_json
-    from lakatos.experiments.registration import registration
-    from lakatos.flows.run.evidence import theory_of
-    from lakatos.flows.run.run import read_state
-    from lakatos.flows.run.task import domain_of
-
     state, trace = read_state(folder)
     with trace:
         names = list(state.experiments.preregistrations)
@@ -70,18 +67,12 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
 
 def _manner(config: CampaignConfig) -> tuple[str, ...]:
     """How trials are given, in sentences."""
-    from lakatos.experiments.participants.timed_answer import timed_task
-    from lakatos.flows.run.task import domain_of
-
     task = timed_task(domain_of(config)) if config.source.on_page else None
     return config.page.words + (config.page.timed.words(task) if task else ())
 
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
     """Whether somebody has begun to answer an experiment."""
-    from lakatos.experiments.participants.web.collection import COLLECTION_FILE
-    from lakatos.experiments.participants.web.store import SessionStore
-
     if name in state.experiments.answers or name in state.experiments.collected:
         return True
     if any(batch.json().get("experiment") == name for batch in trace.inbox.stored()):
@@ -95,30 +86,32 @@ def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:
         store.shut()
 
 
-def preregister_command(
-    run_name: RunName = "",
-    experiment: Annotated[
-        str, typer.Option(help="Name of an experiment; the newest by default.")
-    ] = "",
-    form: Annotated[
-        Literal["markdown", "json"], typer.Option("--format", help="Of what is written.")
-    ] = "markdown",
-    out: Annotated[Path | None, typer.Option(help="File to write; printed by default.")] = None,
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def preregister(
+    folder: RunFolder,
+    *,
+    experiment: str = "",
+    form: Annotated[Literal["markdown", "json"], Argument(flag="--format")] = "markdown",
+    out: Path | None = None,
+) -> PlainText | None:
     """Print what was frozen before people were asked (or answers opened), under the headings of OSF and AsPredicted.
 
-    In Python: `lakatos.flows.commands.preregister.registration_of(folder, experiment)`.
-    """
-    from lakatos.experiments.registration import to_markdown
+    Args:
+        folder: The run's folder.
+        experiment: Name of an experiment; the newest by default.
+        form: Of what is written.
+        out: File to write; printed by default.
 
-    value = registration_of(find_run(run_name, runs), experiment)
+    Examples:
+        $ lakatos preregister allais-1 --out registration.md
+        >>> lakatos.flows.commands.preregister.registration_of(folder)  # doctest: +SKIP
+    """
+    value = registration_of(folder, experiment)
     text = (
         to_markdown(value)
         if form == "markdown"
         else json.dumps(value, indent=1, ensure_ascii=False) + "\n"
     )
     if out is None:
-        sys.stdout.write(text)
-    else:
-        out.write_text(text, encoding="utf-8")
+        return PlainText(text)
+    out.write_text(text, encoding="utf-8")
+    return None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -28,25 +29,20 @@ if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
     from lakatos.experiments.participants.prolific.recruiter import Action
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Recruit people through Prolific: plan, publish, look, pay, rehearse.",
-)
-ExperimentName = Annotated[str, typer.Option(help="Of the run; the last one planned by default.")]
+ExperimentName = Annotated[str, Argument(help="Of the run; the last one planned by default.")]
 LOCK_FILE = "prolific.lock"
 
 
-@app.command()
-def plan(
-    settings: Annotated[
-        Path, typer.Argument(help="TOML file with what people are asked for and what they get.")
-    ],
-    run_name: RunName = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
+def plan(settings: Path, run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
     """Write a plan into the run's books; print the draft as the service will get it, and what it can cost.
 
     In Python: `experiments.participants.prolific.plan.make_plan(settings)`.
+
+    Args:
+        settings: TOML file with what people are asked for and what they get.
+
+    Examples:
+        $ lakatos prolific plan prolific.toml mine-1
     """
     from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
 
@@ -63,21 +59,21 @@ def plan(
     )
 
 
-@app.command()
 def publish(
-    limit: Annotated[
-        str, typer.Option(help="Most that may ever be spent, with fees, such as 250.00.")
-    ],
     run_name: RunName = "",
+    *,
+    limit: str,
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
-    yes_spend: Annotated[
-        str, typer.Option(help="The plan's exact total cost, in place of typing the study's name.")
-    ] = "",
+    yes_spend: str = "",
 ) -> None:
     """Make the study on the service and let people in, up to a limit; again, with another limit, to change that.
 
     In Python: `ProlificClerk.publish(confirm(plan, limit, typed_name=...))`.
+
+    Args:
+        limit: Most that may ever be spent, with fees, such as 250.00.
+        yes_spend: The plan's exact total cost, in place of typing the study's name.
     """
     from lakatos.experiments.participants.prolific.plan import confirm
 
@@ -96,18 +92,19 @@ def publish(
     Console().print(f"study {study.id}: {study.state}, {study.places} places, limit {most}")
 
 
-@app.command()
 def status(
     run_name: RunName = "",
+    *,
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
-    poll: Annotated[
-        bool, typer.Option(help="Ask the service first; else show the books as they are.")
-    ] = True,
+    poll: bool = True,
 ) -> None:
     """Ask the service how things stand and show the books; changes nothing there.
 
     In Python: `ProlificClerk.poll()`.
+
+    Args:
+        poll: Ask the service first; else show the books as they are.
     """
     from lakatos.experiments.participants.prolific.recruiter import Review
 
@@ -119,45 +116,36 @@ def status(
         _print_actions(tuple(action for action in clerk.decide() if isinstance(action, Review)))
 
 
-@app.command()
 def pay(
     run_name: RunName = "",
+    *,
     runs: RunsFolder = Path("runs"),
     experiment: ExperimentName = "",
-    bonus: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV with the columns person (pseudonym) and amount (pounds or dollars)."
-        ),
-    ] = None,
-    approve: Annotated[
-        list[str] | None,
-        typer.Option(help="Also pay this submission, which was left for you to look at."),
-    ] = None,
-    bulk_paid: Annotated[
-        list[int] | None,
-        typer.Option(help="This bulk of bonuses was paid, as you saw on the service."),
-    ] = None,
-    bulk_unpaid: Annotated[
-        list[int] | None, typer.Option(help="This bulk was not paid, as you saw; it is made anew.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option(help="Say what would be done, and do nothing.")] = False,
-    watch: Annotated[
-        int, typer.Option(help="Do it again every so many seconds, until stopped.", min=0)
-    ] = 0,
-    stop: Annotated[
-        bool, typer.Option(help="Let nobody in any more, for good; then pay who has completed.")
-    ] = False,
-    stop_when_ended: Annotated[
-        bool,
-        typer.Option(
-            help="Stop the study by itself once collection has ended; else it is paused and you are told."
-        ),
-    ] = False,
+    bonus: Path | None = None,
+    approve: list[str] | None = None,
+    bulk_paid: list[int] | None = None,
+    bulk_unpaid: list[int] | None = None,
+    dry_run: bool = False,
+    watch: Annotated[int, Argument(least=0)] = 0,
+    stop: bool = False,
+    stop_when_ended: bool = False,
 ) -> None:
     """Approve who completed our page, replace who dropped out, pay bonuses; all within the limit, each person once.
 
     In Python: `ProlificClerk.work()`.
+
+    Args:
+        bonus: CSV with the columns person (pseudonym) and amount (pounds or dollars).
+        approve: Also pay this submission, which was left for you to look at.
+        bulk_paid: This bulk of bonuses was paid, as you saw on the service.
+        bulk_unpaid: This bulk was not paid, as you saw; it is made anew.
+        dry_run: Say what would be done, and do nothing.
+        watch: Do it again every so many seconds, until stopped.
+        stop: Let nobody in any more, for good; then pay who has completed.
+        stop_when_ended: Stop the study by itself once collection has ended; else it is paused and you are told.
+
+    Examples:
+        $ lakatos prolific pay mine-1 --dry-run
     """
     with _at_work(
         run_name, runs, experiment, bonus=bonus, stop_when_ended=stop_when_ended
@@ -184,22 +172,22 @@ def pay(
             time.sleep(watch)
 
 
-@app.command()
 def rehearse(
-    settings: Annotated[
-        Path | None, typer.Argument(help="Settings of a plan; a small one by default.")
-    ] = None,
-    limit: Annotated[
-        str, typer.Option(help="Most that may be spent; one and a half times the cost by default.")
-    ] = "",
-    seeds: Annotated[
-        int, typer.Option(help="Rehearsals, each with other people and failures.", min=1)
-    ] = 3,
-    first_seed: Annotated[int, typer.Option(help="Seed of the first.", min=0)] = 1,
+    settings: Path | None = None,
+    *,
+    limit: str = "",
+    seeds: Annotated[int, Argument(least=1)] = 3,
+    first_seed: Annotated[int, Argument(least=0)] = 1,
 ) -> None:
     """Play a plan through against a stand-in for the service on this machine; needs no token and costs nothing.
 
     Exit status 1 if a promise broke. In Python: `experiments.participants.prolific.rehearsal.rehearse(...)`.
+
+    Args:
+        settings: Settings of a plan; a small one by default.
+        limit: Most that may be spent; one and a half times the cost by default.
+        seeds: Rehearsals, each with other people and failures.
+        first_seed: Seed of the first.
     """
     from tempfile import TemporaryDirectory
 

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.table import Table
 
 from lakatos import IMPORT_ROOT
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError, RunMissingError, ScheduleError
 from lakatos.flows.operations.schedule import (
@@ -27,44 +27,48 @@ from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
 
 Workers = Annotated[
-    int, typer.Option(help="Theories that run at the same time; does not change results.", min=1)
+    int, Argument(help="Theories that run at the same time; does not change results.", least=1)
 ]
-Limit = Annotated[int, typer.Option(help="Passes that run at the same time.", min=1)]
+Limit = Annotated[int, Argument(help="Passes that run at the same time.", least=1)]
 
 
 def schedule_command(
-    study: Annotated[
-        str,
-        typer.Argument(help="A study file; with the switches below, a schedule's name is enough."),
-    ] = "",
-    cron: Annotated[str, typer.Option(help="Five fields, as in '0 6 * * 1': Mondays at six.")] = "",
-    interval: Annotated[str, typer.Option(help="A length of time: 90s, 30m, 6h, 1d, 2w.")] = "",
-    at: Annotated[str, typer.Option(help="One time, as in 2030-05-01T06:00.")] = "",
-    timezone: Annotated[str, typer.Option(help="Of --cron and --at.")] = "UTC",
-    name: Annotated[
-        str, typer.Option(help="Of the schedule and its run; the study's by default.")
-    ] = "",
-    new_run: Annotated[
-        bool, typer.Option("--new-run", help="Begin a run of its own each time.")
-    ] = False,
+    study: str = "",
+    *,
+    cron: str = "",
+    interval: str = "",
+    at: str = "",
+    timezone: str = "UTC",
+    name: str = "",
+    new_run: bool = False,
     data: DataFolder = None,
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
-    pause: Annotated[
-        bool, typer.Option("--pause", help="Start no further pass, by time or by arrival.")
-    ] = False,
-    unpause: Annotated[bool, typer.Option("--unpause", help="Start passes again.")] = False,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Forget the schedule; its run stays.")
-    ] = False,
-    cancel: Annotated[
-        bool, typer.Option("--cancel", help="End the pass that runs now; nothing is lost.")
-    ] = False,
+    pause: bool = False,
+    unpause: bool = False,
+    remove: bool = False,
+    cancel: bool = False,
 ) -> None:
     """Say when a study's campaign goes on: by time, or without one whenever answers arrive. Lists schedules by itself.
 
     `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out.
     In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
+
+    Args:
+        study: A study file; with the switches below, a schedule's name is enough.
+        cron: Five fields, as in '0 6 * * 1': Mondays at six.
+        interval: A length of time: 90s, 30m, 6h, 1d, 2w.
+        at: One time, as in 2030-05-01T06:00.
+        timezone: Of --cron and --at.
+        name: Of the schedule and its run; the study's by default.
+        new_run: Begin a run of its own each time.
+        pause: Start no further pass, by time or by arrival.
+        unpause: Start passes again.
+        remove: Forget the schedule; its run stays.
+        cancel: End the pass that runs now; nothing is lost.
+
+    Examples:
+        $ lakatos schedule mine.toml --cron "0 6 * * *"
     """
     console = Console(soft_wrap=True)
     if not study:
@@ -240,12 +244,8 @@ def _cancel_in_prefect(server: str, secret: str, name: str) -> bool:
 
 
 def serve_command(
-    studies: Annotated[
-        Path | None,
-        typer.Argument(
-            help="A folder whose study files become deployments too, or one study file."
-        ),
-    ] = None,
+    studies: Path | None = None,
+    *,
     runs: RunsFolder = Path("runs"),
     data: DataFolder = None,
     limit: Limit = 2,
@@ -255,6 +255,12 @@ def serve_command(
 
     With the Prefect server that is configured, else with one of its own that ends with it. For people's page see
     `lakatos collect`. In Python: `lakatos.flows.operations.deploy.serve_schedules(runs, ...)`.
+
+    Args:
+        studies: A folder whose study files become deployments too, or one study file.
+
+    Examples:
+        $ lakatos serve studies
     """
     from contextlib import ExitStack
 
@@ -340,17 +346,22 @@ def _deployable(
 
 
 def watch_command(
+    *,
     runs: RunsFolder = Path("runs"),
-    every: Annotated[float, typer.Option(help="Seconds between two looks.", min=0.2)] = 2.0,
+    every: Annotated[float, Argument(least=0.2)] = 2.0,
     limit: Limit = 1,
-    all_runs: Annotated[
-        bool,
-        typer.Option("--all/--scheduled", help="Every run of the folder, or scheduled ones only."),
-    ] = True,
+    all_runs: Annotated[bool, Argument(flag="--all/--scheduled")] = True,
 ) -> None:
     """Carry out schedules and start passes when answers arrive, without Prefect; each pass is a process of its own.
 
     In Python: `lakatos.flows.operations.inbox_watch.watch`.
+
+    Args:
+        every: Seconds between two looks.
+        all_runs: Every run of the folder, or scheduled ones only.
+
+    Examples:
+        $ lakatos watch
     """
     from lakatos.flows.operations.inbox_watch import watch
     from lakatos.flows.run.logs import speaker
@@ -359,20 +370,11 @@ def watch_command(
 
 
 def wake_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run", help="A run, by name or path; every run of the folder by default."
-        ),
-    ] = "",
-    study: Annotated[
-        Path | None,
-        typer.Option(
-            help="Study that begins the run where there is none; refused if it has changed."
-        ),
-    ] = None,
+    run_name: Annotated[str, Argument(metavar="run")] = "",
+    *,
+    study: Path | None = None,
     data: DataFolder = None,
-    engine: Annotated[EngineName, typer.Option(help="prefect or none.")] = "none",
+    engine: EngineName = "none",
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
 ) -> None:
@@ -380,6 +382,14 @@ def wake_command(
 
     Without a run: of all of them that may go on, one after another, each in a process of its own.
     In Python: `lakatos.flows.operations.carry.carry(...)`.
+
+    Args:
+        run_name: A run, by name or path; every run of the folder by default.
+        study: Study that begins the run where there is none; refused if it has changed.
+        engine: prefect or none.
+
+    Examples:
+        $ lakatos wake mine-1
     """
     from lakatos.flows.operations.carry import carry
     from lakatos.flows.run.next_pass import look

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
+from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -18,6 +21,20 @@ from lakatos.flows.run.summary import (
     summary_of,
 )
 from lakatos.traces.place import run_folders
+
+
+def status(
+    run_name: Annotated[str, Argument(metavar="run")] = "", *, runs: RunsFolder = Path("runs")
+) -> None:
+    """How far runs are, whom they wait for, and how their rivals stand.
+
+    Args:
+        run_name: A run; all of them by default.
+
+    Examples:
+        $ lakatos status
+    """
+    show_status(run_name, runs)
 
 
 def show_status(run_name: str, runs: Path) -> None:

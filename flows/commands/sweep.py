@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.live import Live
 from rich.table import Table
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.console import Console, escape
@@ -29,32 +29,31 @@ _COLOURS = {
 
 
 def sweep_command(
-    sweep: Annotated[
-        Path, typer.Argument(help="A study file with a table named grid; see docs/scheduling.md.")
-    ],
+    sweep: Path,
+    *,
     data: DataFolder = None,
-    engine: Annotated[
-        EngineName, typer.Option(help="What carries the sweep; campaigns are processes.")
-    ] = "prefect",
+    engine: EngineName = "prefect",
     runs: RunsFolder = Path("runs"),
-    name: Annotated[
-        str,
-        typer.Option(help="Folder of the sweep in the runs folder; the study's name by default."),
-    ] = "",
-    parallel: Annotated[int, typer.Option(help="Campaigns at the same time.", min=1)] = max(
-        1, (os.cpu_count() or 2) // 2
-    ),
-    workers: Annotated[
-        int, typer.Option(help="Theories that run at the same time in each.", min=1)
-    ] = 2,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Only check the grid and list the campaigns.")
-    ] = False,
+    name: str = "",
+    parallel: Annotated[int, Argument(least=1)] = max(1, (os.cpu_count() or 2) // 2),
+    workers: Annotated[int, Argument(least=1)] = 2,
+    plan: bool = False,
 ) -> None:
     """Run every campaign of a grid, or go on with those that are not finished; ends with one comparison.
 
     Exit status 1 if a campaign failed; the others are not hurt.
     In Python: `lakatos.flows.operations.sweep.run_sweep(folder, cells)`.
+
+    Args:
+        sweep: A study file with a table named grid; see docs/scheduling.md.
+        engine: What carries the sweep; campaigns are processes.
+        name: Folder of the sweep in the runs folder; the study's name by default.
+        parallel: Campaigns at the same time.
+        workers: Theories that run at the same time in each.
+        plan: Only check the grid and list the campaigns.
+
+    Examples:
+        $ lakatos sweep grid.toml --plan
     """
     from lakatos.flows.operations.sweep import (
         CellOutcome,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.ports import address_of, inherited, listen
@@ -63,35 +64,28 @@ def view(
 
 
 def view_command(
-    run_name: Annotated[
-        str,
-        typer.Argument(
-            metavar="run",
-            help="A run by name or path, or a folder of runs; all of the runs folder by default.",
-        ),
-    ] = "",
+    run_name: Annotated[str, Argument(metavar="run")] = "",
+    *,
     runs: RunsFolder = Path("runs"),
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; any but loopback needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port to listen on; 0 for one that is free.", min=0, max=65535)
-    ] = 8100,
-    token: Annotated[
-        str,
-        typer.Option(
-            help="That readers must give, 16 characters or more; LAKATOS_VIEW_TOKEN keeps it out of lists of processes."
-        ),
-    ] = "",
-    name: Annotated[
-        list[str] | None,
-        typer.Option(help="Another name by which browsers ask for this server; may be repeated."),
-    ] = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Argument(least=0, most=65535)] = 8100,
+    token: str = "",
+    name: list[str] | None = None,
     listener: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
     """Watch one or all runs in a browser, live while they go on; nothing is written to them.
 
     In Python: `lakatos.flows.commands.view.view(folder, ...)`.
+
+    Args:
+        run_name: A run by name or path, or a folder of runs; all of the runs folder by default.
+        host: Address to listen on; any but loopback needs a token.
+        port: Port to listen on; 0 for one that is free.
+        token: That readers must give, 16 characters or more; LAKATOS_VIEW_TOKEN keeps it out of lists of processes.
+        name: Another name by which browsers ask for this server; may be repeated.
+
+    Examples:
+        $ lakatos view allais-1
     """
     place = runs
     if run_name:

@@ -1,44 +1,102 @@
-"""What a command asks about: answers and theories, by whatever somebody calls them."""
+"""What a function is asked about: responses and theories, by whatever names them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 from lakatos.domains import ARCHIVES, FAMILIES
+from lakatos.experiments.errors import TrialsError
+from lakatos.flows.argument import Argument
 from lakatos.flows.errors import RunMissingError, StudyError
-from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
+from lakatos.flows.notebook.fitted import TheoryLike
 from lakatos.flows.notebook.study import StudyOutcome
-from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.run.run import has_run
 from lakatos.theories.language.family import find_family
 from lakatos.traces.place import run_folders
 from lakatos.traces.wording import did_you_mean
 
+Answers = Annotated[Any, Argument(kind=str)]
+"""A file or a folder of responses, a study file, a published data set, a run by its name or path, a data frame of
+pandas or polars, or what `adopt` returned."""
 
-def what_is_asked(
-    answers: Path, theories: Sequence[str], runs: Path = Path("runs")
-) -> tuple[PeoplesAnswers | str, list[FittedTheory | str] | None]:
-    """Answers and theories that a command names: of a run its own answers, and by default its leader.
+
+@dataclass(frozen=True)
+class Asked:
+    """Responses, and the theories that are asked about."""
+
+    answers: PeoplesAnswers
+    theories: list[TheoryLike] | None
+    """None where all published theories are meant."""
+
+
+def read_asked(
+    answers: Any,
+    theories: TheoryLike | Sequence[TheoryLike] | None = None,
+    *,
+    runs: str | os.PathLike[str] = "runs",
+    domain: str = "",
+    columns: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
+) -> Asked:
+    """Find the responses and theories that a function is asked about: of a run its own responses, and its leader.
 
     Args:
-        answers: A run by its path or its name, or what `adopt` takes.
-        theories: Names. Where a run is asked, one of its theories goes before a published theory or a file.
+        answers: See `Answers`.
+        theories: One or several; of a run its leader by default. A theory of the run goes before a published one.
         runs: Folder that holds the runs.
+        domain: Whose trials the responses are to; guessed by default.
+        columns: Meanings of columns, as for `adopt`.
+        known: Further columns that say something of participants.
 
     Raises:
-        RunMissingError: There are no such answers, or not exactly one theory of the run is called so.
-        StudyError: The run has no answers yet; or no theory is named, and none of the run was scored yet.
+        RunMissingError: There are no such responses, or not exactly one theory of the run is called so.
+        StudyError: The run has no responses yet; or no theory is named, and none of the run was scored yet.
+        TrialsError: They have been read already, and arguments say how to read them.
     """
-    folder = _run_called(answers, runs)
-    if folder is None:
-        return str(answers), list(theories) or None
-    outcome = StudyOutcome(folder)
-    if not outcome.answers.trials:
-        raise StudyError(
-            f"the run {folder} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+    several = isinstance(theories, Sequence) and not isinstance(theories, str)
+    wanted: list[TheoryLike] = [*theories] if several else [] if theories is None else [theories]  # type: ignore[misc, list-item]
+    folder = None
+    if isinstance(answers, str | os.PathLike):
+        folder = _run_called(Path(answers), Path(runs))
+    if folder is not None:
+        outcome = StudyOutcome(folder)
+        if not outcome.answers.trials:
+            raise StudyError(
+                f"the run {folder} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+            )
+        _check_not_said(domain=domain, columns=columns)
+        chosen = [_theory_or_name(outcome, name) for name in wanted or [""]]
+        return Asked(outcome.answers, chosen)
+    if isinstance(answers, PeoplesAnswers):
+        _check_not_said(domain=domain, columns=columns)
+        return Asked(answers, wanted or None)
+    data = str(answers) if isinstance(answers, os.PathLike) else answers
+    return Asked(adopt(data, domain, columns, known=known), wanted or None)
+
+
+def names_run(answers: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> bool:
+    """Whether responses are those of a run.
+
+    Raises:
+        RunMissingError: There are no such responses.
+    """
+    return _run_called(Path(answers), Path(runs)) is not None
+
+
+def _check_not_said(**adopting: Any) -> None:
+    """Refuse to be told how to read responses that have been read."""
+    if said := sorted(name for name, value in adopting.items() if value):
+        named = " and ".join(said)
+        raise TrialsError(
+            f"{named} cannot be said of answers that have been read already, as those of a run have: which task they "
+            f"are of, and what their columns mean, is known. Leave {named} out, or name the file of answers in place "
+            "of the run."
         )
-    return outcome.answers, [_theory_or_name(outcome, name) for name in theories or [""]]
 
 
 def _run_called(answers: Path, runs: Path) -> Path | None:
@@ -68,8 +126,10 @@ def _run_called(answers: Path, runs: Path) -> Path | None:
     )
 
 
-def _theory_or_name(outcome: StudyOutcome, name: str) -> FittedTheory | str:
+def _theory_or_name(outcome: StudyOutcome, name: TheoryLike) -> TheoryLike:
     """A theory of a run; the name itself where only a published theory or a file is called so."""
+    if not isinstance(name, str) or "\n" in name:
+        return name
     try:
         return outcome.theory(name)
     except RunMissingError as error:

@@ -26,8 +26,9 @@ from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt, table_of
+from lakatos.flows.notebook.fitted import FittedTheory
 from lakatos.flows.notebook.frames import as_pandas
-from lakatos.flows.notebook.theory import FittedTheory, people_s_choices, predict
+from lakatos.flows.notebook.theory import people_s_choices, predict
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart
 from lakatos.theories.engine.laboratory import Laboratory

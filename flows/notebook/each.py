@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.argument import Columns, RunsFolder, Workers
+from lakatos.flows.notebook.asked import Answers, read_asked
+from lakatos.flows.notebook.fitted import NamedTheories, forms_of, left_out
 from lakatos.flows.notebook.frames import in_kind
-from lakatos.flows.notebook.theory import TheoryLike, adopted, forms_of, left_out
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.person_fits import PersonFits, fit_each_person
 from lakatos.theories.errors import TheoryError
@@ -22,25 +20,32 @@ Array = NDArray[np.float64]
 
 
 def fit_each(
-    answers: PeoplesAnswers | Any,
-    theories: TheoryLike | Sequence[TheoryLike] | None = None,
+    answers: Answers,
+    theories: NamedTheories = None,
     *,
     halves: bool = False,
-    n_workers: int = 2,
-    **adopting: Any,
-) -> Any:
-    """Fit theories to each person alone by maximum likelihood; BIC and likelihood per choice, averaged over people.
+    domain: str = "",
+    columns: Columns = None,
+    runs: RunsFolder = "runs",
+    n_workers: Workers = 2,
+) -> pd.DataFrame:
+    """Fit theories to each participant alone by maximum likelihood: mean BIC, and likelihood per choice.
 
     Args:
-        answers: As `adopt` returned them, or what `adopt` takes. Of people who were held out when a theory was found,
-            ``bic`` compares theories as GeCCo does.
-        theories: One or several; all published ones of the domain by default.
-        halves: Fit the first half of each person's answers, and score the second half as well.
-        n_workers: Theories that run at the same time; does not change results.
-        adopting: Arguments of `adopt`.
+        answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
+            also a data frame, or what `adopt` returned.
+        theories: Names of published theories, files, or theories of the run; all published ones of the domain by
+            default, of a run its leader.
+        halves: Fit the first half of each participant's responses, and score the second half as well.
+        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
+        columns: What a column means, with the keys of the section participants.columns of a study, as in
+            participant=VP. May be given again.
+        runs: Folder that holds the runs.
+        n_workers: Theories fitted at the same time. Does not change results.
 
     Returns:
-        A frame with a row for each theory, the lowest BIC first. ``behind`` is the mean difference in BIC to the first.
+        A frame with a row for each theory, the lowest BIC first; of participants who were held out when a theory was
+        found, ``bic`` compares theories as GeCCo does. ``behind`` is the mean difference in BIC to the first.
         ``likelihood`` is the normalised likelihood of what was fitted (geometric mean of the probabilities of
         choices), ``second_half`` that of the others; intervals are 95%, over people.
 
@@ -48,10 +53,12 @@ def fit_each(
         TrialsError: People cannot be told apart, or give a single answer.
         TheoryError: A theory does not run on these answers. Published ones that do not are left out, with a warning.
 
-    Example:
-        >>> lakatos.fit_each("answers.csv", ["hyperbolic", "exponential"])  # doctest: +SKIP
+    Examples:
+        $ lakatos theory each responses.csv hyperbolic exponential
+        >>> lakatos.fit_each("responses.csv", ["hyperbolic", "exponential"])  # doctest: +SKIP
     """
-    known = adopted(answers, **adopting)
+    asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
+    known = asked.answers
     if any(item.pooled for item in known.trials):
         raise TrialsError("these are counts of answers, which do not say who gave them.")
     if halves and min(int(item.n_choices.min()) for item in known.trials) < 2:
@@ -59,12 +66,12 @@ def fit_each(
     shown = [first_half(item) for item in known.trials] if halves else list(known.trials)
     fits: dict[str, PersonFits] = {}
     with Laboratory(known.domain, n_workers) as laboratory:
-        for name, form in forms_of(theories, known, laboratory).items():
+        for name, form in forms_of(asked.theories, known, laboratory).items():
             try:
                 later = known.trials if halves else ()
                 fits[name] = fit_each_person(form, shown, laboratory, later=later)
             except TheoryError as error:
-                left_out(name, error, named=theories is not None)
+                left_out(name, error, named=asked.theories is not None)
     if not fits:
         raise TheoryError("no theory runs on these answers.")
     best = min(fits, key=lambda name: float(fits[name].bic.mean()))
@@ -81,7 +88,7 @@ def fit_each(
         for name, item in fits.items()
     ]
     table = pd.DataFrame(rows).sort_values("bic", ignore_index=True)
-    return in_kind(table, answers)
+    return in_kind(table, answers, known.notes)
 
 
 def _mean(name: str, values: Array) -> dict[str, float]:

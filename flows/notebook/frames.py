@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import pandas as pd
 
@@ -30,12 +31,24 @@ def as_pandas(table: Any) -> pd.DataFrame:
         ) from None
 
 
-def in_kind(found: pd.DataFrame, given: Any) -> Any:
-    """A result as a table of the kind that was given: polars for polars, else pandas."""
+def in_kind(found: pd.DataFrame, given: Any, notes: Sequence[str] = ()) -> pd.DataFrame:
+    """A result as a table of the kind that was given: polars for polars, else pandas.
+
+    Args:
+        found: The result.
+        given: What the user gave.
+        notes: What was excluded or assumed; in the ``attrs`` of a frame of pandas.
+    """
+    found.attrs["notes"] = tuple(notes)
     polars = sys.modules.get("polars")  # where somebody gives such a table it is loaded
     if polars is not None and isinstance(given, polars.DataFrame):
-        return polars.from_pandas(found)
+        return cast("pd.DataFrame", polars.from_pandas(found))
     return found
+
+
+def p_in_cell(p: float | None) -> str:
+    """A probability; a dash where nothing could be exchanged among people."""
+    return "–" if p is None else f"{p:.3f}"
 
 
 def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:

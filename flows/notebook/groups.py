@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from rich.table import Table
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
 from lakatos.flows.notebook.answers import PeoplesAnswers
-from lakatos.flows.notebook.frames import interval_columns
-from lakatos.flows.notebook.theory import (
-    TheoryLike,
-    adopted,
-    draws_for,
-    forms_of,
-    left_out,
-    people_table,
-)
+from lakatos.flows.notebook.asked import Answers, read_asked
+from lakatos.flows.notebook.fitted import NamedTheories, draws_for, forms_of, left_out, people_table
+from lakatos.flows.notebook.frames import interval_columns, p_in_cell
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import paired_difference
 from lakatos.theories.errors import TheoryError
@@ -39,8 +37,8 @@ from lakatos.theories.findings.differences.groups import (
 )
 
 
-@dataclass(frozen=True)
-class GroupComparison:
+@dataclass(frozen=True, repr=False)
+class GroupComparison(Result):
     """What `by_group` found."""
 
     by: str
@@ -48,6 +46,7 @@ class GroupComparison:
     theories: Mapping[str, GroupedTheory]
     found: tuple[ParameterDifference, ...] = ()
     """Between groups by the theory that is best overall, the clearest first."""
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def differences(self) -> pd.DataFrame:
@@ -129,50 +128,102 @@ class GroupComparison:
         """Whether numbers differ between groups, and whether forms do, in words."""
         return said_of_groups(self.by, self.theories, self.found)
 
-    def __repr__(self) -> str:
-        return f"{self.verdict}\n{self.scores.to_string(index=False)}"
+    @property
+    def headline(self) -> str:
+        """The verdict, which is printed beside a table."""
+        return self.verdict
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table `differences`."""
+        return self.differences
+
+    def lines(self) -> Iterator[Shown]:
+        """The verdict, the median participant of each group, and how theories predict each group."""
+        people = ", ".join(f"{n} where it is {name}" for name, n in self.n_people.items())
+        yield f"People by {escape(self.by)}: {escape(people)}."
+        yield escape(self.verdict)
+        yield self._medians()
+        yield self._scores()
+        yield "Intervals are 95%; --csv, or `to_frame()` in Python, has the numbers of the first table."
+
+    def _medians(self) -> Table:
+        """The median person of each group, parameter by parameter, by the theory that is best overall."""
+        shown = Table(
+            "parameter", *map(escape, self.n_people), "p", title="Median person of each group"
+        )
+        for item in self.found:
+            cells = [
+                f"{median.value:.3g} ({median.interval[0]:.3g} to {median.interval[1]:.3g})"
+                for median in item.medians.values()
+            ]
+            unit = f" [{item.unit}]" if item.unit else ""
+            shown.add_row(escape(f"{item.parameter}{unit}"), *cells, p_in_cell(item.p))
+        return shown
+
+    def _scores(self) -> Table:
+        """How each theory predicts the people of each group, the best first."""
+        shown = Table(
+            "theory",
+            *map(escape, self.n_people),
+            title="Nats per choice, predicted by others of the group",
+        )
+        names = sorted(self.theories, key=lambda name: -self.mean_score(name))
+        for name in names:
+            scores = [self.theories[name].score(group) for group in self.n_people]
+            cells = [f"{item.value:.3f} ± {item.value - item.interval[0]:.3f}" for item in scores]
+            shown.add_row(escape(name), *cells)
+        return shown
 
 
 def by_group(
-    answers: PeoplesAnswers | Any,
-    theories: TheoryLike | Sequence[TheoryLike] | None = None,
+    answers: Answers,
+    theories: NamedTheories = None,
     *,
     by: str,
-    cuts: Sequence[float] = (),
-    n_workers: int = 2,
+    cuts: Annotated[Sequence[float], Argument(flag="--cut")] = (),
+    domain: str = "",
+    columns: Columns = None,
+    runs: RunsFolder = "runs",
+    n_workers: Workers = 2,
     seed: int = 0,
-    **adopting: Any,
 ) -> GroupComparison:
-    """Whether theories hold for several groups of people, with numbers of their own or with the same ones.
+    """Ask whether theories hold for several groups of participants, with the same parameters or with their own.
 
     Args:
-        answers: As `adopt` returned them, or what `adopt` takes.
-        theories: One or several; all published ones of the domain by default.
-        by: What is known of people and divides them, such as ``group`` or ``age``.
-        cuts: Where ranges of a number begin, as in ``[12, 18]``; by default the lower and the upper half are compared
-            where there are more than six values.
-        n_workers: Theories that run at the same time; does not change results.
-        seed: Of labels that are exchanged and people that are drawn again, for intervals and probabilities.
-        adopting: Arguments of `adopt`.
+        answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
+            also a data frame, or what `adopt` returned.
+        theories: Names of published theories, files, or theories of the run; all published ones of the domain by
+            default, of a run its leader.
+        by: Column that divides participants, such as group or age.
+        cuts: Where a range of a number begins; may be given again. By default the lower and the upper half are
+            compared where there are more than six values.
+        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
+        columns: What a column means, with the keys of the section participants.columns of a study, as in
+            participant=VP. May be given again.
+        runs: Folder that holds the runs.
+        n_workers: Theories fitted at the same time. Does not change results.
+        seed: Of exchanged labels and resampled participants, for intervals and probabilities.
 
     Raises:
         TrialsError: People cannot be told apart, nothing of that name is known of them, or a group is too small.
         TheoryError: A theory does not run on these answers. Published ones that do not are left out, with a warning.
 
-    Example:
-        >>> print(lakatos.by_group("answers.csv", ["hyperbolic"], by="age"))  # doctest: +SKIP
+    Examples:
+        $ lakatos theory groups responses.csv hyperbolic --by age --cut 12 --cut 18
+        >>> lakatos.by_group("responses.csv", ["hyperbolic"], by="age", cuts=[12, 18])  # doctest: +SKIP
     """
-    known = adopted(answers, **adopting, **also_known(answers, by))
+    asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns, known=(by,))
+    known = asked.answers
     members = members_of(known, by, cuts)
     compared = {}
     with Laboratory(known.domain, n_workers) as laboratory:
-        forms = forms_of(theories, known, laboratory)
+        forms = forms_of(asked.theories, known, laboratory)
         n_draws = draws_for(forms.values(), known.domain)
         for name, form in forms.items():
             try:
                 compared[name] = compare_groups(form, known.trials, members, laboratory, n_draws)
             except TheoryError as error:
-                left_out(name, error, named=theories is not None)
+                left_out(name, error, named=asked.theories is not None)
         found: tuple[ParameterDifference, ...] = ()
         if compared:
             best = compared[best_overall(compared)]
@@ -185,12 +236,7 @@ def by_group(
                 np.random.default_rng(seed),
             )
     n_people = {name: sum(int(who.sum()) for who in chosen) for name, chosen in members.items()}
-    return GroupComparison(by, n_people, compared, found)
-
-
-def also_known(answers: PeoplesAnswers | Any, by: str) -> dict[str, Any]:
-    """The argument of `adopt` that has it read a column about people; nothing where answers have been read already."""
-    return {} if isinstance(answers, PeoplesAnswers) else {"known": (by,)}
+    return GroupComparison(by, n_people, compared, found, known.notes)
 
 
 def check_known(answers: PeoplesAnswers, by: str) -> None:

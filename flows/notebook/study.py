@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
+from rich.text import Text
 
 from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.fitted import FittedTheory
 from lakatos.flows.notebook.frames import as_pandas, interval_columns
-from lakatos.flows.notebook.theory import FittedTheory
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import counted_again, theory_of, trials_in
 from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
@@ -36,8 +39,8 @@ from lakatos.traces.step import Trace
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class StudyOutcome:
+@dataclass(frozen=True, repr=False)
+class StudyOutcome(Result):
     """What a run came to so far, read from its trace. Made by `run`, `explain` and `read_run`."""
 
     folder: Path
@@ -115,10 +118,17 @@ class StudyOutcome:
     def _open(self) -> tuple[RunState, Trace]:
         return read_begun(self.folder)
 
-    def __repr__(self) -> str:
-        board = self.leaderboard
-        shown = board.drop(columns=["digest"], errors="ignore").round(4).to_string(index=False)
-        return f"{self.verdict}\n\n{shown}\nrun: {self.folder}"
+    def to_frame(self) -> pd.DataFrame:
+        """The table `leaderboard`."""
+        return self.leaderboard
+
+    def lines(self) -> Iterator[Shown]:
+        """The verdict, the leaderboard and the place of the run."""
+        board = self.leaderboard.drop(columns=["digest"], errors="ignore").round(4)
+        yield escape(self.verdict)
+        yield ""
+        yield Text(board.to_string(index=False))
+        yield f"run: {escape(str(self.folder))}"
 
 
 def run(

@@ -25,6 +25,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+from lakatos.flows.argument import RunsFolder
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import runs_in
 from lakatos.flows.run.prefect_server import configured_server
 from lakatos.theories.engine.sandbox.doctor import probe
@@ -36,6 +39,11 @@ PORTS = {"Prefect": 4200, "participant page": 8000, "observatory": 8100, "metric
 BUILT_UTC = datetime(2026, 1, 1, tzinfo=UTC)
 """A clock that shows an earlier time is wrong."""
 MOST_SKEW_S = 5.0
+MARKS = {
+    "ok": "[green]ok[/green]     ",
+    "missing": "[yellow]missing[/yellow]",
+    "wrong": "[red]wrong[/red]  ",
+}
 _LEAST_FREE_GIB = 1.0
 
 
@@ -46,6 +54,38 @@ class DoctorFinding:
     name: str
     state: Literal["ok", "missing", "wrong"]
     detail: str
+
+
+@dataclass(frozen=True, repr=False)
+class DoctorReport(Result):
+    """All that was looked at."""
+
+    findings: tuple[DoctorFinding, ...]
+
+    @property
+    def exit_status(self) -> int:  # type: ignore[override]
+        """1 if something is wrong."""
+        return 1 if any(line.state == "wrong" for line in self.findings) else 0
+
+    def lines(self) -> Iterator[Shown]:
+        """A line for each finding."""
+        for line in self.findings:
+            yield f"{MARKS[line.state]}  {escape(line.name)}: {escape(line.detail)}"
+
+
+def diagnose(*, runs: RunsFolder = "runs", model_server: str = "") -> DoctorReport:
+    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
+
+    Exit status 1 if something is wrong.
+
+    Args:
+        runs: Folder that holds the runs.
+        model_server: Address of a server of language models, with /v1.
+
+    Examples:
+        $ lakatos doctor
+    """
+    return DoctorReport(tuple(examine(Path(runs), model_server=model_server)))
 
 
 def examine(

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from rich.table import Table
+
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
 from lakatos.experiments.participants.file import read_answers, read_table
@@ -23,8 +25,11 @@ from lakatos.experiments.participants.web.session import WithheldAnswers
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.state import ExperimentsState
+from lakatos.flows.argument import NamedRunFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.people_export import SHOWN, _config, _designs, _exports, _now
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.study import CampaignConfig
@@ -34,12 +39,15 @@ from lakatos.flows.stages.enough import more_asked
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.wording import plural
 
 
-@dataclass(frozen=True)
-class ImportedAnswers:
+@dataclass(frozen=True, repr=False)
+class ImportedAnswers(Result):
     """How many people and answers an import brought, by experiment."""
 
+    folder: Path
+    """Of the run."""
     n_answers: dict[str, int]
     """By experiment."""
     n_people: dict[str, int]
@@ -48,14 +56,38 @@ class ImportedAnswers:
     without_outcome: dict[str, int]
     """Further answers that are no outcome of the task, by why: a key too early or too late, or none at all."""
 
+    def lines(self) -> Iterator[Shown]:
+        """Responses and participants of each experiment, and what does not count."""
+        for name, n_people in self.n_people.items():
+            yield (
+                f"experiment {escape(name)}: {plural(self.n_answers[name], 'answer')} of "
+                f"{plural(n_people, 'person', 'people')}"
+            )
+        if self.without_outcome:
+            why = (
+                f"{n} {why.replace('_', ' ')}" for why, n in sorted(self.without_outcome.items())
+            )
+            n_without = sum(self.without_outcome.values())
+            yield f"{n_without} further answers are no outcome and do not count: {', '.join(why)}"
+        yield f"{self.n_new} people are new. `lakatos resume {escape(str(self.folder))}` goes on with them."
 
-def import_answers(folder: Path, file: Path) -> ImportedAnswers:
-    """Check a table of answers row by row and leave each person's in the inbox: all of them or none.
+
+def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
+    """Bring in responses that were collected elsewhere: all of them, or none if a row is wrong.
+
+    Each participant's are left in the run's inbox.
+
+    Args:
+        folder: The run's folder.
+        file: A CSV or Parquet file, one row a response; see docs/data.md.
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
         InboxError: Somebody's answers were delivered before with another content.
         FlowError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
+
+    Examples:
+        $ lakatos data import mine-1 responses.csv
     """
     state, trace = read_state(folder)
     with trace:
@@ -93,6 +125,7 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
             "file", [(item.to_json(), f"{keys[item.experiment]}:{item.person}") for item in found]
         )
         return ImportedAnswers(
+            folder=folder,
             n_answers=dict(
                 Counter(name for item in found for name in [item.experiment] * len(item.trial))
             ),
@@ -104,10 +137,12 @@ def import_answers(folder: Path, file: Path) -> ImportedAnswers:
         )
 
 
-@dataclass(frozen=True)
-class WithdrawalReport:
+@dataclass(frozen=True, repr=False)
+class WithdrawalReport(Result):
     """What was erased when somebody withdrew, and what is out of reach."""
 
+    folder: Path
+    """Of the run."""
     person: str
     experiments: tuple[str, ...]
     n_batches: int
@@ -116,6 +151,17 @@ class WithdrawalReport:
     """Erased from what the page keeps."""
     exports: tuple[str, ...]
     """Files outside the run that may hold the rows."""
+
+    def lines(self) -> Iterator[Shown]:
+        """What is erased, and what remains to be done."""
+        yield (
+            f"{self.person[:SHOWN]}: answers to {escape(', '.join(self.experiments)) or 'no experiment'} are erased "
+            f"({plural(self.n_batches, 'batch', 'batches')}, {plural(self.n_sessions, 'session')} of the page). "
+            f"`lakatos resume {escape(str(self.folder))}` computes anew what rested on them."
+        )
+        for path in self.exports:
+            yield f"delete the person's rows here yourself, or make it anew: {escape(path)}"
+        yield "Backups of the run's folder, and books of a recruitment service, are out of this command's reach."
 
 
 def find_person(folder: Path, name: str, service: str = "") -> str:
@@ -197,6 +243,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
         for item in own:
             trace.artifacts.erase(item.record.answers)
     return WithdrawalReport(
+        folder=folder,
         person=person,
         experiments=tuple(sorted(experiments)),
         n_batches=len(batches),
@@ -220,8 +267,8 @@ class ExperimentHolding:
     """People who came with identifiers of a recruitment service that it does not list; their answers are kept apart."""
 
 
-@dataclass(frozen=True)
-class RunHoldings:
+@dataclass(frozen=True, repr=False)
+class RunHoldings(Result):
     """What a run holds of people, and until when it may."""
 
     experiments: tuple[ExperimentHolding, ...]
@@ -229,6 +276,21 @@ class RunHoldings:
     """People whose ``identifiers`` or ``answers`` are past their limit."""
     next_due: datetime | None = None
     """When the next limit ends."""
+
+    def lines(self) -> Iterator[Shown]:
+        """A row for each experiment, and what is past its limit."""
+        table = Table(
+            "experiment", "wanted", "people by status", "excluded", "withdrawn", "in the inbox", "kept apart"
+        )  # fmt: skip
+        for item in self.experiments:
+            statuses = ", ".join(f"{number} {status}" for status, number in item.statuses.items())
+            numbers = (item.n_excluded, item.n_withdrawn, item.n_waiting, item.n_apart)
+            table.add_row(escape(item.experiment), str(item.n_wanted), statuses, *map(str, numbers))
+        yield table
+        for kind, people in self.due.items():
+            yield f"[yellow]{kind} of {len(people)} people are past their limit[/yellow]; `lakatos data expire`"
+        if self.next_due is not None:
+            yield f"the next retention limit ends on {self.next_due:%Y-%m-%d}"
 
 
 def _holding(

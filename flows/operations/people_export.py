@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.answers import LeftOut, LeftOutPress, PersonAnswers
@@ -19,6 +19,7 @@ from lakatos.experiments.participants.table import get_answers
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.record import AnswersArrived
 from lakatos.experiments.task import Design, Domain
+from lakatos.flows.argument import Argument, NamedRunFolder
 from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.codebook import (
     LABEL,
@@ -45,20 +46,29 @@ SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
 
-def export(folder: Path, out: Path, *, psych_ds: bool = False) -> list[Path]:
-    """Write a run's answers without identifiers: ``answers.csv``, ``people.csv``, a codebook and a README.
+def export(
+    folder: NamedRunFolder,
+    out: Annotated[Path | None, Argument(flag="--out")] = None,
+    *,
+    psych_ds: bool = False,
+) -> list[Path]:
+    """Write a run's responses without identifiers, as CSV with a codebook; also those that no pass has taken yet.
 
-    Answers that wait in the inbox for a pass are among them, and marked.
+    Responses that wait in the inbox for a pass are marked.
 
     Args:
-        folder: Of the run.
-        out: Folder to write.
-        psych_ds: Write a folder in the form of Psych-DS, in which each answer has what is known of its person.
+        folder: The run's folder.
+        out: Folder to write; `export` in the run by default.
+        psych_ds: As a folder in the form of Psych-DS, in which each response has what is known of its participant.
 
     Raises:
         FlowError: Nothing was collected.
         ArtifactError: A file cannot be written.
+
+    Examples:
+        $ lakatos data export mine-1 --out shared
     """
+    out = out or folder / "export"
     state, trace = read_state(folder)
     with trace:
         config = _config(state, folder)

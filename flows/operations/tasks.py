@@ -134,6 +134,9 @@ class TaskExamination:
 def new_task(file: Path) -> Path:
     """Write a commented declaration of a task, to be changed.
 
+    Args:
+        file: The file to write, such as fairness.toml.
+
     Raises:
         TaskFileError: The file exists, or is not called something.toml.
     """

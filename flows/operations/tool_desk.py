@@ -15,7 +15,7 @@ from lakatos.flows.roles.tools import BENCH_DRAWS
 from lakatos.flows.run.evidence import theory_of, trials_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
-from lakatos.flows.run.task import domain_of, family_of
+from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.consolidate import (
     caller_of,
     one_of_each_study,
@@ -178,7 +178,6 @@ def run_by_hand(runs: Path, folder: Path, name: str, arguments: Mapping[str, Any
             state.campaign.config.space,
             state.campaign.config.seed,
             min(state.campaign.config.theories.draws, BENCH_DRAWS),
-            family_of(state.campaign.config).grammar,
         )
         call = caller_on(bench, LexicalRecall(library))
         if name in TOOLS:

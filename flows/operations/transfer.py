@@ -1,4 +1,4 @@
-"""`lakatos transfer`: any theory on any other data of its domain, as a record that anybody can compute again."""
+"""Any theory on any other data of its domain, as a record that anybody can compute again."""
 
 from __future__ import annotations
 
@@ -189,12 +189,35 @@ def measure_transfer(
             f"{domain!r} is no domain of the package; say which file declares it (domain_file in Python)."
         )
     task = find_domain(domain, domain_file)
-    check_travel(travelling, data, domain, [item.experiment for item in trials])
+    found = try_theory(
+        travelling, data, trials, task, n_draws=n_draws, seed=seed, n_workers=n_workers
+    )
+    return record_of_transfer(
+        found, travelling, data, trials, task, columns=columns, n_draws=n_draws, seed=seed
+    )
+
+
+def try_theory(
+    travelling: TravellingTheory,
+    data: str,
+    trials: Sequence[Trials],
+    task: Domain,
+    *,
+    n_draws: int,
+    seed: int,
+    n_workers: int,
+) -> TransferResult:
+    """Scores of a theory beside published theories and learners; arguments as of `measure_transfer`.
+
+    Raises:
+        TransferError: The theory is of another domain, does not run on these trials, or was found on these answers.
+    """
+    check_travel(travelling, data, task.name, [item.experiment for item in trials])
     family, theory = find_family(task), travelling.theory
     published = {name: read_program(family.program(name)) for name in family.seeds}
     with Laboratory(task, n_workers) as laboratory:
         try:
-            result = transfer(
+            return transfer(
                 theory,
                 published,
                 trials,
@@ -205,10 +228,26 @@ def measure_transfer(
             )
         except TheoryError as error:
             raise TransferError(
-                f"{theory.name!r} does not run on the answers of {data}, which are about {domain}: {error} A theory "
+                f"{theory.name!r} does not run on the answers of {data}, which are about {task.name}: {error} A theory "
                 "can be tried on data of its own domain only."
             ) from error
+
+
+def record_of_transfer(
+    result: TransferResult,
+    travelling: TravellingTheory,
+    data: str,
+    trials: Sequence[Trials],
+    task: Domain,
+    *,
+    columns: AnswerColumns | None,
+    n_draws: int,
+    seed: int,
+) -> TransferMeasured:
+    """The record of what `try_theory` found, from which it can be computed again."""
+    theory = travelling.theory
     people = {} if theory is travelling.form else learned_ends(theory.priors)
+    domain_file = task_file_of(task)
     return TransferMeasured(
         name=theory.name,
         claim=theory.claim,
@@ -218,7 +257,7 @@ def measure_transfer(
         people=people,
         doubts={name: theory.priors[name].doubt for name in people},
         pooled=theory.pooled,
-        domain=domain,
+        domain=task.name,
         domain_file=domain_file,
         data=data,
         columns=columns,
@@ -226,7 +265,7 @@ def measure_transfer(
         answers=tuple(item.digest for item in trials),
         n_draws=n_draws,
         seed=seed,
-        science=_science_of(domain, domain_file),
+        science=_science_of(task.name, domain_file),
         guessing=guessing(result.n_options),
         lines=_lines(result),
         failed=dict(result.failed),

@@ -5,15 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from rich.table import Table
 
 from lakatos.experiments.adoption.names import told_experiment
+from lakatos.flows.argument import Argument, NamedRunFolder
 from lakatos.flows.branches.branch import find_record
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.report.reader import RunReading, open_reading, shortened
 from lakatos.flows.report.words import words_of
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import theory_of
 from lakatos.theories.engine.scoring.score import ScoreEstimate, paired_difference
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
@@ -25,6 +29,8 @@ from lakatos.traces.wording import plural
 
 RESPONSES = frozenset({"answers_arrived", "trials_collected", "sealed_opened"})
 """Kinds of records with what people answered."""
+DEEP = 3
+"""Levels of the tree that are shown where no number is given."""
 MOST_TRIALS = 4
 """Trials shown of those whose answers carry a verdict most."""
 WIDTH = 150
@@ -67,8 +73,8 @@ class SupportingTrial:
     """By which these answers favour the leader, at the mean probabilities."""
 
 
-@dataclass(frozen=True)
-class WhyAnswer:
+@dataclass(frozen=True, repr=False)
+class WhyAnswer(Result):
     """Why a run claims something: a tree of reasons down to the answers of people."""
 
     claim: str
@@ -85,7 +91,41 @@ class WhyAnswer:
     brief: tuple[str, ...] = ()
     """The answer in five lines at most: what is claimed, over whom, by which experiment, by which trial, on what."""
 
-    def lines(self, depth: int = 0) -> Iterator[str]:
+    deep: int = DEEP
+    """Levels of the tree that are shown; 0 for all."""
+
+    def lines(self) -> Iterator[Shown]:
+        """The answer in brief, the tree, and the trials that speak for a verdict."""
+        for line in self.brief:
+            yield escape(line)
+        yield ""
+        for line in self.tree(self.deep):
+            yield escape(line)
+        if self.carried:
+            table = Table(
+                "experiment",
+                "trial",
+                "what was shown",
+                "answers",
+                "chose last",
+                "leader said",
+                "rival said",
+                "nats",
+            )
+            for item in self.carried:
+                name, share = told_experiment(item.experiment), f"{item.share:.2f}"
+                table.add_row(
+                    name, str(item.trial), escape(item.shown), str(item.n_answers), share,
+                    f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
+                )  # fmt: skip
+            yield "answers that speak most for the leader, against the best first theory:"
+            yield table
+        for link in self.broken:
+            yield (
+                f"[red]it does not hold[/red]: {escape(link.name) or 'a record'} {escape(link.problem)}"
+            )
+
+    def tree(self, depth: int = 0) -> Iterator[str]:
         """The tree as text, one line a record; of what lies deeper than ``depth``, its size. 0 for everything."""
         yield from _lines(self.reason, "", "", depth or sys.maxsize)
 
@@ -115,16 +155,25 @@ def _counted(ends: Sequence[Event]) -> tuple[int, int]:
     return n_people, n_responses or sum(int(event.body["n_answers"]) for event in arrived)
 
 
-def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
-    """Walk from a claim to the responses that carry it.
+def why(
+    folder: NamedRunFolder,
+    claim: str = "verdict",
+    *,
+    deep: Annotated[int, Argument(least=0)] = DEEP,
+) -> WhyAnswer:
+    """Show why a run says so: from a conclusion down to the participants' responses that carry it.
 
     Args:
-        folder: Of the run.
-        claim: ``verdict``; ``leader``, for the end of the last cycle; a theory, by its name or the beginning of its
-            digest; or any record, by its number or the beginning of its digest.
+        folder: The run's folder.
+        claim: verdict; leader, for the end of the last cycle; a theory, by its name or the beginning of its digest; or
+            any record, by its number or the beginning of its digest.
+        deep: Levels that are shown; 0 for all.
 
     Raises:
         RunMissingError: There is no run, or nothing in it is called so.
+
+    Examples:
+        $ lakatos why allais-1 leader --deep 5
     """
     with open_reading(folder) as reading:
         chosen = _chosen(reading, reading.results, claim)
@@ -149,6 +198,7 @@ def why(folder: Path, claim: str = "verdict") -> WhyAnswer:
             carried=carried,
             brief=(*_in_brief(reading, record, carried), rests_on),
             broken=tuple(reading.validity.explain(chosen.record_digest)),
+            deep=deep,
         )
 
 

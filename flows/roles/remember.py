@@ -263,22 +263,14 @@ def library_in(evidence: RunEvidence) -> Library:
     library = taken_library(evidence, taken.record.library)
     if evidence.state.memory.looked_at is not None:
         gone = evidence.state.memory.looked_at.record
-        library = library.without(gone.hidden, gone.doubted)
+        library = library.without((), gone.doubted)
     return library.joined(evidence.state.memory.library)
 
 
-@dataclass(frozen=True)
-class GoneLessons:
-    """Entries of a library that no longer count in the traces beside it."""
-
-    doubted: frozenset[Digest]
-    hidden: frozenset[Digest]
-
-
-def gone_since(runs: Path, library: Library) -> GoneLessons:
-    """What the traces of a folder say against entries of an earlier library."""
-    now, mine = rebuild_library(runs), {digest for digest, _ in library.entries}
-    return GoneLessons((now.doubted - library.doubted) & mine, (now.hidden - library.hidden) & mine)
+def doubted_since(runs: Path, library: Library) -> frozenset[Digest]:
+    """Entries of an earlier library that no longer count in the traces beside it."""
+    mine = {digest for digest, _ in library.entries}
+    return (rebuild_library(runs).doubted - library.doubted) & mine
 
 
 async def look_at_library(run: Run, cycle: int) -> None:
@@ -289,10 +281,8 @@ async def look_at_library(run: Run, cycle: int) -> None:
     known = taken_library(run.evidence, taken.record.library)
 
     def work(context: StepContext) -> LibraryLookedAt:
-        gone = gone_since(run.folder.parent, known)
-        return LibraryLookedAt(
-            cycle=cycle, doubted=tuple(sorted(gone.doubted)), hidden=tuple(sorted(gone.hidden))
-        )
+        gone = doubted_since(run.folder.parent, known)
+        return LibraryLookedAt(cycle=cycle, doubted=tuple(sorted(gone)))
 
     before = run.state.memory.looked_at
     found = await run.step(
@@ -302,9 +292,8 @@ async def look_at_library(run: Run, cycle: int) -> None:
         inputs=[taken.digest],
         position={"cycle": cycle},
     )
-    gone = len(found.record.doubted) + len(found.record.hidden)
-    known_before = len(before.record.doubted) + len(before.record.hidden) if before else 0
-    if gone > known_before:
+    gone = len(found.record.doubted)
+    if gone > (len(before.record.doubted) if before else 0):
         run.progress.note(
             plural(
                 gone,

@@ -36,7 +36,6 @@ def bench_of(evidence: RunEvidence) -> TheoryBench:
         space=evidence.config.space,
         seed=evidence.config.seed,
         n_draws=min(evidence.config.theories.draws, BENCH_DRAWS),
-        grammar=evidence.family.grammar,
     )
 
 

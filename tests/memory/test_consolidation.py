@@ -63,15 +63,7 @@ def test_a_plan_that_only_waited_for_studies_may_become_a_tool_later(study_of, s
     with pytest.raises(ToolRejectedError) as caught:
         validate_tool(draft, plans[:2], shop.VERBS, lambda name, arguments: None)
     assert caught.value.rung == WAITING
-    before = ToolRefused(
-        signature=draft.signature,
-        rung="studies",
-        reason="the draft fails at 'studies': it needs 3 studies with different values to be tried on. The plan "
-        "stays text.",
-    )
-    library = library_of(*plans, before)
-    assert library.n_refused(draft.signature) == 0
-    assert recurring(library) == [draft.signature]
+    assert recurring(library_of(*plans)) == [draft.signature]
 
 
 def test_each_study_is_stood_for_by_a_plan_with_values_of_its_own(study_of):

@@ -13,7 +13,6 @@ from lakatos.memory.signature import canonical_form, follow_form
 from lakatos.memory.tool import (
     DIFFERENCE,
     MOST_CALLS,
-    ToolDraft,
     ToolStanding,
     after,
     draft_tool,
@@ -23,7 +22,6 @@ from lakatos.memory.tool import (
 )
 from lakatos.memory.use import LearnedTool
 from lakatos.traces.digest import digest_of
-from lakatos.traces.record import body_of, parse_record
 
 EVIDENCE = (digest_of("record"),)
 
@@ -168,17 +166,3 @@ def test_arguments_that_are_missing_or_unknown_are_named(draft, plans):
         with_arguments(draft, form, {k: v for k, v in given.items() if k != "experiment"})
     with pytest.raises(PlanError, match="takes no speed"):
         with_arguments(draft, form, {**given, "speed": 1})
-
-
-def test_a_tool_of_an_earlier_version_is_read_without_its_code_and_has_no_plan_of_its_own(draft):
-    body = body_of(draft)
-    old = {name: value for name, value in body.items() if name != "steps"}
-    old["parameters"] = [{**item, "default": None} for item in old["parameters"]]
-    old |= {
-        "version": 1,
-        "source": "def run(arguments, call): ...",
-        "self_test": [],
-        "failures": [],
-    }
-    read = parse_record("tool_drafted", old, {"tool_drafted": ToolDraft})
-    assert read == draft.model_copy(update={"steps": ()})

@@ -24,24 +24,24 @@ def library_of(*pitfalls: Pitfall) -> Library:
 
 
 def test_lessons_that_share_most_words_with_the_situation_come_first():
-    one, two = pitfall("level of outcomes"), pitfall("conflict and level")
-    assert library_of(two, one).recall("risky", "conflict level") == [two, one]
+    one, two = pitfall("level of outcomes", "one"), pitfall("conflict and level", "two")
+    assert library_of(two, one).changes_to_avoid("risky", "conflict level") == ("two", "one")
 
 
 def test_among_equals_the_newest_comes_first():
     old, new = pitfall(mistake="old"), pitfall(mistake="new")
-    assert library_of(old, new).recall("risky", "conflict") == [new, old]
+    assert library_of(old, new).changes_to_avoid("risky", "conflict") == ("new", "old")
 
 
 def test_commas_and_capitals_do_not_keep_a_lesson_from_its_situation():
-    lesson = pitfall("Conflict, level, n cues")
-    assert library_of(lesson).recall("risky", "level") == [lesson]
-    assert library_of(lesson).recall("risky", "conflict, best cue favours") == [lesson]
+    library = library_of(pitfall("Conflict, level, n cues", "add x"))
+    assert library.changes_to_avoid("risky", "level") == ("add x",)
+    assert library.changes_to_avoid("risky", "conflict, best cue favours") == ("add x",)
 
 
 def test_lessons_of_other_domains_and_other_situations_are_not_recalled():
     library = library_of(pitfall(domain="multiattribute"), pitfall("something else"))
-    assert library.recall("risky", "conflict") == []
+    assert library.changes_to_avoid("risky", "conflict") == ()
 
 
 def test_a_lesson_that_is_known_is_not_kept_twice():

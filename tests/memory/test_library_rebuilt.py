@@ -1,18 +1,13 @@
-"""The library is a fold over the traces; corrections can be undone, displaced judges reach what they justified."""
+"""The library is a fold over the traces; displaced judges reach what they justified."""
 
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lakatos.memory.errors import LibraryCorruptError, ToolUnavailableError
 from lakatos.memory.item import (
     Fact,
-    LessonSuperseded,
     PlanUsed,
-    SupersessionUndone,
     ToolValidated,
     ToolWithdrawn,
 )
@@ -38,13 +33,11 @@ def digest(record):
     return digest_of([record.kind, body_of(record)])
 
 
-def fact(statement, *, subject="noise", since="", until="", evidence=DATA):
+def fact(statement, *, subject="noise", evidence=DATA):
     return Fact(
         domain="risky",
         subject=subject,
         statement=statement,
-        valid_from=since,
-        valid_until=until,
         evidence=(evidence,),
     )
 
@@ -56,47 +49,7 @@ def library_of(*records):
     return library
 
 
-def superseded(old, new):
-    return LessonSuperseded(old=digest(old), new=digest(new), reason="measured again")
-
-
-def test_a_corrected_fact_is_kept_and_not_recalled():
-    old, new = fact("it is 0.1"), fact("it is 0.2")
-    library = library_of(old, new, superseded(old, new))
-    assert [item for _, item in library.lessons()] == [new]
-    assert dict(library.all(Fact)) == {digest(old): old, digest(new): new}
-    assert library.contradictions() == []
-
-
-def test_undoing_a_correction_restores_what_is_recalled_byte_for_byte():
-    old, new = fact("it is 0.1"), fact("it is 0.2")
-    before = library_of(old)
-    link = superseded(old, new)
-    after = library_of(
-        old, new, link, SupersessionUndone(link=digest(link), reason="the second was an error")
-    )
-    situation = RecallSituation(domain="risky", failed="noise")
-    shown = [
-        LexicalRecall(library).recall(situation).model_dump_json() for library in (before, after)
-    ]
-    assert shown[0] == shown[1]
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.sampled_from("abcdef"), min_size=2, max_size=6, unique=True))
-def test_a_chain_of_corrections_never_loses_both_sides(statements):
-    facts = [fact(statement) for statement in statements]
-    links = [superseded(old, new) for old, new in pairwise(facts)]
-    assert [item for _, item in library_of(*facts, *links).lessons()] == [facts[-1]]
-
-
-def test_contradictory_facts_come_back_flagged_and_stale_ones_do_not_come_back():
-    old, new = fact("it is 0.1", until="2026-02"), fact("it is 0.2", since="2026-02")
-    assert library_of(old, new).contradictions() == []
-    recalled = LexicalRecall(library_of(old, new)).recall(
-        RecallSituation(domain="risky", failed="noise", time_utc="2026-03-01")
-    )
-    assert [item.lesson for item in recalled.lessons] == [digest(new)]
+def test_contradictory_facts_come_back_flagged():
     clash = library_of(fact("it is 0.1"), fact("it is 0.2"))
     assert len(clash.contradictions()) == 1
     assert all(

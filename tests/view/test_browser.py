@@ -66,7 +66,7 @@ def test_a_run_is_watched_from_its_start_to_its_verdict(
         page.get_by_role("link", name="live").click()  # it appears by itself
         page.evaluate("window.mark = 'not loaded again'")
         page.get_by_text("No verdict yet").wait_for()
-        page.get_by_text("Nothing yet: the first cycle").wait_for()
+        page.get_by_text("The first cycle begins").wait_for()
         grown(finished, folder, kinds["preregistration"])
         page.get_by_role("link", name="Experiment 2.1").wait_for()
         page.get_by_role("link", name="T1 Take the best").first.focus()
@@ -74,7 +74,7 @@ def test_a_run_is_watched_from_its_start_to_its_verdict(
         page.get_by_role("link", name="Why T1 lost").wait_for()
         assert page.evaluate("document.activeElement.textContent").startswith("T1")
         grown(finished, folder, kinds["concluded"] - 1)
-        page.get_by_role("heading", name="What was found").wait_for()
+        page.get_by_role("heading", name="Result").wait_for()
         page.get_by_text("The theory as a program").click()
         grown(finished, folder, n_events)
         page.locator(".verdict .call", has_text="hown").wait_for()
@@ -176,8 +176,8 @@ def test_a_page_can_be_read_without_scripts(finished: Path, opened: Callable[...
     with served(finished) as url:
         page = opened(java_script_enabled=False)
         page.goto(f"{url}/run/small/")
-        page.get_by_role("heading", name="How sure").wait_for()
-        page.get_by_role("link", name="Limits of this result").click()
+        page.get_by_role("heading", name="Evidence").wait_for()
+        page.get_by_role("link", name="Limitations of this result").click()
         page.locator("ul.limits li").first.wait_for()
 
 

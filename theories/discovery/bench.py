@@ -42,7 +42,6 @@ from lakatos.theories.engine.scoring.score import (
 )
 from lakatos.theories.errors import BenchError
 from lakatos.theories.language.argument_kind import DesignName, ExperimentName, TheoryName
-from lakatos.theories.language.grammar import Grammar
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest, digest_of, is_digest
 from lakatos.traces.errors import ArtifactError
@@ -76,8 +75,6 @@ class TheoryBench:
     seed: int = 0
     n_draws: int = 256
     """Of each theory's population; a power of two."""
-    grammar: Grammar | None = None
-    """Names the mechanisms that answer a misfit; without it none is named."""
 
     @property
     def domain(self) -> Domain:
@@ -447,8 +444,6 @@ class Misfit(BenchResult):
     """Nats, all answers together, that a correction would be worth."""
     q: float
     """Adjusted for all checks that were made."""
-    remedies: tuple[str, ...] = ()
-    """``slot:mechanism`` of the grammar that answer it."""
 
 
 class Misfits(BenchResult):
@@ -522,13 +517,6 @@ def _examined(bench: TheoryBench, arguments: ExamineArguments) -> TheoryExaminat
     residuals = [TrialFeatures(bench.domain.features(item.stimuli), ()) for item in trials]
     rng = bench.rng("examine", theory=theory.digest, trials=[item.digest for item in trials])
     return examine(predictions, [], residuals, rng, n_replicas=arguments.n_replicas)
-
-
-def _remedies(bench: TheoryBench, features: Sequence[str]) -> tuple[str, ...]:
-    if bench.grammar is None:
-        return ()
-    found = [item for feature in features for item in bench.grammar.mechanisms_repairing(feature)]
-    return tuple(dict.fromkeys(f"{item.slot}:{item.name}" for item in found))
 
 
 def _distinct(bench: TheoryBench, names: Sequence[str]) -> list[Theory]:

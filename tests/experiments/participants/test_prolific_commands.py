@@ -22,7 +22,7 @@ from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.participants.web.study import plan_of
 from lakatos.experiments.task import Design
 from lakatos.experiments.testing import preregister
-from lakatos.flows.commands.prolific import app
+from lakatos.flows.commands.main import app
 from lakatos.flows.errors import StudyError
 from lakatos.traces.digest import digest_of
 from lakatos.traces.inbox import Inbox
@@ -61,7 +61,7 @@ class Lab:
         self.plan_file = str(folder / "plan.toml")
 
     def __call__(self, *words, **more):
-        return CliRunner().invoke(app, [str(word) for word in words], **more)
+        return CliRunner().invoke(app, ["prolific", *map(str, words)], **more)
 
     def deliver(self, participant, status="completed"):
         """What our page leaves in the inbox."""

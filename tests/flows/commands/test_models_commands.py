@@ -11,7 +11,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from lakatos.flows.commands.models import app
+from lakatos.flows.commands.main import app
 from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.serving.errors import InstallationError, ProfileError
 from tests.rehearsal.serve import running
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run(*words: str):
-    return CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["models", *words], env={"COLUMNS": "200"})
 
 
 def test_profiles_are_listed_with_what_they_are_for():

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import lakatos
-from lakatos.flows.commands.theory import app
+from lakatos.flows.commands.main import app
 from tests.flows.notebook.conftest import people as people_of_one_group
 
 people = people_of_one_group
@@ -34,7 +34,7 @@ def outcome(people: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> l
 
 def ask(*arguments: str | Path) -> Result:
     """What a command prints."""
-    return CliRunner().invoke(app, [str(item) for item in arguments], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["theory", *map(str, arguments)], env={"COLUMNS": "200"})
 
 
 @pytest.mark.slow

@@ -87,11 +87,11 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
 def test_a_verdict_is_followed_down_to_all_responses() -> None:
     found = why(tiny_run())
     assert (found.n_responses, found.n_people, found.by_machine) == (192, 16, True)
-    lines = list(found.lines())
+    lines = list(found.tree())
     assert "responses of 8 simulated participants to experiment 2.1" in "\n".join(lines)
     assert lines[0].endswith(f"[record {found.reason.seq}, #{found.reason.digest[:8]}]")
     assert not [kind for kind in RECORD_TYPES if "_" in kind and kind in "\n".join(lines)]
-    assert len(list(found.lines(1))) == 2
+    assert len(list(found.tree(1))) == 2
     assert found.broken == ()
     assert all(item.nats > 0 for item in found.carried)
     assert 3 <= len(found.brief) <= 5

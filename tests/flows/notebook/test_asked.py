@@ -9,18 +9,22 @@ import pytest
 import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.errors import RunMissingError
-from lakatos.flows.notebook.asked import what_is_asked
+from lakatos.flows.notebook.asked import names_run, read_asked
 from lakatos.theories.errors import TheoryError
 from tests.flows.notebook.conftest import people as people_of_one_group
 
 people = people_of_one_group
 
 
-def test_a_file_a_folder_and_a_published_data_set_are_answers(tmp_path: Path) -> None:
-    (tmp_path / "answers.csv").write_text("a,b\n1,2\n")
-    for answers in (tmp_path / "answers.csv", tmp_path, Path("risky_cpc18")):
-        assert what_is_asked(answers, ["hyperbolic"]) == (str(answers), ["hyperbolic"])
-    assert what_is_asked(tmp_path, []) == (str(tmp_path), None)
+def test_a_file_a_folder_and_a_published_data_set_are_answers(people, tmp_path: Path) -> None:
+    people.to_csv(tmp_path / "answers.csv", index=False)
+    for answers in (tmp_path / "answers.csv", tmp_path, "allais"):
+        assert not names_run(answers)
+    asked = read_asked(tmp_path / "answers.csv", ["hyperbolic"])
+    assert asked.theories == ["hyperbolic"]
+    assert asked.answers.trials[0].digest == lakatos.adopt(people).trials[0].digest
+    assert read_asked("allais", "random").theories == ["random"]
+    assert read_asked("allais").theories is None
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,7 @@ def test_what_is_no_answers_is_told_from_them(
     monkeypatch.chdir(tmp_path)
     Path("answers.csv").write_text("a,b\n1,2\n")
     with pytest.raises(RunMissingError, match=said) as refused:
-        what_is_asked(Path(answers), [], Path("runs"))
+        read_asked(Path(answers), [], runs=Path("runs"))
     assert "runs in runs: none" in str(refused.value)
     assert refused.value.exit_code == 2
     assert [item.name for item in tmp_path.iterdir()] == ["answers.csv"]

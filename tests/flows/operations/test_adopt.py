@@ -90,7 +90,7 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     words = re.sub(r"<[^>]*>", "", page)
     assert "1.1 answers" not in words  # the name of its records, which reads as a count
     told = why(tmp_path / "run")
-    assert "1.1 answers" not in "\n".join([*told.brief, *told.lines()])
+    assert "1.1 answers" not in "\n".join([*told.brief, *told.tree()])
     assert verdict.leader
     assert b"anna-" not in b"".join(
         path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()

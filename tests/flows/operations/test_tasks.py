@@ -16,7 +16,7 @@ from tasks import EXAMPLES, GIFTS, STUDIES, WITH_FEEDBACK, gifts
 from lakatos.domains import DOMAINS
 from lakatos.domains.declared.declaration import kinds
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, TaskFileError
-from lakatos.flows.commands.domain import app
+from lakatos.flows.commands.main import app
 from lakatos.flows.operations.tasks import (
     NEW_TASK,
     domains_page,
@@ -44,7 +44,7 @@ def test_a_new_declaration_is_valid_named_after_its_file_and_explains_every_kind
 def test_a_check_shows_trials_the_size_of_the_space_arrays_and_rivals(tmp_path: Path) -> None:
     file, page = tmp_path / "gifts.toml", tmp_path / "page.html"
     file.write_text(GIFTS)
-    done = CliRunner().invoke(app, ["check", str(file), "--page", str(page)])
+    done = CliRunner().invoke(app, ["domain", "check", str(file), "--page", str(page)])
     assert done.exit_code == 0, done.output
     assert "gifts: 48 trials with 2 options (left, right)" in done.output
     assert "left: worth €" in done.output
@@ -99,7 +99,7 @@ def test_a_list_has_the_domains_of_the_package_and_the_declarations_of_a_folder(
     assert set(found) == {"good.toml", "bad.toml"}
     assert found["good.toml"] == "gifts"
     assert found["bad.toml"].startswith("not valid: ")
-    done = CliRunner().invoke(app, ["list", str(tmp_path)])
+    done = CliRunner().invoke(app, ["domain", "list", str(tmp_path)])
     assert done.exit_code == 0
     assert all(name in done.output for name in (*DOMAINS, "gifts", "1 label"))
 
@@ -163,6 +163,6 @@ def test_a_task_with_feedback_may_have_any_number_of_steps(
         text = re.sub(r"\[attributes.*?(?=\[space\])", "", text, flags=re.DOTALL)
     file = tmp_path / "my_task.toml"
     file.write_text(text)
-    done = CliRunner().invoke(app, ["check", str(file)])
+    done = CliRunner().invoke(app, ["domain", "check", str(file)])
     assert done.exit_code == 0, done.exception
     assert f"my_task: {n_steps} steps with 2 options" in done.output

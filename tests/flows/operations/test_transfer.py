@@ -30,7 +30,7 @@ from lakatos.flows.operations.transfer import (
     write_transfer,
 )
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments" / "domains"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "domains" / "declared"))
 from tasks import GIFTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent

@@ -471,7 +471,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "the leading theory predicts better",
         "MIT",  # licence of the archive
         "about two thirds of people from 1.23 to 3.24",
-        "overturned",
+        "reversed",
         "below 0.0001, confidence 0.83",
         "62 checks against 200 simulated replicas of the theory",
         "Recommended: recommended",
@@ -577,7 +577,7 @@ def test_a_large_family_keeps_the_winner_s_ancestors_and_tells_what_is_left_out(
             source = FAMILIES["multiattribute"].program("tallying").source + f"# {number}\n"
             written.check(source, 2, parents=(written.winner,))
     page = outline(written.folder, tmp_path)
-    assert "81 theories that were neither admitted nor ancestors are left out here" in page.text
+    assert "81 theories that were neither admitted nor ancestors are not drawn here" in page.text
     assert "T83 Tallying" in page.text
 
 
@@ -648,7 +648,7 @@ def test_a_verdict_on_the_data_that_made_the_winner_is_not_called_shown(tmp_path
         )  # fmt: skip
     page = outline(written.folder, tmp_path)
     assert "Exploratory:" in page.text
-    assert "Shown:" not in page.text
+    assert "Supported:" not in page.text
 
 
 @pytest.mark.slow

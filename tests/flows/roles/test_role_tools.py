@@ -189,7 +189,7 @@ def test_the_report_shows_what_was_said_and_what_became_of_it_as_text(
     page = write_report(finished[0], tmp_path / "report.html").read_text()
     section = page[page.index('id="models"') : page.index('id="limits"')]
     assert "9 Language models" in section
-    assert "10 What it does not show" in page
+    assert "10 Limitations" in page
     assert "&lt;script&gt;alert(1)" in section
     assert "<script" not in page
     assert "<img src=x" not in page

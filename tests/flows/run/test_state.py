@@ -236,7 +236,7 @@ ONE_OF_EACH = {
     ),
     "memory.library": Pitfall(domain="risky", trigger="conflict", mistake="add x", consequence="lost", evidence=(ANY,)),
     "memory.taken": LibraryTaken(library=ANY, n_lessons=3, n_tools=1, n_studies=2, problem=""),
-    "memory.looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,), hidden=()),
+    "memory.looked_at": LibraryLookedAt(cycle=1, doubted=(ANY,)),
     "memory.winners": WinnersTaken(theories=(A,), studies=("s",), refused=(), n_passed_over=0, n_left=0),
     "memory.recalled": LessonsRecalled(
         cycle=1, stage="revise", situation="revise", lessons=(ANY,), texts=("x",), notes=("",),

@@ -65,7 +65,7 @@ def test_design_preregistration_verdict_and_report_speak_of_the_effect(tmp_path:
     trace.close()
     # what was promised, and frozen before the answers were released
     (chosen,) = [item.record for item in state.experiments.designs.values()]
-    assert chosen.groups.startswith("Effects of age: all numbers of a theory may change")
+    assert chosen.groups.startswith("Effects of age: all parameters of a theory may depend")
     assert "by 1 standard deviations of people: power" in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis

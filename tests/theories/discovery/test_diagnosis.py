@@ -382,7 +382,7 @@ class TestDiagnosis:
         assert first.effect > 0
         assert first.interval[0] > 0
         assert first.q <= FALSE_DISCOVERY_RATE
-        assert "more often than Loser says for each standard deviation of size" in first.text
+        assert "more often than Loser predicts for each standard deviation of size" in first.text
         assert "if Loser were right" in first.trigger
         assert found.location.startswith("size")
         assert first.remedies == ("value:root", "value:log")
@@ -453,7 +453,9 @@ class TestDiagnosis:
             rules = [claim.rule for claim in found.claims]
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
-            assert said.text.startswith("people follow Other rather than Loser, and nothing shows")
+            assert said.text.startswith(
+                "participants follow Other rather than Loser, and there is no evidence"
+            )
 
     def test_every_claim_cites_the_records_that_carry_it(self):
         found = diagnosed(np.random.default_rng(14), planted="mixture", n_experiments=2)
@@ -476,7 +478,9 @@ class TestDiagnosis:
         last = diagnose(1, wrong, loser, ScoreEstimate(0.1, 0.01), residuals, GRAMMAR, rng).claims[
             -1
         ]
-        assert last.text.startswith(f"the leader gains most on trial 8 of e1: people {share:.2f}")
+        assert last.text.startswith(
+            f"the leading theory gains most on trial 8 of e1: observed {share:.2f}"
+        )
         assert last.feature == ""
 
     def test_where_nothing_is_found_it_says_so_and_proposes_single_changes(self):
@@ -489,7 +493,7 @@ class TestDiagnosis:
     def test_pooled_answers_are_diagnosed_by_trials_alone_and_it_says_so(self):
         found = diagnosed(np.random.default_rng(17), planted="slope", n_trials=60, pooled=True)
         assert found.claims[0].feature == "size"
-        assert "people and the order of their answers are not known" in found.dependencies
+        assert "participants and the order of their responses are not known" in found.dependencies
         assert not {claim.rule for claim in found.claims} & {
             "spread",
             "mixture",
@@ -545,7 +549,7 @@ class TestDiagnosis:
             {"n_trials": 1, "n_people": 1},
         ):
             found = diagnosed(rng, **settings)
-            assert found.claims[-1].text.startswith("the leader gains most on trial")
+            assert found.claims[-1].text.startswith("the leading theory gains most on trial")
 
     def test_a_habit_is_found_among_three_options(self):
         rng = np.random.default_rng(27)
@@ -631,7 +635,7 @@ def test_another_theory_can_be_all_that_is_found() -> None:
     )  # fmt: skip
     assert "another theory describes all" in _hypothesis("Tallying", [check])
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
-    assert "as the other one says" in _test(sheet, "Tallying", check)
+    assert "as the other one predicts" in _test(sheet, "Tallying", check)
 
 
 def test_of_very_many_people_some_are_looked_at_and_always_the_same(monkeypatch) -> None:

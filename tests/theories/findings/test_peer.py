@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.domains.multiattribute.theories import FAMILY
 from lakatos.experiments.task import Trials
-from lakatos.flows.commands.theory import app
+from lakatos.flows.commands.main import app
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.running.sequence import follow
@@ -130,14 +130,14 @@ def test_the_command_counts_the_cues_of_the_answers(tmp_path):
     answers = tmp_path / "answers.csv"
     answers.write_text(head + "".join(rows))
     done = CliRunner().invoke(
-        app, ["import", str(tmp_path / "theory.yaml"), "--answers", str(answers)]
+        app, ["theory", "import", str(tmp_path / "theory.yaml"), "--answers", str(answers)]
     )
     assert done.exit_code == 0, done.exception
     assert "weights_3" in done.stdout
     assert "weights_4" not in done.stdout
-    refused = CliRunner().invoke(app, ["import", str(tmp_path / "theory.yaml")])
+    refused = CliRunner().invoke(app, ["theory", "import", str(tmp_path / "theory.yaml")])
     assert "nothing says how many cues there are" in str(refused.exception)
-    done = CliRunner().invoke(app, ["import", str(tmp_path / "greedy.json")])
+    done = CliRunner().invoke(app, ["theory", "import", str(tmp_path / "greedy.json")])
     assert "takes the likelier option; what is scored are the probabilities" in done.stderr
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES, find_family, open_domain
 from lakatos.experiments.task import Trials
-from lakatos.flows.notebook.theory import shapes_of
+from lakatos.flows.notebook.fitted import shapes_of
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.running.sequence import follow
 from lakatos.theories.findings.exchange.standalone import write_function

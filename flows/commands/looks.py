@@ -1,0 +1,68 @@
+"""The commands `theories` and `report`: look at what there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.table import Table
+
+from lakatos.domains import FAMILIES, open_domain
+from lakatos.flows.argument import RunFolder
+from lakatos.flows.errors import StudyError
+from lakatos.flows.report.report import write_report
+from lakatos.flows.result import PlainText, Result, Sentences, Written
+from lakatos.flows.run.console import escape
+from lakatos.theories.language.family import Family, find_family
+from lakatos.theories.language.theory import read_program
+
+
+def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) -> Result:
+    """Published theories by domain, as study files name them.
+
+    Args:
+        domain: A domain, or a file that declares one; all by default.
+        source: Print the source of this theory.
+        mechanisms: List the mechanisms of the grammar too.
+
+    Examples:
+        $ lakatos theories risky
+        $ lakatos theories --source hyperbolic > mine.py
+        >>> lakatos.published("risky")  # doctest: +SKIP
+    """
+    families = [find_family(open_domain(domain))] if domain else list(FAMILIES.values())
+    if source:
+        found = next((family for family in families if source in family.seeds), None)
+        if found is None:
+            raise StudyError(f"there is no theory {source!r}; `lakatos theories` lists them.")
+        return PlainText(found.program(source).source)
+    return Sentences(*(table for family in families for table in _tables_of(family, mechanisms)))
+
+
+def _tables_of(family: Family, mechanisms: bool) -> Iterator[Table]:
+    table = Table("name", "title", "claim", title=f"{family.domain}: published theories")
+    for name in family.seeds:
+        theory = read_program(family.program(name))
+        table.add_row(name, escape(theory.name), escape(theory.claim))
+    yield table
+    if mechanisms:
+        parts = Table(
+            "slot", "mechanism", "people ...", "source", title=f"{family.domain}: mechanisms"
+        )
+        for item in family.grammar.mechanisms:
+            parts.add_row(item.slot, item.name, escape(item.claim), escape(item.source))
+        yield parts
+
+
+def report(folder: RunFolder, *, out: Path | None = None) -> Written:
+    """Write the report: one HTML file that holds everything a reader needs.
+
+    Args:
+        folder: The run's folder.
+        out: File to write; report.html in the run by default.
+
+    Examples:
+        $ lakatos report allais-1 --out allais.html
+        >>> lakatos.read_run("allais-1").report()  # doctest: +SKIP
+    """
+    return Written(write_report(folder, out), said="report: {}")

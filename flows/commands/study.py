@@ -1,0 +1,237 @@
+"""The commands that take a study to its verdict: `demo`, `run`, `explain` and `resume`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lakatos.flows.argument import Argument
+from lakatos.flows.commands.adopt import DomainName, prepared_study
+from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
+from lakatos.flows.run.console import Console, escape
+from lakatos.flows.run.parts import EngineName
+from lakatos.flows.run.places import find_run
+
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
+WAITING = 3
+"""Exit status of a pass that ended because people have not answered yet."""
+UNANSWERED = 4
+"""Exit status of a run that ended although no question to its language models brought an answer."""
+Engine = Annotated[
+    EngineName,
+    Argument(
+        help="[bold]prefect[/bold] (with a temporary server of its own unless one is configured) or "
+        "[bold]none[/bold] (plain asyncio)."
+    ),
+]
+Workers = Annotated[
+    int, Argument(help="Theories that run at the same time; does not change results.", least=1)
+]
+
+
+def demo(
+    *,
+    engine: Engine = "none",
+    runs: RunsFolder = Path("runs"),
+    seed: int | None = None,
+    workers: Workers = 2,
+) -> None:
+    """Up to five cycles with simulated people who follow a hidden rule; then the report.
+
+    Args:
+        seed: Another seed than the study's.
+
+    Examples:
+        $ lakatos demo
+    """
+    _run_study(STUDIES / "demo.toml", None, engine, runs, None, seed, workers)
+
+
+def run(
+    study: Path,
+    *,
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    name: str | None = None,
+    seed: int | None = None,
+    workers: Workers = 2,
+) -> None:
+    """Run a study up to its verdict.
+
+    Args:
+        study: A study file; studies/ has examples.
+        name: Name of the run; numbered after the study by default.
+        seed: Another seed than the study's.
+
+    Examples:
+        $ lakatos run studies/allais.toml
+        >>> lakatos.run("studies/allais.toml")  # doctest: +SKIP
+    """
+    _run_study(study, data, engine, runs, name, seed, workers)
+
+
+def explain(
+    file: Path,
+    *,
+    domain: DomainName = "",
+    engine: Engine = "none",
+    runs: RunsFolder = Path("runs"),
+    cycles: Annotated[int, Argument(least=1)] = 2,
+    workers: Workers = 2,
+    column: ColumnsSaid = None,
+) -> None:
+    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
+
+    Args:
+        file: Answers of people: CSV, Parquet, JSON, or a folder of tables.
+        cycles: Rounds of search.
+
+    Examples:
+        $ lakatos explain responses.csv --domain intertemporal
+        >>> lakatos.explain("responses.csv", "intertemporal")  # doctest: +SKIP
+    """
+    study = prepared_study(file, domain, runs, cycles, column)
+    _run_study(study, None, engine, runs, None, None, workers)
+
+
+def resume(
+    run_name: RunName = "",
+    *,
+    data: DataFolder = None,
+    engine: Engine = "prefect",
+    runs: RunsFolder = Path("runs"),
+    workers: Workers = 2,
+    enough: bool = False,
+    accept_code: str | None = None,
+    because: str = "",
+) -> None:
+    """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
+
+    In Python: `flows.start.resume_run(folder, ...)`.
+
+    Args:
+        enough: Wait for no more people than have answered.
+        accept_code: Go on although the code has changed: the beginning of its fingerprint, as the refusal said it.
+        because: With --accept-code: why the results still hold.
+
+    Examples:
+        $ lakatos resume allais-1
+    """
+    from lakatos.flows.run.next_pass import look
+
+    folder = find_run(run_name, runs)
+    if accept_code is not None:
+        from lakatos.flows.run.run import accept_code as accept
+
+        accept(folder, accept_code, because)
+    found = look(folder)
+    if not (found.due or enough or accept_code is not None):
+        Console().print(f"{escape(found.reason)}\nrun: {escape(str(folder))}", soft_wrap=True)
+        if found.ended == "waiting":
+            raise typer.Exit(WAITING)
+        _end_of(folder)
+        return
+
+    from lakatos.flows.run.engine import cool_down, warm_up
+
+    warm_up(engine)  # while the laboratory is loaded and the journal is read
+    try:
+        from lakatos.flows.run.logs import progress
+        from lakatos.flows.start import resume_run
+
+        _carry(
+            folder,
+            lambda: resume_run(
+                folder,
+                data=data,
+                engine=engine,
+                progress=progress(run=folder.name),
+                n_workers=workers,
+                enough=enough,
+            ),
+        )
+    finally:
+        cool_down()
+
+
+def _run_study(
+    study: Path,
+    data: Path | None,
+    engine: EngineName,
+    runs: Path,
+    name: str | None,
+    seed: int | None,
+    workers: int,
+) -> None:
+    from lakatos.flows.run.engine import cool_down, warm_up
+
+    if study.is_file():  # else loading it says so at once
+        warm_up(engine)  # while the laboratory is loaded and the study is read
+    try:
+        from lakatos.flows.run.logs import progress
+        from lakatos.flows.run.places import new_folder
+        from lakatos.flows.run.study import load_study, parse_study
+        from lakatos.flows.start import run_study
+
+        config = load_study(study)
+        if seed is not None:
+            config = parse_study(
+                config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}"
+            )
+        folder = new_folder(runs, name or config.name, numbered=name is None)
+        shown = progress(run=folder.name)
+        _carry(
+            folder,
+            lambda: run_study(
+                config, folder, data=data, engine=engine, progress=shown, n_workers=workers
+            ),
+        )
+    finally:
+        cool_down()
+
+
+def _carry(folder: Path, work: Any) -> None:
+    from lakatos.flows.report.report import write_report
+    from lakatos.flows.stages.asked import AnswersAwaited
+
+    console = Console(stderr=True)
+    try:
+        found = work()
+    except KeyboardInterrupt as stopped:
+        console.print(
+            f"stopped; nothing is lost. Go on with: lakatos resume {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(getattr(stopped, "exit_code", 130)) from None
+    if isinstance(found, AnswersAwaited):
+        preview = escape(str(write_report(folder)))
+        Console().print(
+            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
+            soft_wrap=True,
+        )
+        raise typer.Exit(WAITING)
+    Console().print(
+        f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
+        soft_wrap=True,
+    )
+    _end_of(folder)
+
+
+def _end_of(folder: Path) -> None:
+    """End with a status of its own, and say why, where a run's language models answered nothing.
+
+    Raises:
+        typer.Exit: No question to them brought an answer.
+    """
+    from lakatos.flows.roles.failures import silence_in
+
+    if silent := silence_in(folder):
+        sys.stderr.write(
+            f"lakatos: {silent}. The result is that of the laboratory without language models; try the server with "
+            "`lakatos models check --base-url ADDRESS --model NAME`.\n"
+        )
+        raise typer.Exit(UNANSWERED)

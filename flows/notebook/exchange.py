@@ -1,0 +1,138 @@
+"""Theories as files: check one, bring one in from another laboratory, and write one for others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from rich.text import Text
+
+from lakatos.domains import open_domain
+from lakatos.flows.argument import Argument, RunsFolder
+from lakatos.flows.notebook.answers import adopt
+from lakatos.flows.notebook.fitted import NamedTheory, find_theory, shapes_of
+from lakatos.flows.notebook.study import read_run
+from lakatos.flows.result import PlainText, Result, Shown, Written
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.check_report import CheckReport
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
+from lakatos.theories.findings.exchange.gecco import import_gecco
+from lakatos.theories.findings.exchange.standalone import write_function
+from lakatos.theories.language.theory import TheoryProgram
+from lakatos.theories.language.theory_file import read_theory_file
+
+TheoryFile = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, repr=False)
+class CheckedFile(Result):
+    """What `check` found out about the file of a theory."""
+
+    report: CheckReport
+
+    @property
+    def exit_status(self) -> int:  # type: ignore[override]
+        """1 for a theory that may not enter."""
+        return 0 if self.report.passed else 1
+
+    def lines(self) -> list[Shown]:
+        """Each check with what it found."""
+        return [Text(self.report.to_text().rstrip("\n"))]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for a program."""
+        return self.report.to_json()
+
+
+def check(file: TheoryFile, *, domain: str = "multiattribute") -> CheckedFile:
+    """Try everything that a theory must prove before it enters; exit status 1 when it may not.
+
+    Args:
+        file: Source of the theory.
+        domain: Kind of task that the theory is about, or the file that declares it.
+
+    Examples:
+        $ lakatos theory check mine.py --domain intertemporal
+    """
+    task = open_domain(domain)
+    with Sandbox() as sandbox:
+        program = TheoryProgram(read_theory_file(Path(file)), "you")
+        return CheckedFile(check_theory(program, task, sandbox))
+
+
+def import_theory(
+    file: TheoryFile,
+    *,
+    name: str = "",
+    cues: Annotated[int | None, Argument(least=1, most=8)] = None,
+    answers: TheoryFile | None = None,
+    function: str = "",
+) -> PlainText:
+    """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
+
+    Args:
+        file: YAML or JSON of AutoCog, or a cognitive model of GeCCo in Python.
+        name: Of the theory; what the file calls it by default.
+        cues: AutoCog: cues of the trials, where a parameter has a value for each.
+        answers: AutoCog: the responses that it is for, whose cues are counted.
+        function: GeCCo: which of several functions; the first by default.
+
+    Examples:
+        $ lakatos theory import model.yaml --answers responses.csv > mine.py
+    """
+    file = Path(file)
+    text = read_theory_file(file)
+    with Sandbox() as sandbox:
+        if file.suffix == ".py":
+            program = import_gecco(text, sandbox, name=name, function=function)
+        else:
+            n_cues = cues or (_number_of_cues(answers) if answers is not None else 0)
+            program = import_autocog(text, sandbox, name=name, n_cues=n_cues)
+    notes = (GREEDY.removeprefix("# "),) if GREEDY in program.source else ()
+    return PlainText(program.source, notes)
+
+
+def _number_of_cues(answers: TheoryFile) -> int:
+    """How many cues trials of products have in responses."""
+    trials = adopt(str(answers), "multiattribute").trials
+    return max(int(item.stimuli["validities"].shape[1]) for item in trials)
+
+
+def export_theory(
+    theory: NamedTheory,
+    *,
+    form: Annotated[Literal["python"], Argument(flag="--as")] = "python",
+    domain: str = "multiattribute",
+    run: str = "",
+    runs: RunsFolder = "runs",
+    out: str | os.PathLike[str] | None = None,
+) -> PlainText | Written:
+    """Write a theory as a plain Python function with bounds and a start, which anyone can fit.
+
+    Args:
+        theory: Name of a published theory, or its file; of a run with --run.
+        form: python: one file that needs NumPy alone.
+        domain: Kind of task that the theory is about, or the file that declares it.
+        run: A run whose theory it is, with the population estimated there.
+        runs: Folder that holds the runs.
+        out: File to write; shown by default.
+
+    Examples:
+        $ lakatos theory export hyperbolic --domain intertemporal --out hyperbolic.py
+    """
+    if run:
+        fitted = read_run(run, runs=runs).theory(str(theory))
+        chosen, task = fitted.theory, fitted.domain
+    else:
+        task = open_domain(domain)
+        with Laboratory(task, 1) as laboratory:
+            chosen = find_theory(theory, task, laboratory)
+    text = write_function(chosen, shapes_of(task))
+    if out is None:
+        return PlainText(text)
+    Path(out).write_text(text, encoding="utf-8")
+    return Written(out)

@@ -1,0 +1,203 @@
+"""Theories by whatever names them, and theories whose population was estimated from responses."""
+
+from __future__ import annotations
+
+import html
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+
+from lakatos.domains import FAMILIES
+from lakatos.experiments.task import Domain
+from lakatos.flows.argument import Argument
+from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.family import Family, find_family
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.theories.language.theory_file import read_theory_file
+from lakatos.traces.wording import did_you_mean
+
+N_DRAWS = 512
+WALKING_DRAWS = 128
+"""Of theories that are walked through answers one by one."""
+PEOPLE = (0.025, 0.5, 0.975)
+"""Shares of people below the three numbers by which a distribution over people is shown."""
+
+
+@dataclass(frozen=True)
+class FittedTheory:
+    """A theory with the population that was estimated from responses. Made by `fit`, or read from a run."""
+
+    theory: Theory
+    domain: Domain
+    notes: tuple[str, ...] = ()
+    """What was excluded from the responses, or assumed."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, with these people."""
+        return self.theory.name
+
+    @property
+    def claim(self) -> str:
+        """What it says in words, at these numbers."""
+        return self.theory.account().claim
+
+    @property
+    def source(self) -> str:
+        """The theory's program, as text."""
+        return self.theory.program.source
+
+    @cached_property
+    def people(self) -> pd.DataFrame:
+        """How each parameter is distributed over people: median, and the middle 95% of them."""
+        rows = [
+            {"parameter": name, **quantiles(prior), "unit": prior.unit, "meaning": prior.meaning}
+            for name, prior in self.theory.priors.items()
+        ]
+        names = ["parameter", "low", "median", "high", "unit", "meaning"]
+        return pd.DataFrame(rows, columns=names)
+
+    @property
+    def headline(self) -> str:
+        """Its name and its claim."""
+        return f"{self.name}: {self.claim}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table `people`."""
+        return self.people
+
+    @property
+    def text(self) -> str:
+        """Its name, its claim and the table of its parameters."""
+        return f"{self.headline}\n{self.people.to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.headline)}</p>{self.people.to_html(index=False)}"
+
+
+TheoryLike = str | os.PathLike[str] | Theory | TheoryProgram | FittedTheory
+"""The name of a published theory, the path of a source file, a source, or a theory."""
+NamedTheory = Annotated[TheoryLike, Argument(kind=str)]
+NamedTheories = Annotated[TheoryLike | Sequence[TheoryLike] | None, Argument(kind=list[str] | None)]
+
+
+def find_theory(theory: TheoryLike, domain: Domain, laboratory: Laboratory) -> Theory:
+    """A theory by whatever names it; one that the laboratory does not know passes all checks first.
+
+    Raises:
+        TheoryError: There is no such theory, or it is refused; the message says why.
+    """
+    if isinstance(theory, FittedTheory):
+        return theory.theory
+    if isinstance(theory, Theory):
+        return theory
+    family = find_family(domain)
+    if isinstance(theory, str) and theory in family.seeds:
+        return read_program(family.program(theory))
+    if isinstance(theory, TheoryProgram):
+        return laboratory.check(theory)
+    if isinstance(theory, str) and "def choose" in theory:
+        return laboratory.check(TheoryProgram(theory, "you"))
+    place = Path(theory)
+    if not place.is_file():
+        raise TheoryError(
+            f"there is no theory {str(theory)!r} of {domain.name}{_where_else(str(theory), family)} Give the file of "
+            f"one, or the name of a published one: {', '.join(family.seeds)}."
+        )
+    program = TheoryProgram(read_theory_file(place), "you")
+    try:
+        return laboratory.check(program)
+    except TheoryError as error:
+        raise TheoryError(
+            f"{place} cannot be used as a theory of {domain.name}: {error} `lakatos theory check {place} --domain "
+            f"{domain.name}` tries everything that one must prove."
+        ) from error
+
+
+def _where_else(name: str, family: Family) -> str:
+    """The end of a sentence that refuses a theory's name: which tasks have one of that name, or the nearest names."""
+    others = [task for task, other in FAMILIES.items() if name in other.seeds]
+    if others:
+        return f"; one of {' and '.join(others)} is called so."
+    return did_you_mean(name, family.seeds)
+
+
+def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
+    """What people see in trials of a domain: the shape of each array after its trials, in one of its examples."""
+    example = domain.probes(np.random.default_rng(0))[0]
+    one = {name: np.asarray(array)[:1] for name, array in example.arrays.items()}
+    shown = domain.shown(one, {})
+    # What follows from earlier choices has an axis of draws before that of trials.
+    return {
+        name: np.shape(array)[1:] if name in one else np.shape(array)[2:]
+        for name, array in shown.items()
+    }
+
+
+def forms_of(
+    theories: Sequence[TheoryLike] | None, answers: PeoplesAnswers, laboratory: Laboratory
+) -> dict[str, Theory]:  # fmt: skip
+    """Theories with their declared ranges, by a name each; all published ones where none is named."""
+    wanted = list(find_family(answers.domain).seeds) if theories is None else theories
+    found: dict[str, Theory] = {}
+    for item in wanted:
+        theory = find_theory(item, answers.domain, laboratory)
+        name = item if isinstance(item, str) and "\n" not in item else theory.name
+        found[name if name not in found else theory.short] = read_program(theory.program)
+    return found
+
+
+def left_out(name: str, error: TheoryError, *, named: bool) -> None:
+    """Raise the error of a theory that was asked for; warn of another that cannot be scored here."""
+    if named:
+        raise error
+    warnings.warn(f"{name} is left out: {error}", stacklevel=3)
+
+
+def is_pooled(answers: PeoplesAnswers) -> bool:
+    """Whether participants cannot be told apart in any experiment."""
+    return all(item.pooled for item in answers.trials)
+
+
+def draws_for(theories: Iterable[Theory], domain: Domain) -> int:
+    """Draws of a population that some theories can be given."""
+    walks = domain.sequential or any(theory.learns for theory in theories)
+    return WALKING_DRAWS if walks else N_DRAWS
+
+
+def people_table(
+    by: str, told: Iterable[tuple[str, Theory, Mapping[str, Mapping[str, Prior]]]]
+) -> pd.DataFrame:
+    """A row for each theory, parameter and population: the median person, and the middle 95% of people.
+
+    Args:
+        by: Column that names the population.
+        told: Names of theories, their forms, and their populations by label.
+    """
+    rows = [
+        {"theory": name, "parameter": key, by: label, **quantiles(people[key])}
+        | {"unit": people[key].unit}
+        for name, form, populations in told
+        for key in form.priors
+        for label, people in populations.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def quantiles(prior: Prior) -> dict[str, float]:
+    """The median person, and the ends of the middle 95% of people."""
+    low, median, high = prior.quantile(np.array(PEOPLE)).tolist()
+    return {"low": low, "median": median, "high": high}

@@ -1,0 +1,262 @@
+"""A theory on responses that had no part in it, beside published theories and generic learners."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from rich.table import Table
+
+from lakatos.domains import DOMAINS, open_domain
+from lakatos.experiments.task import Domain
+from lakatos.experiments.task_file import task_file_of
+from lakatos.flows.argument import Argument, Columns, DataFolder, RunsFolder, Workers
+from lakatos.flows.errors import TransferError
+from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
+from lakatos.flows.notebook.fitted import FittedTheory, TheoryLike
+from lakatos.flows.notebook.fitted import find_theory as theory_at_hand
+from lakatos.flows.notebook.frames import interval_columns
+from lakatos.flows.operations.transfer import (
+    TransferMeasured,
+    TransferTarget,
+    TravellingTheory,
+    check_target,
+    check_transfer,
+    find_target,
+    find_theory,
+    read_transfer,
+    record_of_transfer,
+    task_of_run,
+    try_theory,
+    write_transfer,
+)
+from lakatos.flows.report.transfer_figure import draw_transfer
+from lakatos.flows.result import PlainText, Result, Shown
+from lakatos.flows.run.console import escape
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.transfer import N_DRAWS, TransferResult
+from lakatos.theories.language.theory import read_program
+from lakatos.traces.wording import plural
+
+MOST_PUBLISHED = 5
+"""Published theories in the table; the record has all."""
+
+
+@dataclass(frozen=True, repr=False)
+class TransferComparison(Result):
+    """What `transfer` found."""
+
+    measured: TransferMeasured
+    """The record, which can be computed again."""
+    found: TransferResult
+    """The same with its scores of units."""
+    folder: Path
+    """Where `keep` writes the record and the figure."""
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each theory and way of taking it: as it came, rescaled, person by person, relearned.
+
+        ``score`` is in nats per choice, ``behind`` is what the best published theory is ahead by; intervals are 95%.
+        """
+        found = self.found
+        lines = [("theory", line) for line in found.theory]
+        lines += [("published", line) for line in found.published]
+        lines += [("learner", found.learner)] + ([("noise", found.noise)] if found.noise else [])
+        rows = [
+            {"role": role, "name": line.name, "way": line.way, **interval_columns("score", line.score),
+             **interval_columns("behind", found.behind_textbook(line)),
+             **interval_columns("completeness", found.completeness(line))}
+            for role, line in lines
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+    def lines(self) -> Iterator[Shown]:
+        """Scores, differences to the best published theory and completeness, and what could not be tried."""
+        measured = self.measured
+        yield f"[bold]{escape(measured.name)}[/bold], from {escape(measured.origin)}"
+        yield self._table()
+        if measured.left_out:
+            yield escape(measured.left_out)
+        for name, why in measured.failed.items():
+            yield escape(f"{name} does not run here: {why}")
+
+    def keep(self) -> Iterator[Shown]:
+        """Write the record and the figure to `folder`."""
+        file = write_transfer(self.measured, self.folder)
+        self.draw(self.folder / "transfer.svg")
+        self.draw(self.folder / "transfer.png")
+        yield f"record and figure: {escape(str(file.parent))}"
+
+    def draw(self, file: Path) -> None:
+        """Write the figure, SVG or PNG by the file's ending: how far each line is ahead of the best published one."""
+        draw_transfer(f"{self.measured.name} on {self.measured.data}", self.measured.lines, file)
+
+    def _table(self) -> Table:
+        """Scores, how far behind the best published theory, and completeness, each with two standard errors."""
+        measured = self.measured
+        table = Table(
+            "what",
+            "how",
+            "nats per choice",
+            "behind the textbook",
+            "completeness",
+            title=f"{escape(measured.data)}: {plural(len(measured.experiments), 'experiment')}",
+            caption="textbook: the best published theory, its people learned from these answers; "
+            "completeness: 0 guessing, 1 generic learners; ± two standard errors",
+        )
+        published = measured.of("published")
+        for line in measured.lines:
+            if line in published[MOST_PUBLISHED:]:
+                continue
+            is_textbook = line.role == "textbook" or line in published[:1]
+            name = escape(f"{line.name} (textbook)" if is_textbook else line.name)
+            table.add_row(
+                f"[bold]{name}[/bold]" if line.role == "theory" else name,
+                f"{line.way}{' (second half)' if line.half else ''}",
+                _with_error(line.score, line.score_error, 4),
+                "" if is_textbook else _with_error(line.behind, line.behind_error, 4),
+                _with_error(line.completeness, line.completeness_error, 2),
+            )
+        return table
+
+
+def _with_error(value: float | None, error: float | None, digits: int) -> str:
+    if value is None or error is None:
+        return ""
+    return f"{value:.{digits}f} ± {2 * error:.{digits}f}" if error < 1e6 else f"{value:.{digits}f}"
+
+
+def transfer(
+    theory: Annotated[TheoryLike, Argument(kind=str)] = "",
+    to: Annotated[Any, Argument(kind=str, flag="--to")] = "",
+    *,
+    of: Annotated[str, Argument(flag="--theory")] = "",
+    experiments: str = "*",
+    domain: str = "",
+    columns: Columns = None,
+    out: str | os.PathLike[str] | None = None,
+    check: str | os.PathLike[str] | None = None,
+    n_draws: Annotated[int, Argument(flag="--draws", least=16)] = N_DRAWS,
+    seed: int = 0,
+    data: DataFolder = None,
+    runs: RunsFolder = "runs",
+    n_workers: Workers = 2,
+) -> TransferComparison | PlainText:
+    """Score a theory on responses that had no part in it: as it came, rescaled, and participant by participant.
+
+    It stands beside every published theory of the domain, whose populations are estimated from the new responses, and
+    generic learners. The command writes a record, which --check computes again, and a figure.
+
+    Args:
+        theory: A run (its leader), the source file of a theory, or the name of a published one; in Python also a
+            theory, fitted or not.
+        to: Data set (`lakatos data list` names them), a run, whose responses are meant, or a file of responses; in
+            Python also a data frame, or what `adopt` returned.
+        of: Another theory of the run than its leader, by name.
+        experiments: Pattern of the experiments' names, as `cardinal-*`.
+        domain: Of a file: whose trials these are, or the file that declares them; a run's by default, or guessed.
+        columns: Of a file: what a column means, as in participant=VP. May be given again.
+        out: Folder for the record and the figure.
+        check: Compute a record of this command again.
+        n_draws: Participants drawn, a power of two.
+        seed: Of the generic learners.
+        data: Folder of the published data sets.
+        runs: Folder that holds the runs.
+        n_workers: Theories scored at the same time. Does not change results.
+
+    Returns:
+        Log score per response of each theory with its paired standard error; ``to_frame()``, ``text``, ``draw(file)``,
+        and ``keep()``, which writes the record. With ``check``, a sentence.
+
+    Raises:
+        TransferError: The theory is of another domain, does not run on these trials, or was found on these responses.
+        DataMissingError: There are no such responses.
+
+    Examples:
+        $ lakatos transfer mine-1 --to risky_cpc18
+        $ lakatos transfer expected_utility --to responses.csv
+        >>> lakatos.transfer(lakatos.read_run("mine-1").theory(), "others.csv")  # doctest: +SKIP
+    """
+    runs, data = Path(runs), None if data is None else Path(data)
+    if check is not None:
+        different = check_transfer(read_transfer(Path(check)), data, runs=runs, n_workers=n_workers)
+        if different:
+            raise TransferError(f"{check} does not come out again: {different}.")
+        return PlainText(f"{check} comes out again, number by number")
+    if _is_empty(theory) or _is_empty(to):
+        raise TransferError("say which theory and which data: `lakatos transfer THEORY --to DATA`.")
+    if n_draws & (n_draws - 1):
+        raise TransferError(f"--draws is {n_draws}; give a power of two, as 512.")
+    task = open_domain(domain) if domain else _task_of(theory, runs)
+    target = _target(to, experiments, runs, data, task, domain, columns)
+    is_read = target.columns is None and isinstance(to, str | os.PathLike | PeoplesAnswers)
+    if is_read and (domain or columns):
+        raise TransferError(
+            f"--domain and --column say how a file is read, and {target.name} is none; leave them out."
+        )
+    travelling = _travelling(theory, runs, of, target.task, data)
+    check_target(travelling, target)
+    found = try_theory(
+        travelling, target.name, target.trials, target.task, n_draws=n_draws, seed=seed, n_workers=n_workers
+    )  # fmt: skip
+    measured = record_of_transfer(
+        found, travelling, target.name, target.trials, target.task, columns=target.columns, n_draws=n_draws, seed=seed
+    )  # fmt: skip
+    name = theory if isinstance(theory, str | os.PathLike) else measured.name
+    place = Path("transfer") / f"{Path(name).stem}-to-{Path(target.name).stem}"
+    return TransferComparison(measured, found, Path(out) if out else place, target.notes)
+
+
+def _is_empty(given: Any) -> bool:
+    return isinstance(given, str) and not given
+
+
+def _task_of(theory: TheoryLike, runs: Path) -> Domain | None:
+    """What a theory is about, where that is known before it is read."""
+    if isinstance(theory, FittedTheory):
+        return theory.domain
+    return task_of_run(theory, runs) if isinstance(theory, str) and "\n" not in theory else None
+
+
+def _target(
+    to: Any,
+    experiments: str,
+    runs: Path,
+    data: Path | None,
+    task: Domain | None,
+    domain: str,
+    columns: Mapping[str, Any] | None,
+) -> TransferTarget:
+    """The responses by their name, or as they are."""
+    if isinstance(to, str | os.PathLike):
+        return find_target(str(to), experiments, runs, data, task=task, columns=columns or {})
+    named = domain or (task.name if task is not None and task.name in DOMAINS else "")
+    known = to if isinstance(to, PeoplesAnswers) else adopt(to, named, columns)
+    return TransferTarget(
+        name="responses at hand",
+        domain=known.domain.name,
+        trials=known.trials,
+        domain_file=task_file_of(known.domain),
+        notes=known.notes,
+    )
+
+
+def _travelling(
+    theory: TheoryLike, runs: Path, of: str, task: Domain, data: Path | None
+) -> TravellingTheory:
+    """The theory by its name, or as it is."""
+    if isinstance(theory, os.PathLike) or (isinstance(theory, str) and "\n" not in theory):
+        return find_theory(str(theory), runs, of=of, domain=task, data=data)
+    if isinstance(theory, FittedTheory) and theory.domain.name != task.name:
+        raise TransferError(
+            f"{theory.name!r} is about {theory.domain.name} and the answers are about {task.name}; a theory "
+            "can be tried on data of its own domain only."
+        )
+    with Laboratory(task, 1) as laboratory:
+        own = theory_at_hand(theory, task, laboratory)
+    return TravellingTheory(own, read_program(own.program), "a theory at hand", task.name)
