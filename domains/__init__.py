@@ -1,7 +1,7 @@
 """Kinds of tasks: one folder for each, and the tables that list them.
 
 A folder holds everything about one kind of task: the task and its pictures, the published theories and the mechanisms
-that they are made of, the wording of claims, the vocabulary of induction, the reader of files and the published data.
+that they are made of, each with its wording, the vocabulary of induction, the reader of files and the published data.
 To remove a kind of task, delete its folder and its lines here.
 """
 

@@ -27,14 +27,13 @@ from lakatos.domains.declared.sources import (
 )
 from lakatos.domains.declared.task import DeclaredDomain, TaskCue
 from lakatos.domains.declared.words import (
-    LOG_ODDS,
     Literal,
     features,
     label_of,
     monotone,
 )
 from lakatos.domains.kit.among_several import DETERMINISTIC, LAPSE_CODE, LOGISTIC
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
@@ -684,7 +683,7 @@ def _about_the_best(cue: TaskCue, end: str, sign: str, breaks: tuple[str, ...]) 
             )
         },
         wording=Wording(
-            clause=f"{says}, among which they do not notice differences up to ({{{name}%}}) of its range",
+            clause=f"{says}, among which they do not notice small differences (up to {{{name}%}} of its range)",
             label=f"{cue.name.replace('_', ' ')} screening",
             overrides=True,
         ),

@@ -8,8 +8,6 @@ from typing import Any
 from lakatos.domains.declared.task import DeclaredDomain, TaskCue
 
 Literal = dict[str, Any]
-LOG_ODDS = 0.5
-"""A weight of so many log odds deserves its clause: it moves one choice in eight."""
 
 
 def features(cues: Sequence[TaskCue], *kinds: str) -> tuple[str, ...]:

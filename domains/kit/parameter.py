@@ -1,10 +1,12 @@
-"""Declared priors as the literals that sources hold, one line each."""
+"""Declared priors as the literals that sources hold, one line each, and the unit in which log odds are judged."""
 
 from __future__ import annotations
 
 from typing import Any
 
 Literal = dict[str, Any]
+LOG_ODDS = 0.5
+"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 
 
 def uniform(low: float, high: float, unit: str, meaning: str) -> Literal:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.domains.learning.mechanisms.one_state import in_one_state
-from lakatos.domains.learning.mechanisms.past import HABITS, LOG_ODDS, RATES
+from lakatos.domains.learning.mechanisms.past import HABITS, RATES
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot

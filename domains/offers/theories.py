@@ -24,7 +24,7 @@ from lakatos.domains.kit.among_several import (
     LAPSE_CODE,
     LOGISTIC,
 )
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
@@ -41,8 +41,6 @@ HARDIE = (
 )
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
-LOG_ODDS = 0.5
-"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 PRICE = ("price_difference", "cheapest_difference")
 RATES = ("time_of_day_difference", "seasonal_difference")
 CONTRACT = ("contract_years_difference", "no_contract_difference")

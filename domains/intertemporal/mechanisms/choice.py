@@ -12,7 +12,6 @@ from lakatos.domains.intertemporal.mechanisms.worth import (
     FEATURES_OF_DELAYS,
     HARLESS,
     ITCH,
-    LOG_ODDS,
     SCHOLTEN,
     SEQUENTIAL,
     SIMON,
@@ -20,7 +19,7 @@ from lakatos.domains.intertemporal.mechanisms.worth import (
     _attention,
     _sensitivity,
 )
-from lakatos.domains.kit.parameter import log_uniform, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, uniform
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 

@@ -20,8 +20,6 @@ SEQUENTIAL = (
     "Tversky (1969), Psychological Review 76, 31-48; "
     "Manzini & Mariotti (2007), American Economic Review 97, 1824-1839"
 )
-LOG_ODDS = 0.5
-"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 HARLESS = "Harless & Camerer (1994), Econometrica 62, 1251-1289"
 
 

@@ -5,7 +5,7 @@ They add to the slots of `domains.learning.theories`, and use the variables that
 
 from __future__ import annotations
 
-from lakatos.domains.kit.parameter import normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, normal, uniform
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
@@ -15,8 +15,6 @@ N_PICKS = 3
 """Picks ago that can matter by themselves."""
 LAGS = tuple(range(1, N_PICKS + 1))
 AGO = {1: "last", 2: "two steps ago", 3: "three steps ago"}
-LOG_ODDS = 0.5
-"""A pull of so many log odds deserves its clause: it moves one choice in eight."""
 TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
 FEW_LAST = Mechanism(
     slot="rate",

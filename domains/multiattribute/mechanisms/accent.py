@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakatos.domains.kit.parameter import Literal, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, Literal, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import (
     EINHORN,
     FIRST,
-    LOG_ODDS,
     ORDER_EFFECTS,
     SHARE,
 )

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import (
     COOMBS,
     COUNTS,
     FIRST,
-    LOG_ODDS,
     ORDER_EFFECTS,
     PAYNE,
     REACTANCE,

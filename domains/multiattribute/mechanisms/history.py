@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
-from lakatos.domains.multiattribute.mechanisms.shared import LOG_ODDS, SHARE
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
+from lakatos.domains.multiattribute.mechanisms.shared import SHARE
 from lakatos.domains.multiattribute.mechanisms.weight import CENTRED_RANK
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism

@@ -11,5 +11,3 @@ EINHORN = "Einhorn (1970), Psychological Bulletin 73(3), 221-230."
 COOMBS = "Coombs & Avrunin (1977), Psychological Review 84(2), 216-230."
 ORDER_EFFECTS = "Hogarth & Einhorn (1992), Cognitive Psychology 24(1), 1-55."
 REACTANCE = "Brehm (1966), A Theory of Psychological Reactance."
-LOG_ODDS = 0.5
-"""A pull of so many log odds deserves its clause: it moves one choice in eight."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
 from lakatos.domains.multiattribute.mechanisms.shared import (
     FIRST,
-    LOG_ODDS,
     PAYNE,
     REACTANCE,
     SHARE,

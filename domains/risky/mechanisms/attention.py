@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakatos.domains.kit.parameter import Literal, log_uniform, uniform
-from lakatos.domains.risky.mechanisms.shared import BEAST, LOG_ODDS, MONOTONE, THORNGATE
+from lakatos.domains.kit.parameter import LOG_ODDS, Literal, log_uniform, uniform
+from lakatos.domains.risky.mechanisms.shared import BEAST, MONOTONE, THORNGATE
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lakatos.domains.kit.parameter import log_uniform, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, uniform
 from lakatos.domains.risky.mechanisms.comparison import AVERAGE, PRIORITY
-from lakatos.domains.risky.mechanisms.shared import HEURISTICS, LOG_ODDS, MONOTONE, THORNGATE
+from lakatos.domains.risky.mechanisms.shared import HEURISTICS, MONOTONE, THORNGATE
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 

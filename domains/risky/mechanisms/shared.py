@@ -6,5 +6,3 @@ THORNGATE = "Thorngate (1980), Behavioral Science 25, 219-225"
 
 MONOTONE = ("best_amount", "worst_amount", "amounts", "best_probability", "dominance")
 """Predictions that a gamble is never chosen less often because something of it is better."""
-LOG_ODDS = 0.5
-"""A pull of so many log odds deserves its clause: it moves one choice in eight."""

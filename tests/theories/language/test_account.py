@@ -10,6 +10,7 @@ from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import (
     Wording,
     account_of,
+    general_clause,
     names_held_back,
     read_clauses,
     share_in_words,
@@ -270,6 +271,37 @@ def test_a_name_takes_the_label_of_the_strongest_clause_on_its_side_and_a_claim_
     assert account.name == "Adding with staying"
     assert account.claim == "People like it. They strongly stay."
     assert account_of("Adding", [PULL], {"pull": learned(0.01)}).name == "Adding"
+
+
+def test_clauses_are_read_and_written_with_the_keys_that_were_released():
+    every = {
+        "says": "{much}stay", "by": "pull", "opposite": "{much}go", "null": 1.0, "unit": 0.5, "ratio": True,
+        "times": "pull", "shows": "last_choice", "label": "staying", "opposite_label": "going", "sentence": 2,
+        "turns": True, "reverses": True, "rest": "go", "opposite_rest": "stay", "base": "look", "plain": True,
+        "needs": "p < 0.3", "lacks": "p > 0.6",
+    }  # fmt: skip
+    (wording,) = read_clauses([every], {"pull": learned(0.0)})
+    assert wording.to_literal() == every
+    assert list(wording.to_literal()) == list(every)
+    assert (wording.neutral, wording.opposite_short, wording.clause_short) == (1.0, "go", "stay")
+    assert read_clauses(["stay"], {})[0].to_literal() == "stay"
+
+
+def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
+    either, above = Prior("normal", -5.0, 5.0, center=2.0, spread=1.0), Prior("uniform", 0.0, 1.0)
+    assert general_clause([PULL], {"pull": either}) == "like it, or the other way round"
+    assert general_clause([PULL], {"pull": above}) == "like it"
+    level = Wording("stop at a level ({level%} of the top)")
+    granted, late = (
+        Wording("choose", taken_for_granted=True),
+        Wording("b", unless_presented="p < 1"),
+    )
+    priors = {"pull": either, "level": above}
+    text = general_clause([level, PULL, granted, late], priors)
+    assert text == "stop at a level, and like it, or the other way round"
+    assert general_clause([granted], {}) == "choose"
+    kind = Wording("{who} count", parameter="pull")
+    assert general_clause([kind], priors) == "some people count"
 
 
 @pytest.mark.parametrize(
