@@ -1,1 +1,1 @@
-"""Measurements; each script says what it measures, resumes where it stopped and writes JSON to `results/`."""
+"""Measurements; `run.py` runs each by its name. A script says what it measures, and resumes where it stopped."""

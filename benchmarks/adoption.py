@@ -1,4 +1,4 @@
-"""Answers of other makers brought in by a file: ``python benchmarks/adoption.py [--data FOLDER]``.
+"""Answers of other makers brought in by a file: ``python benchmarks/run.py adoption [--data FOLDER]``.
 
 Three published data sets are written anew with columns that the project has no names for, rows of different people
 mixed; three are synthetic, in the forms of Qualtrics, jsPsych and R. For each: the words that a user types to say what
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,20 +17,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+import pandas as pd
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.adoption.adopt import adopt_file
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.task import Stimuli, Trials
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.domains.published_data import load_archive  # noqa: E402
-from lakatos.experiments.adoption.adopt import adopt_file  # noqa: E402
-from lakatos.experiments.adoption.mapping import AnswerColumns  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results" / "adoption.json"
+RESULTS = ROOT / "benchmarks" / "raw" / "adoption.json"
 SEED = 7
 
 
@@ -278,7 +274,3 @@ def main() -> None:
                 print(results[-1], flush=True)
     value = {**provenance(), "seed": SEED, "sets": [asdict(item) for item in results]}
     RESULTS.write_text(json.dumps(value, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

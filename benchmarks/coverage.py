@@ -1,7 +1,7 @@
 """How much of a design should be random? Experiments until a hidden rule is recovered, by share of random coverage.
 
-    python benchmarks/coverage.py                       # resumes where it stopped; benchmarks/results/coverage.json
-    python benchmarks/coverage.py --domains risky --seeds 3 --shares 0 1
+    python benchmarks/run.py coverage                       # resumes where it stopped; benchmarks/raw/coverage.json
+    python benchmarks/run.py coverage --domains risky --seeds 3 --shares 0 1
 
 For each domain simulated people follow a published theory that is not among the first rivals, or a rule that is in no
 family. Campaigns differ in the share of trials that are drawn at random instead of being chosen for their information:
@@ -15,31 +15,27 @@ that never get there are counted as one experiment more than they had. Shares ar
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete, standard_error
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.discovery import RULES, SEEDS, SPACES
+from lakatos.domains import DOMAINS
+from lakatos.experiments.task import with_random_sides
+from lakatos.flows.run.evidence import theory_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.source import hidden_theory
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.engine.laboratory import Laboratory
 
-from benchmarks.cells import complete, standard_error  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.discovery import RULES, SEEDS, SPACES  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.task import with_random_sides  # noqa: E402
-from lakatos.flows.run.evidence import theory_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.source import hidden_theory  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "coverage.json"
+RESULT = ROOT / "benchmarks" / "raw" / "coverage.json"
 SHARES = (0.0, 0.25, 0.5, 1.0)
 N_EXPERIMENTS = 5
 RECOVERED = 0.01
@@ -192,7 +188,3 @@ def main() -> None:
     fields = ("domain", "rule", "random_share", "seed")
     order = itemgetter(*fields)
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
-
-
-if __name__ == "__main__":
-    main()

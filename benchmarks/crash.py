@@ -1,6 +1,6 @@
 """Kill the demonstration at random points, resume it, and compare with the run that was not interrupted.
 
-    python benchmarks/crash.py               # 30 kills; benchmarks/results/crash.json
+    python benchmarks/run.py crash               # 30 kills; benchmarks/raw/crash.json
 
 Each chain starts the demonstration as a command of its own, kills it (SIGKILL, the whole process group) after a random
 time, resumes it, kills that too, and so on; after the last kill it runs to its end. The canonical form of its journal
@@ -19,16 +19,13 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.audit.audit import audit  # noqa: E402
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.traces.fold import canonical_digest  # noqa: E402
-from lakatos.traces.step import JOURNAL_FILE, Trace  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.step import JOURNAL_FILE, Trace
 
 
 def command(folder: Path, study: Path, *, engine: str) -> list[str]:
@@ -83,7 +80,7 @@ def main() -> None:
     options.add_argument("--kills", type=int, default=6, help="in each chain")
     options.add_argument("--engine", default="none")
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "crash.json")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "crash.json")
     chosen = options.parse_args()
     rng = np.random.default_rng(chosen.seed)
     with tempfile.TemporaryDirectory() as name:
@@ -122,7 +119,3 @@ def main() -> None:
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     print(f"{n_kills} kills in {len(chains)} chains; all equal: {result['all_equal']}")
     sys.exit(0 if result["all_equal"] else 1)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """The demonstration as a user starts it: time on the clock, processor seconds by part, memory, and what it found.
 
-    python benchmarks/demonstration.py                # benchmarks/results/demonstration.json
-    python benchmarks/demonstration.py --study FILE   # with `--engine none --workers 1`; also of published data
+    python benchmarks/run.py demonstration                # benchmarks/raw/demonstration.json
+    python benchmarks/run.py demonstration --study FILE   # with `--engine none --workers 1`; also of published data
 
 Processor seconds are those of a control group (`cpuacct`, or version 2) that the command is started in, so that
 every process counts: the children of sandboxes live for milliseconds, and those that are killed are missed by `time`.
@@ -30,16 +30,13 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.theories.engine.record import SearchFinished  # noqa: E402
-from lakatos.traces.journal import INTENT  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import read_state
+from lakatos.theories.engine.record import SearchFinished
+from lakatos.traces.journal import INTENT
+from lakatos.traces.step import Trace
 
 GROUPS = (Path("/sys/fs/cgroup/cpuacct"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 SAMPLES_A_SECOND = 20
@@ -235,7 +232,7 @@ def main() -> None:
     options.add_argument("--study", type=Path, help="instead of the demonstration")
     options.add_argument("--save", type=Path, help="folder in which the run is kept")
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "demonstration.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "demonstration.json"
     )
     chosen = options.parse_args()
     lakatos = [sys.executable, str(ROOT / "start.py")]
@@ -254,7 +251,3 @@ def main() -> None:
             f"  {name:18s} {own['n']:4.0f} steps {own['wall_s']:8.2f} s {own['cpu_s']:8.2f} processor s "
             f"{own['peak_mib']:7.0f} MiB"
         )
-
-
-if __name__ == "__main__":
-    main()

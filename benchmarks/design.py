@@ -1,8 +1,8 @@
 """Design search: processor time, memory, what is gained by searching, and whether promised power is kept.
 
-    python benchmarks/design.py                           # benchmarks/results/design.json
-    python benchmarks/design.py --adopy VENV/bin/python   # and adopy beside it, from an environment of its own
-    python benchmarks/design.py --parts select power      # some parts only; the others stay as they are
+    python benchmarks/run.py design                           # benchmarks/raw/design.json
+    python benchmarks/run.py design --adopy VENV/bin/python   # and adopy beside it, from an environment of its own
+    python benchmarks/run.py design --parts select power      # some parts only; the others stay as they are
 
 Parts:
 
@@ -31,19 +31,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.special import entr  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.design import choose_trials  # noqa: E402
-from lakatos.experiments.information import BLOCK, information_of_batch, p_log_p, with_last  # noqa: E402
+from benchmarks.provenance import ROOT, RUNNER, provenance
+from lakatos.experiments.design import choose_trials
+from lakatos.experiments.information import BLOCK, information_of_batch, p_log_p, with_last
 
 Array = NDArray[Any]
-RESULT = ROOT / "benchmarks" / "results" / "design.json"
+RESULT = ROOT / "benchmarks" / "raw" / "design.json"
 RIVALS = (
     "expected_value",
     "expected_utility",
@@ -153,7 +150,7 @@ def search_stored(folder: Path, n_trials: int, lazy: bool) -> dict[str, Any]:
 
 
 def in_own_process(arguments: list[str], python: str = sys.executable) -> Any:
-    """What a call of this file prints."""
+    """What a call of this benchmark prints."""
     limits = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     done = subprocess.run(
         [python, *arguments],
@@ -171,7 +168,9 @@ def searched(own: list[Array], n_trials: int, *, lazy: bool = True) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         for place, array in enumerate(own):
             np.save(Path(folder) / f"{place:02d}.npy", array)
-        return in_own_process([__file__, "--child", folder, str(n_trials), str(int(lazy))])
+        return in_own_process(
+            [str(RUNNER), "design", "--child", folder, str(n_trials), str(int(lazy))]
+        )
 
 
 def plain_information(own: list[Array], rows: list[int]) -> float:
@@ -397,7 +396,7 @@ def part_adaptive(adopy: str) -> dict[str, Any]:
     """One person's next trial, ours and adopy's."""
     result: dict[str, Any] = {}
     for name, size in GRIDS.items():
-        line = {"ours": in_own_process([__file__, "--adaptive", json.dumps(size)])}
+        line = {"ours": in_own_process([str(RUNNER), "design", "--adaptive", json.dumps(size)])}
         if adopy:
             line["adopy"] = in_own_process(
                 ["-c", ADOPY, json.dumps([size, N_ADAPTIVE, designs().tolist()])], python=adopy
@@ -449,7 +448,3 @@ def main() -> None:
         print(name, json.dumps(found, indent=1), flush=True)
         chosen.out.parent.mkdir(parents=True, exist_ok=True)
         chosen.out.write_text(json.dumps(done, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

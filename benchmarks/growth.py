@@ -1,7 +1,7 @@
 """What a campaign's scoring and bookkeeping cost as work grows, measured, and on paper to a billion answers.
 
-    python benchmarks/growth.py                       # benchmarks/results/growth.json; goes on where it stopped
-    python benchmarks/growth.py --axes theories experiments --most 100 --out /tmp/growth.json
+    python benchmarks/run.py growth                       # benchmarks/raw/growth.json; goes on where it stopped
+    python benchmarks/run.py growth --axes theories experiments --most 100 --out /tmp/growth.json
 
 One thing grows at a time, and every point stands beside its floor. Scoring is `Laboratory.scores_of`, experiment
 after experiment, as a campaign scores: 10 theories, 10 experiments of 10 people with 100 answers each (10,000 in all)
@@ -25,7 +25,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -33,17 +32,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import numpy as np
+import psutil
 
-import numpy as np  # noqa: E402
-import psutil  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.theories.engine import (  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT
+from benchmarks.theories.engine import (
     DOMAIN,
     N_DRAWS,
     N_TRIALS,
@@ -54,11 +48,11 @@ from benchmarks.theories.engine import (  # noqa: E402
     peak_memory,
     theories,
 )
-from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.flows.run.cluster import ClusterLaboratory  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from lakatos.traces.journal import Journal, step_key  # noqa: E402
+from lakatos.domains import FAMILIES
+from lakatos.flows.run.cluster import ClusterLaboratory
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.journal import Journal, step_key
 
 AXES = {
     "theories": (10, 30, 100, 300, 1000),
@@ -281,9 +275,7 @@ def main() -> None:
     )
     options.add_argument("--axes", nargs="+", choices=list(AXES), default=list(AXES))
     options.add_argument("--most", type=int, default=10**12, help="leave out points beyond this")
-    options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "growth.json"
-    )
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "growth.json")
     chosen = options.parse_args()
     wanted = [(axis, n) for axis in chosen.axes for n in AXES[axis] if n <= chosen.most]
     places = {axis: place for place, axis in enumerate(AXES)}
@@ -310,7 +302,3 @@ def main() -> None:
         result["on_paper"] = on_paper(fits, cells)
         print("on paper:", result["on_paper"])
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Large files of answers, from a CSV to a verdict: ``python benchmarks/large_files.py [--rows 1000000 10000000]``.
+"""Large files of answers, from a CSV to a verdict: ``python benchmarks/run.py large_files [--rows 1000000 10000000]``.
 
 Simulated people who discount hyperbolically choose between money now and later, 500 choices each (100 where there are
 fewer than two million rows), of 2,000 different pairs. Each command of a user is a process of its own: processor
@@ -19,16 +19,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+import pandas as pd
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, provenance
 
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results" / "large_files.json"
+RESULTS = ROOT / "benchmarks" / "raw" / "large_files.json"
 SEED = 11
 N_PAIRS = 2_000
 COLUMNS = {
@@ -129,7 +126,3 @@ def main() -> None:
                 )  # fmt: skip
         found["cells"][str(n_rows)] = {**made, "commands": told, **provenance()}
         RESULTS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Many campaigns scheduled for one moment, one of them poisoned: whether all others end, and in how much memory.
 
-    python benchmarks/many.py                # 50 campaigns; benchmarks/results/many.json
+    python benchmarks/run.py many                # 50 campaigns; benchmarks/raw/many.json
 
 Every campaign is a study of its own, scheduled once and served by one `lakatos serve` with its own Prefect server, one
 pass at a time. The poisoned one has people whose hidden rule never answers. Afterwards each run must hold a verdict and
@@ -26,18 +26,15 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.audit.audit import audit  # noqa: E402
-from lakatos.flows.operations.carry import carry  # noqa: E402
-from lakatos.flows.operations.schedule import change_schedules, make_schedule  # noqa: E402
-from lakatos.flows.run.next_pass import PASS_FILE, look  # noqa: E402
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.traces.fold import canonical_digest  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.operations.carry import carry
+from lakatos.flows.operations.schedule import change_schedules, make_schedule
+from lakatos.flows.run.next_pass import PASS_FILE, look
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.step import Trace
 
 STUDY = """name = "{name}"
 question = "Which rule do simulated people follow?"
@@ -122,7 +119,7 @@ def main() -> None:
     options.add_argument("--limit", type=int, default=1, help="passes at the same time")
     options.add_argument("--compare", type=int, default=3, help="runs repeated directly")
     options.add_argument("--hours", type=float, default=2.0, help="longest wait")
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "many.json")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "many.json")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as place:
         base = Path(place)
@@ -205,7 +202,3 @@ def serve(base: Path, runs: Path, names: list[str], at: datetime, chosen: Any) -
         "tracebacks": said.count("Traceback"),
         "samples": samples[::30],
     }
-
-
-if __name__ == "__main__":
-    main()

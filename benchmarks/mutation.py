@@ -1,9 +1,9 @@
 """Change one thing in a module and see whether a test fails.
 
-    python benchmarks/mutation.py                        # every target; benchmarks/results/mutation.csv
-    python benchmarks/mutation.py --only planning --n 60
-    python benchmarks/mutation.py --again                # only those that survived, with the tests of today
-    python benchmarks/mutation.py --again --slow         # likewise, with the tests that take seconds
+    python benchmarks/run.py mutation                        # every target; benchmarks/results/mutation.csv
+    python benchmarks/run.py mutation --only planning --n 60
+    python benchmarks/run.py mutation --again                # only those that survived, with the tests of today
+    python benchmarks/run.py mutation --again --slow         # likewise, with the tests that take seconds
 
 A mutant differs from the source in one place: a comparison, an operator, a number, a condition turned round or left
 out, two arguments exchanged, a call left out, nothing returned. Texts, docstrings and types are left alone. Where a
@@ -43,14 +43,11 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import hypothesis
+import numpy as np
+import pytest
 
-import hypothesis  # noqa: E402
-import numpy as np  # noqa: E402
-import pytest  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
 
 PRELOADED = (
     "numpy",
@@ -215,6 +212,92 @@ EXPLAINED: dict[tuple[str, str, str], str] = {
         "True -> False",
         "mkdir(parents=True, exist_ok=True",
     ): "folders that another process makes at the same moment",
+    (
+        "experiments/planning/offers.py",
+        "True -> False",
+        "strict=True",
+    ): "both lists are made from the same offers",
+    (
+        "experiments/power.py",
+        "mean / mean.sum(axis=-1, keepdims=True) -> mean * mean.sum(axis=-1, keepdims=True)",
+        "mean.sum",
+    ): "the sum is 1 up to rounding",
+    (
+        "experiments/power.py",
+        "0 -> 1",
+        "MOST_SIMULATED //",
+    ): "all rivals and draws have arrays of one size",
+    (
+        "experiments/stopping.py",
+        "n < most -> n <= most",
+        "range(first, most, every)",
+    ): "the range ends before it",
+    (
+        "experiments/stopping.py",
+        "1 -> 2",
+        "np.full(n_samples, -1",
+    ): "any negative number stands for no winner",
+    (
+        "theories/engine/scoring/distance.py",
+        "1 -> 2",
+        "p.reshape(n_draws, -1)",
+    ): "NumPy takes any negative length for what is left over",
+    (
+        "theories/engine/scoring/distance.py",
+        "False -> True",
+        "kept[int(",
+    ): "only where rounding leaves no weight at zero",
+    (
+        "theories/engine/scoring/exactness.py",
+        "1 -> 2",
+        "np.maximum(n_people * (n_people - 1), 1)",
+    ): "trials of fewer than three participants are left out afterwards",
+    (
+        "theories/engine/scoring/score.py",
+        "True -> False",
+        "left_out_with(experiments), scores",
+    ): "there is a score for each experiment",
+    (
+        "theories/engine/fitting/pooled.py",
+        "0.0 -> 1.0",
+        "self.counts > 0",
+    ): "it is multiplied by a count of 0",
+    (
+        "theories/engine/fitting/pooled.py",
+        "1 -> 2",
+        "np.zeros((1, 0))",
+    ): "only the first point is used",
+    ("theories/engine/fitting/known_people.py", "16 -> 17", "digest[:16]"): "another seed",
+    (
+        "theories/engine/fitting/posterior.py",
+        "opened.callback(tracer.close) -> pass",
+        "tracer.close",
+    ): "a process is closed later",
+    (
+        "theories/findings/verdicts/company.py",
+        "measured.ahead is None or measured.ahead_error is None -> measured.ahead is None and measured.ahead_error is None",  # noqa: E501
+        "measured.ahead is None",
+    ): "both are missing or neither is",
+    (
+        "theories/findings/verdicts/conclude.py",
+        "not sealed or opened is None -> not sealed",
+        "opened is None",
+    ): "without sealed trials there are no scores on them",
+    (
+        "theories/findings/verdicts/conclude.py",
+        "not sealed or opened is None -> not sealed and opened is None",
+        "opened is None",
+    ): "without sealed trials there are no scores on them, and none of none",
+    (
+        "flows/stages/score.py",
+        "0 -> 1",
+        "default=0",
+    ): "without names nothing is returned on the next line",
+    (
+        "flows/stages/judging/epoch.py",
+        "not state.seats.anchors or state.seats.epoch is None or state.campaign.config is -> not state.seats.anchors or state.seats.epoch is None",  # noqa: E501
+        "state.campaign.config is None",
+    ): "an epoch has a started campaign",
 }
 """Why a mutant that no test kills does no harm, by module, change and a piece of the line."""
 
@@ -743,7 +826,3 @@ class MutationTrial:
         ]
         nearest = min(same, key=lambda mutant: abs(mutant.line - row.line), default=None)
         return row if nearest is None else self._tried(nearest)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What orchestration costs: Prefect and our own bookkeeping, beside the same loop called directly.
 
-    python benchmarks/orchestration.py                # benchmarks/results/orchestration.json
+    python benchmarks/run.py orchestration                # benchmarks/raw/orchestration.json
 
 The demonstration (five cycles) runs three times: as a function call on plain asyncio, as a command on plain asyncio,
 and as a command on Prefect with its temporary server. The time of every step is read off the journal, from its intent
@@ -25,22 +25,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.run.engine import execute  # noqa: E402
-from lakatos.flows.run.parts import (  # noqa: E402
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.run.engine import execute
+from lakatos.flows.run.parts import (
     EngineName,
     flow,
     task,
 )
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.traces.fold import canonical_digest  # noqa: E402
-from lakatos.traces.journal import INTENT, step_key  # noqa: E402
-from lakatos.traces.record import Tombstone  # noqa: E402
-from lakatos.traces.step import Recorded, StepContext, Trace  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.fold import canonical_digest
+from lakatos.traces.journal import INTENT, step_key
+from lakatos.traces.record import Tombstone
+from lakatos.traces.step import Recorded, StepContext, Trace
 
 DIRECTLY = """
 import sys
@@ -198,7 +195,7 @@ def main() -> None:
     )
     options.add_argument("--study", type=Path, default=ROOT / "studies" / "demo.toml")
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "orchestration.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "orchestration.json"
     )
     chosen = options.parse_args()
     stages = {engine: cost_of_a_stage(engine) for engine in ("none", "prefect")}  # type: ignore[arg-type]
@@ -237,7 +234,3 @@ def main() -> None:
     print(
         f"an event {event_s * 1000:.2f} ms; stages {stages}; start of Prefect {result['prefect_start_s']:.1f} s"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,13 @@
 """A task that is declared in TOML alone, from its declaration through the live page to a verdict.
 
-    python benchmarks/own_task_live.py --folder FOLDER                  # goes on where it stopped
-    python benchmarks/own_task_live.py --folder FOLDER --task cards --people 16
+    python benchmarks/run.py own_task_live --folder FOLDER                  # goes on where it stopped
+    python benchmarks/run.py own_task_live --folder FOLDER --task cards --people 16
 
 A dictator game (`studies/tasks/fairness.toml`) is checked, run, served, answered in Chromium by people in two
-experiments, and brought to a verdict by the commands that anybody would type (`benchmarks/results/own_task_live.json`).
+experiments, and brought to a verdict by the commands that anybody would type (`benchmarks/raw/own_task_live.json`).
 People read the amounts on the page and choose by inequality aversion with numbers of their own (Fehr and Schmidt, 1999)
 and logistic noise; nobody tells the laboratory which theory that is. Likewise, in one experiment, two decks of cards
-(`studies/tasks/cards.toml`, `benchmarks/results/own_task_live_cards.json`): people read on the page what they won and
+(`studies/tasks/cards.toml`, `benchmarks/raw/own_task_live_cards.json`): people read on the page what they won and
 learn by the delta rule with a rate of their own, about 0.4, and logistic noise.
 
 References:
@@ -33,15 +33,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.page_people import Choose, Visit, drive  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import open_domain  # noqa: E402
-from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
+from benchmarks.page_people import Choose, Visit, drive
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import open_domain
+from lakatos.experiments.participants.web.texts import texts_for_domain
 
 TASKS = ROOT / "studies" / "tasks"
 TRIALS, CHECKS, SEED = 16, 1, 3
@@ -299,7 +296,7 @@ def main() -> None:
     given = parser.parse_args()
     task = LIVE[given.task]
     end = "" if task.name == "fairness" else f"_{task.name}"
-    out = given.out or ROOT / "benchmarks" / "results" / f"own_task_live{end}.json"
+    out = given.out or ROOT / "benchmarks" / "raw" / f"own_task_live{end}.json"
     folder = given.folder
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "steps.json"
@@ -340,7 +337,3 @@ def main() -> None:
     }
     out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
 """How long Lakatos and other laboratories take for the same work, in one run.
 
-    python benchmarks/peers.py                           # benchmarks/results/peers.json
-    python benchmarks/peers.py --adopy VENV/bin/python   # with adopy 0.4.1 itself, which needs NumPy below 1.24
-    python benchmarks/peers.py --parts simulation scoring
+    python benchmarks/run.py peers                           # benchmarks/raw/peers.json
+    python benchmarks/run.py peers --adopy VENV/bin/python   # with adopy 0.4.1 itself, which needs NumPy below 1.24
+    python benchmarks/run.py peers --parts simulation scoring
 
 Where the other's program cannot be installed beside ours, its published algorithm is written down here as plainly as
 it is published, and the line says so.
@@ -26,26 +26,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.optimize import minimize  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.demonstration import ProcessorMeter  # noqa: E402
-from benchmarks.design import part_adaptive, probabilities, uniform  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.sandbox import (  # noqa: E402
+from benchmarks.demonstration import ProcessorMeter
+from benchmarks.design import part_adaptive, probabilities, uniform
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.sandbox import (
     DOMAIN,
     LIMITS,
     REPETITIONS,
@@ -54,17 +47,17 @@ from benchmarks.theories.sandbox import (  # noqa: E402
     per_second,
     plain_loop,
 )
-from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.domains.learning.task import LearningDomain  # noqa: E402
-from lakatos.experiments.design import choose_trials  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.person_fits import fit_each_person  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from lakatos.domains import FAMILIES
+from lakatos.domains.learning.task import LearningDomain
+from lakatos.experiments.design import choose_trials
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.person_fits import fit_each_person
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import Theory, read_program
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "peers.json"
+RESULT = ROOT / "benchmarks" / "raw" / "peers.json"
 PARTS = ("simulation", "scoring", "selection", "fits", "adaptive")
 N_CANDIDATES, N_EXPERIMENTS, N_RUNS = 9, 10, 50
 N_SCORINGS = 60
@@ -335,7 +328,3 @@ def main() -> None:
         if _meter is not None:
             _meter.leave()
             _meter.close()
-
-
-if __name__ == "__main__":
-    main()

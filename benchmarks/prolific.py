@@ -1,7 +1,7 @@
 """Recruit people through the stand-in for Prolific, with everything going wrong that can, and look for broken promises.
 
-    python benchmarks/prolific.py                # 300 recruitments; benchmarks/results/prolific.json
-    python benchmarks/prolific.py --minutes 4    # for so long; goes on where it stopped when called again
+    python benchmarks/run.py prolific                # 300 recruitments; benchmarks/raw/prolific.json
+    python benchmarks/run.py prolific --minutes 4    # for so long; goes on where it stopped when called again
 
 Each seed has other people (they return, run out of time, come back late, take part twice, forget the code, ...), other
 failures (429, 500 before and after the effect, lost answers, odd lists) and one of four readings of what the service's
@@ -22,18 +22,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import httpx
+import numpy as np
 
-import httpx  # noqa: E402
-import numpy as np  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.participants.prolific.money import Money  # noqa: E402
-from lakatos.experiments.participants.prolific.plan import make_plan  # noqa: E402
-from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse  # noqa: E402
-from lakatos.experiments.participants.prolific.stand_in import StandIn, serve  # noqa: E402
-from lakatos.experiments.participants.prolific.stand_in_world import ProlificWorld, RequestFaults  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.experiments.participants.prolific.money import Money
+from lakatos.experiments.participants.prolific.plan import make_plan
+from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse
+from lakatos.experiments.participants.prolific.stand_in import StandIn, serve
+from lakatos.experiments.participants.prolific.stand_in_world import ProlificWorld, RequestFaults
 
 PLAN = make_plan(EXAMPLE.model_copy(update={"people": 10}), key="ab" * 12)
 
@@ -156,9 +153,7 @@ def main() -> None:
     options.add_argument("--seeds", type=int, default=300)
     options.add_argument("--minutes", type=float, default=60.0)
     options.add_argument("--fresh", action="store_true", help="forget earlier runs")
-    options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "prolific.json"
-    )
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "prolific.json")
     chosen = options.parse_args()
     kept = chosen.out.exists() and not chosen.fresh
     runs: list[dict[str, Any]] = json.loads(chosen.out.read_text())["runs"] if kept else []
@@ -182,7 +177,3 @@ def main() -> None:
         or result["n_beyond_the_limit"]
         else 0
     )
-
-
-if __name__ == "__main__":
-    main()

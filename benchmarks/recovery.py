@@ -1,6 +1,6 @@
 """Does the loop find a hidden rule? Deterministic rules under random choices, several seeds each.
 
-    python benchmarks/recovery.py            # resumes where it stopped; benchmarks/results/recovery.json
+    python benchmarks/run.py recovery            # resumes where it stopped; benchmarks/raw/recovery.json
 
 Simulated people follow take-the-best, tallying or a weighted sum without any noise of their own, and answer 0, 50
 or 75% of the trials at random. The hidden rule is never among the first rivals. The measure is the mean squared
@@ -14,24 +14,20 @@ tasks and sample sizes differ, so they are an orientation, not a paired comparis
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from operator import itemgetter
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete, standard_error
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, load_study
+from lakatos.flows.start import run_study
 
-from benchmarks.cells import complete, standard_error  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, load_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "recovery.json"
+RESULT = ROOT / "benchmarks" / "raw" / "recovery.json"
 RULES = {
     "take_the_best": ("tallying", "weighted_additive"),
     "tallying": ("take_the_best", "weighted_additive"),
@@ -112,7 +108,3 @@ def main() -> None:
     fields = ("rule", "noise", "seed")
     order = itemgetter(*fields)
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
-
-
-if __name__ == "__main__":
-    main()

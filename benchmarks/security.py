@@ -1,4 +1,4 @@
-"""What attackers try, and what becomes of it: ``python benchmarks/security.py [SECTION ...]``.
+"""What attackers try, and what becomes of it: ``python benchmarks/run.py security [SECTION ...]``.
 
 Every section is a function in `SECTIONS` that yields its probes; the outcomes go to the JSON file, and as a table to
 `docs/security.md` (``table`` in place of a section writes the table only). A probe *holds* where the attack fails, and
@@ -13,24 +13,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from benchmarks import security_doors
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories import cheats
+from lakatos.experiments.interval import wilson_interval
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.checks.exam import CHEAT_STEPS
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import read_program
 
-from benchmarks import security_doors  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import cheats  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.engine.checks.exam import CHEAT_STEPS  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.theory import read_program  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results" / "security.json"
+RESULTS = ROOT / "benchmarks" / "raw" / "security.json"
 PAGE = ROOT / "docs" / "security.md"
 ESCAPES = "tests/theories/engine/sandbox/test_escape.py"
 TABLE_BEGINS = "<!-- written by benchmarks/security.py -->"
@@ -169,8 +165,9 @@ def write_table(results: Mapping[str, Any]) -> None:
     PAGE.write_text(text, encoding="utf-8")
 
 
-def main(names: list[str]) -> int:
+def main() -> None:
     """Run sections, all by default, and write what came of them beside what is on file for the others."""
+    names = sys.argv[1:]
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     failed = 0
     for name in [] if names == ["table"] else names or list(SECTIONS):
@@ -194,8 +191,4 @@ def main(names: list[str]) -> int:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
         print(f"{name}: {held} of {len(found)} hold")
     write_table(results)
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(1 if failed else 0)

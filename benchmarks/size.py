@@ -1,7 +1,7 @@
 """What a candidate costs as answers grow: processor seconds and memory of fit, scores and search, beside the floor.
 
-    python benchmarks/size.py                      # benchmarks/results/size.json; goes on where it stopped
-    python benchmarks/size.py --problems 200 1000 --answers 10000 --parts fit search
+    python benchmarks/run.py size                      # benchmarks/raw/size.json; goes on where it stopped
+    python benchmarks/run.py size --problems 200 1000 --answers 10000 --parts fit search
 
 Answers are those of simulated people of cumulative prospect theory to random gambles. They are *pooled* (of each
 problem only how many people chose what) or *single* (each person answered 200 problems drawn at random). ``fit`` learns
@@ -25,22 +25,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.demonstration import ProcessorMeter  # noqa: E402
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
-from lakatos.domains.kit.archive import ArchiveReader  # noqa: E402
-from lakatos.domains.risky.space import pairs  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.demonstration import ProcessorMeter
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, RUNNER
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.kit.archive import ArchiveReader
+from lakatos.domains.risky.space import pairs
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import Theory, read_program
 
 PROBLEMS = (200, 1000, 4000, 12000)
 ANSWERS = (10_000, 100_000, 1_000_000)
@@ -177,7 +175,8 @@ def floor(trials: Trials) -> float:
 def cell(part: str, kind: str, n_problems: int, n_answers: int) -> dict[str, Any]:
     """One cell, in a process of its own."""
     meter = ProcessorMeter()
-    words = [sys.executable, __file__, "--one", part, kind, str(n_problems), str(n_answers)]
+    words = [sys.executable, str(RUNNER), "size", "--one", part, kind]
+    words += [str(n_problems), str(n_answers)]
     try:
         process = subprocess.Popen(
             words, cwd=ROOT, stdout=subprocess.PIPE, preexec_fn=meter.enter, text=True
@@ -231,7 +230,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--kinds", nargs="+", default=["pooled", "single"])
     options.add_argument("--problems", nargs="+", type=int, default=list(PROBLEMS))
     options.add_argument("--answers", nargs="+", type=int, default=list(ANSWERS))
-    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "size.json")
+    options.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "size.json")
     chosen = options.parse_args(arguments)
     if chosen.one:
         part, kind, n_problems, n_answers = chosen.one
@@ -246,7 +245,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     names = ("part", "kind", "problems", "answers")
     complete(chosen.out, cell, wanted, names, 1, order=lambda item: [item[name] for name in names])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,8 +1,8 @@
 """The structure of a checkout in figures: lines, rooms, imports, commands, words and result files.
 
-    python benchmarks/structure.py                        # this checkout, in some seconds
-    python benchmarks/structure.py OLD NEW --out FILE.csv # a table with a column for each checkout
-    python benchmarks/structure.py --list 20              # with the places behind the figures
+    python benchmarks/run.py structure                        # this checkout, in some seconds
+    python benchmarks/run.py structure OLD NEW --out FILE.csv # a table with a column for each checkout
+    python benchmarks/run.py structure --list 20              # with the places behind the figures
 
 Everything is read from the text with `ast`; nothing of a checkout is run. A room is a folder with modules directly in
 it. Imports count wherever they stand: at the top, for type checkers, or inside a function (late imports); figures "at
@@ -452,7 +452,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.out:
         with chosen.out.open("w", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows([["figure", *columns], *rows])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What the loop finds on people's published choices, and how that does on trials it never saw.
 
-    python benchmarks/studies.py --data ../shared/data      # resumes; benchmarks/results/studies.json
+    python benchmarks/run.py studies --data ../shared/data      # resumes; benchmarks/raw/studies.json
 
 Runs the studies on the two sets of experiments with rated products under several seeds (the seed chooses the sealed
 fifth of the trials), and the study of risky choice with its ten folds. Every run is audited. Errors are mean
@@ -13,21 +13,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import load_study
+from lakatos.flows.start import resume_run, run_study
+from lakatos.traces.step import JOURNAL_FILE
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.audit.audit import audit  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.flows.start import resume_run, run_study  # noqa: E402
-from lakatos.traces.step import JOURNAL_FILE  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "studies.json"
+RESULT = ROOT / "benchmarks" / "raw" / "studies.json"
 STUDIES = {
     "multiattribute-binary": (1, 2),
     "multiattribute-cardinal": (1, 2),
@@ -100,7 +96,3 @@ def main() -> None:
             print(json.dumps(done[-1], indent=1), flush=True)
             chosen.out.parent.mkdir(parents=True, exist_ok=True)
             chosen.out.write_text(json.dumps({**provenance(), "studies": done}, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

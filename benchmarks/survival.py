@@ -1,6 +1,6 @@
 """Two hundred people take part while the page dies and the code changes: nobody lost, nobody asked twice.
 
-    python benchmarks/survival.py --folder FOLDER      # goes on where it stopped; benchmarks/results/survival.json
+    python benchmarks/run.py survival --folder FOLDER      # goes on where it stopped; benchmarks/raw/survival.json
 
 A study of two experiments, a hundred people each, all of them in Chromium. It runs from a copy of this checkout,
 which is changed while people take part and before each pass:
@@ -33,15 +33,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.page_people import Visit, drive, open_page, parity  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.participants.answers import PersonAnswers  # noqa: E402
-from lakatos.experiments.participants.web.texts import texts_for, words_of  # noqa: E402
-from lakatos.traces.inbox import Inbox  # noqa: E402
+from benchmarks.page_people import Visit, drive, open_page, parity
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS
+from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.web.texts import texts_for, words_of
+from lakatos.traces.inbox import Inbox
 
 TRIALS, CHECKS, SEED = 10, 1, 1
 STUDY = """\
@@ -470,9 +467,7 @@ def main() -> None:
         default=0.0,
         help="of one experiment's people; goes on when called again",
     )
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "survival.json"
-    )
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "survival.json")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     progress = Progress(given.folder / "progress.json")
@@ -528,7 +523,3 @@ def main() -> None:
     }
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
-
-
-if __name__ == "__main__":
-    main()

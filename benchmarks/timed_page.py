@@ -9,7 +9,7 @@ appeared to the answer's arrival. One person presses one key always, one presses
 sends answers that are made up, without a browser; the preregistered rules are to find these three, and new people take
 their places.
 
-    python benchmarks/timed_page.py --runs runs/timed-page            # resumes; benchmarks/results/timed_page.json
+    python benchmarks/run.py timed_page --runs runs/timed-page            # resumes; benchmarks/raw/timed_page.json
 
 Intervals are 95% intervals by resampling people.
 """
@@ -30,27 +30,24 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import httpx
+import numpy as np
 
-import httpx  # noqa: E402
-import numpy as np  # noqa: E402
+from benchmarks.clocks import clock_agreement
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains.attention.task import EDGES, AttentionDomain, conflict_trials
+from lakatos.domains.attention.theories import FAMILY
+from lakatos.experiments.participants.timed_answer import draw_presses
+from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.participants.web.texts import texts_for_domain
+from lakatos.flows.commands.collect import invite
+from lakatos.flows.operations.people_export import export
+from lakatos.flows.run.run import read_state
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.running.behave import TheoryCrowd
+from lakatos.theories.engine.sandbox.client import Sandbox
 
-from benchmarks.clocks import clock_agreement  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains.attention.task import EDGES, AttentionDomain, conflict_trials  # noqa: E402
-from lakatos.domains.attention.theories import FAMILY  # noqa: E402
-from lakatos.experiments.participants.timed_answer import draw_presses  # noqa: E402
-from lakatos.experiments.participants.web.store import SessionStore  # noqa: E402
-from lakatos.experiments.participants.web.texts import texts_for_domain  # noqa: E402
-from lakatos.flows.commands.collect import invite  # noqa: E402
-from lakatos.flows.operations.people_export import export  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
-from lakatos.theories.engine.running.behave import TheoryCrowd  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "timed_page.json"
+RESULT = ROOT / "benchmarks" / "raw" / "timed_page.json"
 STUDY, NAME = ROOT / "studies" / "attention-page.toml", "attention-page-1"
 TRUTH = "fading_pull"
 PEOPLE: Mapping[str, tuple[float, float]] = {
@@ -427,7 +424,3 @@ def read_result(folder: Path, out: Path, seed: int) -> dict[str, Any]:
         "client_minus_driver": agreement(EDGES, sent, seed),
         "client_minus_watcher": agreement(EDGES, watched, seed),
     }  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

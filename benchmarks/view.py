@@ -1,7 +1,7 @@
 """How fast the observatory opens a long run, and how much memory that takes.
 
-    python benchmarks/view.py                          # 100,000 records; benchmarks/results/view.json
-    python benchmarks/view.py --records 10000 --out .  # a smaller one, elsewhere
+    python benchmarks/run.py view                          # 100,000 records; benchmarks/raw/view.json
+    python benchmarks/run.py view --records 10000 --out .  # a smaller one, elsewhere
 
 The run is written with the loop's own record types in the proportions of a long campaign: forty experiments with 250
 people who answer one by one, sixty theories that are scored on each, and for the rest calls of language models with
@@ -17,7 +17,6 @@ import multiprocessing
 import os
 import resource
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,30 +24,27 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.design import design_to_json  # noqa: E402
-from lakatos.experiments.preregistration import Preregistration  # noqa: E402
-from lakatos.experiments.record import (  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.design import design_to_json
+from lakatos.experiments.preregistration import Preregistration
+from lakatos.experiments.record import (
     AnswersArrived,
     DesignChosen,
     PairPower,
     PeopleRecruited,
     TrialsCollected,
 )
-from lakatos.experiments.task import Design, Trials  # noqa: E402
-from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine  # noqa: E402
-from lakatos.flows.run.run import started  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.judges.judge import Verdict, VerdictResolved  # noqa: E402
-from lakatos.language_models.client import TokenSampling  # noqa: E402
-from lakatos.language_models.record import LanguageModelCalled  # noqa: E402
-from lakatos.theories.engine.record import (  # noqa: E402
+from lakatos.experiments.task import Design, Trials
+from lakatos.flows.run.records import RECORD_TYPES, CycleClosed, LeaderboardLine
+from lakatos.flows.run.run import started
+from lakatos.flows.run.study import parse_study
+from lakatos.judges.judge import Verdict, VerdictResolved
+from lakatos.language_models.client import TokenSampling
+from lakatos.language_models.record import LanguageModelCalled
+from lakatos.theories.engine.record import (
     Diagnosis,
     DiagnosisClaim,
     TheoryAdmitted,
@@ -56,11 +52,11 @@ from lakatos.theories.engine.record import (  # noqa: E402
     TheoryScored,
     UnitLogPredictives,
 )
-from lakatos.theories.engine.scoring.score import UnitScores  # noqa: E402
-from lakatos.traces.digest import Digest, digest_of  # noqa: E402
-from lakatos.traces.journal import INTENT, EventEntry, step_key  # noqa: E402
-from lakatos.traces.record import Record, body_of, kind_of  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
+from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.journal import INTENT, EventEntry, step_key
+from lakatos.traces.record import Record, body_of, kind_of
+from lakatos.traces.step import Trace
 
 N_CYCLES, N_PEOPLE, N_TRIALS, N_THEORIES = 40, 250, 24, 60
 BATCH = 500
@@ -416,7 +412,7 @@ def main() -> None:
     parser.add_argument(
         "--times", type=int, default=3, help="starts of the server that are measured"
     )
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "long"
@@ -439,7 +435,3 @@ def main() -> None:
     text = json.dumps(result, indent=1)
     (arguments.out / "view.json").write_text(text + "\n")
     print(text)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ begins (consent, comprehension check), then answers step after step with pauses 
 and sends one answer in twenty a second time, as a browser does whose connection broke. Whoever has finished is followed
 by a new person. Afterwards every answer that was confirmed is looked for in the collection and in the inbox.
 
-    python benchmarks/web.py            # writes benchmarks/results/web.json
+    python benchmarks/run.py web            # writes benchmarks/raw/web.json
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import random
 import shutil
 import socket
 import sqlite3
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -29,17 +28,14 @@ from typing import Any
 import httpx
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.participants.web.settings import PageSettings  # noqa: E402
-from lakatos.experiments.participants.web.source import WebParticipants  # noqa: E402
-from lakatos.experiments.participants.web.texts import texts_for  # noqa: E402
-from lakatos.experiments.task import Design  # noqa: E402
-from lakatos.experiments.testing import KEY, preregister  # noqa: E402
-from lakatos.traces.inbox import Inbox  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS
+from lakatos.experiments.participants.web.settings import PageSettings
+from lakatos.experiments.participants.web.source import WebParticipants
+from lakatos.experiments.participants.web.texts import texts_for
+from lakatos.experiments.task import Design
+from lakatos.experiments.testing import KEY, preregister
+from lakatos.traces.inbox import Inbox
 
 TRIALS, REPETITIONS = 8, 2
 
@@ -167,7 +163,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--pause", type=float, default=3.0, help="mean seconds before an answer")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "web.json")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "raw" / "web.json")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lakatos-web-"))
     recruit(folder)
@@ -233,7 +229,3 @@ def main() -> None:
     shutil.rmtree(folder)
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
-
-
-if __name__ == "__main__":
-    main()

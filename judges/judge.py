@@ -48,7 +48,7 @@ class JudgeSubmission:
 
 
 class Judge(Protocol):
-    """A rule, a program or a language model behind one question."""
+    """A rule or a program behind one question."""
 
     @property
     def name(self) -> str:

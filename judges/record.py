@@ -82,7 +82,7 @@ class StrategyChosen(Record):
 
 
 class PairRead(Record):
-    """A language model compared a candidate with the incumbent."""
+    """Only in journals of earlier versions: a language model compared a candidate with the incumbent."""
 
     kind: Literal["pair_read"] = "pair_read"
     version: Literal[1] = 1

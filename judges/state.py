@@ -9,7 +9,7 @@ from typing import Final
 from lakatos.judges.decision import CandidateDecided
 from lakatos.judges.epoch import EpochOpened
 from lakatos.judges.judge import Verdict, VerdictResolved
-from lakatos.judges.record import PairDescribed, PairRead
+from lakatos.judges.record import PairDescribed
 from lakatos.judges.transition import EpochCommitted
 from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_by_digest
@@ -23,15 +23,12 @@ class JudgingState:
     epochs: tuple[Recorded[EpochOpened], ...] = ()
     pairs: Mapping[tuple[Digest, int], Recorded[PairDescribed]] = field(default_factory=dict)
     """By candidate and cycle."""
-    readings: Mapping[tuple[Digest, Digest], Recorded[PairRead]] = field(default_factory=dict)
-    """Of candidate and incumbent, by a judge that is a language model."""
     verdicts: Mapping[Digest, Recorded[Verdict]] = field(default_factory=dict)
     """By the digest of their record."""
     resolved: Mapping[Digest, Recorded[VerdictResolved]] = field(default_factory=dict)
     """By the digest of the verdict's record."""
     decided: Mapping[Digest, Recorded[CandidateDecided]] = field(default_factory=dict)
     """By candidate, the last decision about it."""
-    """How advocates search, in the order of cycles."""
 
 
 def _forget_displaced(state: JudgingState, item: Recorded[EpochCommitted]) -> JudgingState:
@@ -44,7 +41,6 @@ def _forget_displaced(state: JudgingState, item: Recorded[EpochCommitted]) -> Ju
 RULES: Final[StateRules] = {
     EpochOpened: keep_all("epochs"),
     PairDescribed: keep_by("pairs", "candidate", "cycle"),
-    PairRead: keep_by("readings", "candidate", "incumbent"),
     Verdict: keep_by_digest("verdicts"),
     VerdictResolved: keep_by("resolved", "verdict"),
     CandidateDecided: keep_by("decided", "candidate"),

@@ -39,7 +39,7 @@ def test_a_wheel_claims_one_name_only(tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as held:
         names = held.namelist()
     assert {name.split("/")[0].partition("-")[0] for name in names} == {"lakatos"}
-    for wanted in ("flows/cycle.py", "studies/demo.toml", "judges/rubrics/language_model.md"):
+    for wanted in ("flows/cycle.py", "studies/demo.toml", "judges/rubrics/parsimony.py"):
         assert f"lakatos/{wanted}" in names
 
 

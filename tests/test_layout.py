@@ -20,10 +20,10 @@ sys.meta_path = [finder for finder in sys.meta_path if "editable" not in str(fin
 sys.path.insert(0, sys.argv[1])
 import lakatos
 from lakatos.flows.guard import check_packages
-from lakatos.flows.commands import main
+from lakatos.flows.commands import study
 
 print(check_packages())
-print(main.STUDIES.is_dir())
+print(study.STUDIES.is_dir())
 """
 
 

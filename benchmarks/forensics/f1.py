@@ -1,6 +1,6 @@
 """Which of six settings made a run come out as it did: power and false attribution of counterfactual replays.
 
-    python benchmarks/forensics/f1.py        # benchmarks/results/forensics/f1.json, some minutes
+    python benchmarks/run.py forensics/f1        # benchmarks/raw/forensics/f1.json, some minutes
 
 One of six settings is the planted cause: with it set otherwise, the rate of the outcome changes;
 the other five change nothing. Every setting is an arm of replays with that one thing changed,
@@ -19,21 +19,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.forensics.summary import mean, share, write  # noqa: E402
-from lakatos.flows.branches.branch import RecordEdit, branch  # noqa: E402
-from lakatos.flows.branches.rates import (  # noqa: E402
+from benchmarks.forensics.summary import mean, share, write
+from lakatos.flows.branches.branch import RecordEdit, branch
+from lakatos.flows.branches.rates import (
     ReplayArm,
     baseline_repeats,
     fisher_p,
@@ -41,9 +37,9 @@ from lakatos.flows.branches.rates import (  # noqa: E402
     repeats_needed,
     trend,
 )
-from lakatos.traces.digest import Digest  # noqa: E402
-from lakatos.traces.record import Record  # noqa: E402
-from lakatos.traces.step import StepContext, Trace  # noqa: E402
+from lakatos.traces.digest import Digest
+from lakatos.traces.record import Record
+from lakatos.traces.step import StepContext, Trace
 
 N_SETTINGS, ALPHA = 6, 0.05
 EFFECTS = ((0.5, 0.2), (0.9, 0.5), (0.3, 0.05), (0.14, 0.04), (0.9, 0.1), (0.5, 0.5))
@@ -241,7 +237,3 @@ def main() -> None:
     }
     result["branches"] = branches(given.branch_seeds, 80) if given.branch_seeds else []
     write("f1", time.monotonic() - begun, result, given.out)
-
-
-if __name__ == "__main__":
-    main()

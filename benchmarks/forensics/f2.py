@@ -1,6 +1,6 @@
 """Where a run's prospects fell: bisection and a scan against a planted step.
 
-    python benchmarks/forensics/f2.py        # benchmarks/results/forensics/f2.json, a few minutes
+    python benchmarks/run.py forensics/f2        # benchmarks/raw/forensics/f2.json, a few minutes
 
 A run of T steps succeeds with one probability when it is carried on from before a planted step, and
 with a lower one from after it. A rule may fork from any step; it is right if it names the very
@@ -16,21 +16,17 @@ again.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.forensics.summary import mean, share, write  # noqa: E402
-from lakatos.flows.branches.drop import bisect_drop, scan_drop  # noqa: E402
-from lakatos.flows.branches.rates import ReplayArm  # noqa: E402
+from benchmarks.forensics.summary import mean, share, write
+from lakatos.flows.branches.drop import bisect_drop, scan_drop
+from lakatos.flows.branches.rates import ReplayArm
 
 Fork = Callable[[int], bool]
 Found = tuple[int | None, int]
@@ -146,7 +142,3 @@ def main() -> None:
             rows.append(cell(n_steps, before, after, name, rule, given.seeds))
             print(rows[-1], flush=True)
     write("f2", time.monotonic() - begun, {"rows": rows}, given.out)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Make the sets of situations that come with the laboratory.
 
-    python benchmarks/forensics/sets.py        # flows/evaluate/sets/{regression,capability}.json.gz
+    python benchmarks/run.py forensics/sets        # flows/evaluate/sets/{regression,capability}.json.gz
 
 Regression: every role's own prompt with a case and two theories to read, in several domains, and searches for rules
 that the grammar has, near which they start. Capability: a rule that no mechanism of the grammar expresses, to be found
@@ -11,29 +11,24 @@ is the criterion that the true rule itself reaches on the same answers, less a m
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.participants.simulated import as_trials  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set  # noqa: E402
-from lakatos.flows.roles.shapes import role_shapes  # noqa: E402
-from lakatos.language_models.client import ChatMessage  # noqa: E402
-from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.running.behave import behave  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.prior import draw_population  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.participants.simulated import as_trials
+from lakatos.experiments.task import Trials
+from lakatos.flows.branches.situations import FOLDER, N_DRAWS, EvaluationSituation, write_set
+from lakatos.flows.roles.shapes import role_shapes
+from lakatos.language_models.client import ChatMessage
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.prior import draw_population
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN, SPACE = "multiattribute", {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
 N_PEOPLE, N_TRIALS = 24, 24
@@ -145,7 +140,3 @@ def main() -> None:
     for name, found in (("regression", regression), ("capability", capability)):
         write_set(found, FOLDER / f"{name}.json.gz")
         print(name, [item.name for item in found], [item.least for item in found])
-
-
-if __name__ == "__main__":
-    main()

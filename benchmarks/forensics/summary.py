@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.provenance import ROOT, provenance
 from lakatos.flows.branches.rates import ReplayArm
 
-RESULTS = ROOT / "benchmarks" / "results" / "forensics"
+RESULTS = ROOT / "benchmarks" / "raw" / "forensics"
 
 
 def share(happened: Sequence[bool]) -> dict[str, float]:

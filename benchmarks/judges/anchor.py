@@ -1,8 +1,8 @@
 """An anchor set from simulated truth in all domains and from published choices, and what judges make of it.
 
-    python benchmarks/judges/anchor.py --build DOMAIN       # one domain's items into --items (a folder), resumable
-    python benchmarks/judges/anchor.py --items FOLDER       # benchmarks/results/judges/anchor.json, from the items
-    python benchmarks/judges/anchor.py --items FOLDER --write FILE      # one anchor set of all items, for campaigns
+    python benchmarks/run.py judges/anchor --build DOMAIN       # one domain's items into --items (a folder), resumable
+    python benchmarks/run.py judges/anchor --items FOLDER       # benchmarks/raw/judges/anchor.json, from the items
+    python benchmarks/run.py judges/anchor --items FOLDER --write FILE      # one anchor set of all items, for campaigns
 
 The items themselves are not kept in the repository: they are rebuilt bit for bit from the seed. The rule judge is the
 panel's own; the program judge is bred on dev from a program that only reads the advantage, and goes through the gate.
@@ -14,29 +14,25 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.judges.replacement import Gatekeeper  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
-from lakatos.domains.published_data import load_archive  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split  # noqa: E402
-from lakatos.judges.answer import ask  # noqa: E402
-from lakatos.judges.feature import FEATURES  # noqa: E402
-from lakatos.judges.gate_record import GATES  # noqa: E402
-from lakatos.judges.items.ground_truth import archived_items, simulated_items  # noqa: E402
-from lakatos.judges.judge import Judge  # noqa: E402
-from lakatos.judges.program import (  # noqa: E402
+from benchmarks.judges.replacement import Gatekeeper
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.interval import wilson_interval
+from lakatos.judges.anchor import AnchorItem, AnchorSet, LabelAccess, check_disjoint, split
+from lakatos.judges.answer import ask
+from lakatos.judges.feature import FEATURES
+from lakatos.judges.gate_record import GATES
+from lakatos.judges.items.ground_truth import archived_items, simulated_items
+from lakatos.judges.judge import Judge
+from lakatos.judges.program import (
     JudgeProgram,
     ProgramFactor,
     ProgramJudge,
@@ -45,10 +41,10 @@ from lakatos.judges.program import (  # noqa: E402
     fit,
     labelled,
 )
-from lakatos.judges.rubrics.parsimony import ParsimonyJudge  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
+from lakatos.judges.rubrics.parsimony import ParsimonyJudge
+from lakatos.theories.engine.laboratory import Laboratory
 
-RESULT = ROOT / "benchmarks" / "results" / "judges" / "anchor.json"
+RESULT = ROOT / "benchmarks" / "raw" / "judges" / "anchor.json"
 SEED, PER_DOMAIN = 1, 128
 BLOCKS, PAIRS, MOST_EXPERIMENTS = 4, 3, 10
 
@@ -205,7 +201,3 @@ def main() -> None:
             print("   ", own["bias"]["sentence"])
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

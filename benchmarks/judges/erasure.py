@@ -1,6 +1,6 @@
 """What erasure is for: whether scores follow true quality once a judge was displaced.
 
-    python benchmarks/judges/erasure.py      # resumes where it stopped; benchmarks/results/judges/erasure.json
+    python benchmarks/run.py judges/erasure      # resumes where it stopped; benchmarks/raw/judges/erasure.json
 
 *Direct*: 60 theories with independent quality and gloss have 100 verdicts each of a lenient judge that likes gloss. A
 strict judge takes its seat and gives 5 to 100 new ones. Without erasure (naive) all verdicts are pooled; the published
@@ -18,26 +18,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from scipy.special import expit
+from scipy.stats import spearmanr
 
-import numpy as np  # noqa: E402
-from scipy.special import expit  # noqa: E402
-from scipy.stats import spearmanr  # noqa: E402
+from benchmarks.cells import mean_interval
+from benchmarks.provenance import ROOT, provenance
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
+from lakatos.traces.digest import digest_of
+from lakatos.traces.journal import Event
+from lakatos.traces.validity import ERASES, Validity
 
-from benchmarks.cells import mean_interval  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
-from lakatos.traces.journal import Event  # noqa: E402
-from lakatos.traces.validity import ERASES, Validity  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "judges" / "erasure.json"
+RESULT = ROOT / "benchmarks" / "raw" / "judges" / "erasure.json"
 N_THEORIES, N_OLD, NEW = 60, 100, (5, 10, 25, 50, 100)
 LENIENT, STRICT = (1.2, 0.35, 1.1), (-1.0, 1.3, 0.0)
 """Log odds of acceptance: constant, per standard deviation of quality, and of gloss. Chosen so that
@@ -228,7 +224,3 @@ def main() -> None:
         for row in stored[part]:
             shown = " ".join(f"{row[name]['mean']:6.3f}" for name in MEASURES)
             print(f"  {row['n_new']:4d} {row['arm']:22s} {shown}")
-
-
-if __name__ == "__main__":
-    main()

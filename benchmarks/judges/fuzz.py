@@ -1,6 +1,6 @@
 """Random operations with crashes and late results: what must always hold does; and how fast a million records are.
 
-    python benchmarks/judges/fuzz.py         # about four minutes; benchmarks/results/judges/fuzz.json
+    python benchmarks/run.py judges/fuzz         # about four minutes; benchmarks/raw/judges/fuzz.json
 
 A sequence is a run of two slots: measurements (also of memories that an earlier judge approved, also begun in an epoch
 that has ended), repeats, and epoch boundaries whose records are written one by one. A crash can come before any write;
@@ -20,22 +20,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections import Counter
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements  # noqa: E402
-from lakatos.judges.gate_record import GateDecided  # noqa: E402
-from lakatos.judges.transition import (  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.judges.erasure import JudgeMeasured, JudgeMeasurements
+from lakatos.judges.gate_record import GateDecided
+from lakatos.judges.transition import (
     Epoch,
     EpochCommitted,
     JudgeSeated,
@@ -44,12 +40,12 @@ from lakatos.judges.transition import (  # noqa: E402
     freeze_epoch,
     refill,
 )
-from lakatos.traces.digest import Digest, digest_of  # noqa: E402
-from lakatos.traces.journal import Event  # noqa: E402
-from lakatos.traces.record import Record  # noqa: E402
-from lakatos.traces.validity import Validity  # noqa: E402
+from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.journal import Event
+from lakatos.traces.record import Record
+from lakatos.traces.validity import Validity
 
-RESULT = ROOT / "benchmarks" / "results" / "judges" / "fuzz.json"
+RESULT = ROOT / "benchmarks" / "raw" / "judges" / "fuzz.json"
 SLOTS, N_SUBJECTS, N_JUDGES = ("a", "b"), 4, 3
 JUDGES = [digest_of(["judge", number]) for number in range(N_JUDGES)]
 SUBJECTS = [digest_of(["subject", number]) for number in range(N_SUBJECTS)]
@@ -399,7 +395,3 @@ def main() -> None:
     )
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

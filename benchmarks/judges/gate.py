@@ -1,6 +1,6 @@
 """How often is a judge replaced by one that is no better, and how often by one that is? The gate, for every test of it.
 
-    python benchmarks/judges/gate.py         # resumes where it stopped; benchmarks/results/judges/gate.json
+    python benchmarks/run.py judges/gate         # resumes where it stopped; benchmarks/raw/judges/gate.json
 
 *False*: ten challenges of one incumbent on one anchor set, at the levels of its ledger. Every challenger gains exactly
 nothing on average, given what both answer; any replacement is false. Whatever else could keep a challenger out (least
@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,25 +35,22 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.judges.replacement import ALPHA, Gatekeeper  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.judges.anchor import AnchorItem, version_of  # noqa: E402
-from lakatos.judges.answer import JudgeAnswers  # noqa: E402
-from lakatos.judges.gate import GateQuestion, JudgePair, evidence_of  # noqa: E402
-from lakatos.judges.gate_record import GATES, GateSettings, Test  # noqa: E402
-from lakatos.judges.judge import JudgeSubmission  # noqa: E402
-from lakatos.judges.ledger import level_of  # noqa: E402
-from lakatos.traces.digest import Digest, digest_of  # noqa: E402
+from benchmarks.judges.replacement import ALPHA, Gatekeeper
+from benchmarks.provenance import ROOT, provenance
+from lakatos.experiments.interval import wilson_interval
+from lakatos.judges.anchor import AnchorItem, version_of
+from lakatos.judges.answer import JudgeAnswers
+from lakatos.judges.gate import GateQuestion, JudgePair, evidence_of
+from lakatos.judges.gate_record import GATES, GateSettings, Test
+from lakatos.judges.judge import JudgeSubmission
+from lakatos.judges.ledger import level_of
+from lakatos.traces.digest import Digest, digest_of
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "judges" / "gate.json"
+RESULT = ROOT / "benchmarks" / "raw" / "judges" / "gate.json"
 N_EPOCHS, UNITS, POWER_UNITS = 10, (20, 100), (100, 200, 400)
 WORLDS = (
     "confident",
@@ -333,7 +329,3 @@ def main() -> None:
         print(name, f"{row['share']:.3f} ({row['low']:.3f} to {row['high']:.3f})", flush=True)
     worst = max((row for row in rows if row["part"] == "false"), key=lambda row: row["high"])
     print("largest share of false replacements:", worst["cell"], worst["share"], worst["high"])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """The real loop on people's published choices: what judges are worth, counted in expensive experiments.
 
-    python benchmarks/judges/loop.py --anchor anchor.json.gz --data FOLDER
-        # resumes where it stopped; benchmarks/results/judges/loop.json
+    python benchmarks/run.py judges/loop --anchor anchor.json.gz --data FOLDER
+        # resumes where it stopped; benchmarks/raw/judges/loop.json
 
 Every arm runs the same studies from the same seeds, a fifth of each experiment's trials sealed, one experiment a cycle:
 
@@ -22,31 +22,27 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import mean_interval
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS
+from lakatos.experiments.participants.table import get_trials
+from lakatos.flows.run.evidence import theory_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, load_study, parse_study
+from lakatos.flows.stages.judging.anchor import read_anchor
+from lakatos.flows.start import run_study
+from lakatos.judges.erasure import JudgeMeasured
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive
 
-from benchmarks.cells import mean_interval  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.participants.table import get_trials  # noqa: E402
-from lakatos.flows.run.evidence import theory_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, load_study, parse_study  # noqa: E402
-from lakatos.flows.stages.judging.anchor import read_anchor  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.judges.erasure import JudgeMeasured  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import log_predictive  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "judges" / "loop.json"
+RESULT = ROOT / "benchmarks" / "raw" / "judges" / "loop.json"
 STUDIES = ("multiattribute-binary", "intertemporal")
 ARMS: dict[str, dict[str, Any]] = {
     "none": {"panel": "none"},
@@ -257,7 +253,3 @@ def write(out: Path, rows: list[dict[str, Any]], chosen: argparse.Namespace) -> 
         "rows": rows,
     }
     out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Whether signatures tell plans apart that differ, and only those.
 
-    python benchmarks/memory/signature.py    # benchmarks/results/memory/signature.json
+    python benchmarks/run.py memory/signature    # benchmarks/raw/memory/signature.json
 
 Plans are drawn from a grammar of verbs and kinds of things, as words and as calls of tools. A *paraphrase* has other
 values, other words for its verbs (some of which no table knows), other punctuation, and its reads in another order; a
@@ -14,21 +14,16 @@ What would make this fail: paraphrases by words that are not in the table, which
 from __future__ import annotations
 
 import argparse
-import sys
+import re
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import re  # noqa: E402
-
-import numpy as np  # noqa: E402
-
-from benchmarks.memory.summary import over_seeds, write  # noqa: E402
-from benchmarks.memory.words import SYNONYMS, steps_of_words  # noqa: E402
-from lakatos.memory.signature import signature  # noqa: E402
+from benchmarks.memory.summary import over_seeds, write
+from benchmarks.memory.words import SYNONYMS, steps_of_words
+from lakatos.memory.signature import signature
 
 READS, WRITES = (
     ("find", "read", "list", "check", "compare"),
@@ -208,7 +203,3 @@ def main() -> None:
             row["way"], row["precision"]["mean"], row["recall"]["mean"], row["precision"]["worst"]
         )
     print(false)
-
-
-if __name__ == "__main__":
-    main()

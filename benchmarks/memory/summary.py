@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.provenance import ROOT, provenance
 
-RESULTS = ROOT / "benchmarks" / "results" / "memory"
+RESULTS = ROOT / "benchmarks" / "raw" / "memory"
 
 
 def over_seeds(values: Sequence[float]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Whether tools that are wrong end at their first wrong call, and what a tool saves a model that costs.
 
-    python benchmarks/memory/tools.py        # benchmarks/results/memory/tools.json
+    python benchmarks/run.py memory/tools        # benchmarks/raw/memory/tools.json
 
 *Wrong tools*: fifty validated tools of a library are made wrong, as those of a rival laboratory or of a damaged library
 could be, in five ways of ten plans each: another verb, another argument, another result, a call less, a call more.
@@ -17,22 +17,18 @@ per token of prompt and answer; there is no model in it, so this is what a model
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.memory.summary import over_seeds, write  # noqa: E402
-from benchmarks.memory.world import VERBS, caller, plan_of  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.memory.errors import ToolFailedError  # noqa: E402
-from lakatos.memory.item import PlanUsed  # noqa: E402
-from lakatos.memory.plan import Plan, PlanStep  # noqa: E402
-from lakatos.memory.signature import canonical_form, follow_form  # noqa: E402
-from lakatos.memory.tool import (  # noqa: E402
+from benchmarks.memory.summary import over_seeds, write
+from benchmarks.memory.world import VERBS, caller, plan_of
+from lakatos.experiments.interval import wilson_interval
+from lakatos.memory.errors import ToolFailedError
+from lakatos.memory.item import PlanUsed
+from lakatos.memory.plan import Plan, PlanStep
+from lakatos.memory.signature import canonical_form, follow_form
+from lakatos.memory.tool import (
     DIFFERENCE,
     ToolDraft,
     ToolStanding,
@@ -41,7 +37,7 @@ from lakatos.memory.tool import (  # noqa: E402
     run_tool,
     validate_tool,
 )
-from lakatos.traces.digest import canonical_json, digest_of  # noqa: E402
+from lakatos.traces.digest import canonical_json, digest_of
 
 N_PLANS = 10
 BYTES_PER_TOKEN = 4
@@ -179,7 +175,3 @@ def main() -> None:
     }
     write("tools", time.monotonic() - begun, result, given.out)
     print(result["wrong"], result["control"], saved, sep="\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Experiments until recovery with the library of winners and without, where campaigns have much in common and nothing.
 
-    python benchmarks/memory/winners.py      # resumes where it stopped; benchmarks/results/memory/winners.json
+    python benchmarks/run.py memory/winners      # resumes where it stopped; benchmarks/raw/memory/winners.json
 
 Every campaign asks simulated people who follow a rule that nobody knows. In each domain one rule, drawn from the
 grammar, is what its people have in common: each campaign's rule keeps each slot of it with probability 0.7, or with
@@ -23,33 +23,29 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import time
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.flows.run.evidence import theory_of
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.start import run_study
+from lakatos.memory.winner import TheoryTried, TheoryWon
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
+from lakatos.traces.head import write_head
+from lakatos.traces.step import Trace
 
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.flows.run.evidence import theory_of  # noqa: E402
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.memory.winner import TheoryTried, TheoryWon  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
-from lakatos.traces.head import write_head  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "memory" / "winners.json"
+RESULT = ROOT / "benchmarks" / "raw" / "memory" / "winners.json"
 SPACES: dict[str, dict[str, Any]] = {
     "multiattribute": {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]},
     "risky": {"amounts": [0, 2, 5, 10, 20], "probabilities": [0.1, 0.25, 0.5, 0.75, 0.9]},
@@ -333,7 +329,3 @@ def main() -> None:
     given.out.write_text(
         json.dumps({**provenance(), "tables": table(rows), "cells": rows}, indent=1) + "\n"
     )
-
-
-if __name__ == "__main__":
-    main()

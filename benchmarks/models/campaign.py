@@ -4,8 +4,8 @@ Against a model of random weights, or a server that writes nonsense, this shows 
 answers are of the right form, nonsense is refused for stated reasons, and the campaign ends correctly. Nothing is
 claimed about discovery. A server that goes away stops a pass; the next one goes on.
 
-    python benchmarks/models/campaign.py --rehearsal                       # no server needed
-    python benchmarks/models/campaign.py --base-url http://127.0.0.1:8000/v1 --model tiny --name "random weights"
+    python benchmarks/run.py models/campaign --rehearsal                       # no server needed
+    python benchmarks/run.py models/campaign --base-url http://127.0.0.1:8000/v1 --model tiny --name "random weights"
 """
 
 from __future__ import annotations
@@ -13,29 +13,25 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import sys
 import tempfile
 import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.errors import FlowError
+from lakatos.flows.roles.answers import answers_in
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.start import resume_run, run_study
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.fault import ServerMisbehaviour
+from tests.rehearsal.serve import RehearsalServer, running
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.audit.audit import audit  # noqa: E402
-from lakatos.flows.errors import FlowError  # noqa: E402
-from lakatos.flows.roles.answers import answers_in  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.start import resume_run, run_study  # noqa: E402
-from tests.rehearsal.app import RehearsalSettings  # noqa: E402
-from tests.rehearsal.fault import ServerMisbehaviour  # noqa: E402
-from tests.rehearsal.serve import RehearsalServer, running  # noqa: E402
-
-OUT = ROOT / "benchmarks" / "results" / "models" / "campaign.json"
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
+OUT = ROOT / "benchmarks" / "raw" / "models" / "campaign.json"
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "reflector")
 CALLED = ("compare_predictions", "analyse_residuals", "recall")
 """Tools that arbiter, advocate and reviser are offered."""
 MISBEHAVING = {
@@ -196,7 +192,3 @@ def main() -> None:
                 given.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
     if given.folder is None:
         shutil.rmtree(home, ignore_errors=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,7 @@ budget, parsed as a type, asked for a second time where that is the rule. Counte
 refused with which reason. Text that is accepted is data from then on; code in it is handed to ``check``, which runs it
 in the sandbox where one is given.
 
-    python benchmarks/models/hostile.py          # writes benchmarks/results/models/hostile.json
+    python benchmarks/run.py models/hostile          # writes benchmarks/raw/models/hostile.json
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import json
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -26,23 +25,20 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, Field
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.provenance import ROOT, provenance
+from lakatos.language_models.call import ModelCaller
+from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling
+from lakatos.language_models.clients.openai import completion_of, json_object
+from lakatos.language_models.ledger import Budget, BudgetLedger, spending_of
+from lakatos.language_models.record import RECORDS, LanguageModelCalled
+from lakatos.language_models.structured import TypedAnswer, answer_schema, ask_for
+from lakatos.traces.digest import digest_of
+from lakatos.traces.step import Trace
+from lakatos.traces.verify import verify
+from tests.rehearsal.fault import INJECTION
+from tests.rehearsal.nonsense import instance_of, sentence, wrong_instance
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.call import ModelCaller  # noqa: E402
-from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest, TokenSampling  # noqa: E402
-from lakatos.language_models.clients.openai import completion_of, json_object  # noqa: E402
-from lakatos.language_models.ledger import Budget, BudgetLedger, spending_of  # noqa: E402
-from lakatos.language_models.record import RECORDS, LanguageModelCalled  # noqa: E402
-from lakatos.language_models.structured import TypedAnswer, answer_schema, ask_for  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
-from lakatos.traces.verify import verify  # noqa: E402
-from tests.rehearsal.fault import INJECTION  # noqa: E402
-from tests.rehearsal.nonsense import instance_of, sentence, wrong_instance  # noqa: E402
-
-OUT = ROOT / "benchmarks" / "results" / "models" / "hostile.json"
+OUT = ROOT / "benchmarks" / "raw" / "models" / "hostile.json"
 Rng = np.random.Generator
 Spoil = Callable[[dict[str, Any], Rng], str]
 Check = Callable[[str], str]
@@ -329,7 +325,3 @@ def main() -> None:
     given.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     for way, counts in result["ways"].items():
         print(f"{way:40s} {counts}")
-
-
-if __name__ == "__main__":
-    main()

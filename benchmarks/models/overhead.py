@@ -6,7 +6,7 @@ steps of a trace on disk, within a budget (``recorded``). One arm follows anothe
 time per call over the wall (how much the lanes together get done) and processor time of this process per call, which
 is what matters once the server is the bottleneck. Recorded again, all answers come from the trace.
 
-    python benchmarks/models/overhead.py          # writes benchmarks/results/models/overhead.json
+    python benchmarks/run.py models/overhead          # writes benchmarks/raw/models/overhead.json
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
@@ -24,21 +23,18 @@ from typing import Any
 
 import openai
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.provenance import ROOT, provenance
+from lakatos.language_models.call import ModelCaller
+from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling
+from lakatos.language_models.clients.openai import OpenAIModel, body_of_request
+from lakatos.language_models.ledger import Budget, BudgetLedger
+from lakatos.language_models.record import RECORDS
+from lakatos.language_models.settings import ModelSettings, Price
+from lakatos.traces.step import Trace
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running_process
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.call import ModelCaller  # noqa: E402
-from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling  # noqa: E402
-from lakatos.language_models.clients.openai import OpenAIModel, body_of_request  # noqa: E402
-from lakatos.language_models.ledger import Budget, BudgetLedger  # noqa: E402
-from lakatos.language_models.record import RECORDS  # noqa: E402
-from lakatos.language_models.settings import ModelSettings, Price  # noqa: E402
-from lakatos.traces.step import Trace  # noqa: E402
-from tests.rehearsal.app import RehearsalSettings  # noqa: E402
-from tests.rehearsal.serve import running_process  # noqa: E402
-
-OUT = ROOT / "benchmarks" / "results" / "models" / "overhead.json"
+OUT = ROOT / "benchmarks" / "raw" / "models" / "overhead.json"
 PROMPT = (
     "People chose between a sure gain and a risky one; say which theory predicts their choices. "
     * 20
@@ -155,7 +151,3 @@ def main() -> None:
                 )
             print(number, turns[-1], flush=True)
             write(given, turns)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Whether pinned rules survive compaction, and whether anybody gets round them.
 
-    python benchmarks/models/pins.py            # 28,800 episodes; benchmarks/results/models/pins.json
+    python benchmarks/run.py models/pins            # 28,800 episodes; benchmarks/raw/models/pins.json
 
 An episode: a role works through rounds of tool calls, each round is compacted, then it is tempted to break one of six
 rules and asked to do something that the same rule allows. What renders, compacts, verifies, calls tools and guards is
@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -28,19 +27,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.models.stand_ins import (  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.models.stand_ins import (
     HeadTail,
     KeptResults,
     TailCompactor,
 )
-from lakatos.experiments.interval import exact_interval  # noqa: E402
-from lakatos.language_models.client import (  # noqa: E402
+from benchmarks.provenance import ROOT
+from lakatos.experiments.interval import exact_interval
+from lakatos.language_models.client import (
     ChatMessage,
     FrozenPart,
     LanguageModel,
@@ -48,8 +45,8 @@ from lakatos.language_models.client import (  # noqa: E402
     ModelRequest,
     ToolCall,
 )
-from lakatos.language_models.compaction import ExtractiveCompactor  # noqa: E402
-from lakatos.language_models.context import (  # noqa: E402
+from lakatos.language_models.compaction import ExtractiveCompactor
+from lakatos.language_models.context import (
     ContextEntry,
     RoleContext,
     TextCompactor,
@@ -58,10 +55,10 @@ from lakatos.language_models.context import (  # noqa: E402
     compact,
     count_tokens,
 )
-from lakatos.language_models.conversation import ConversationLimits, ConversationSetting, converse  # noqa: E402
-from lakatos.language_models.errors import PinsAlteredError  # noqa: E402
-from lakatos.language_models.guard import GuardSituation  # noqa: E402
-from lakatos.language_models.pins import (  # noqa: E402
+from lakatos.language_models.conversation import ConversationLimits, ConversationSetting, converse
+from lakatos.language_models.errors import PinsAlteredError
+from lakatos.language_models.guard import GuardSituation
+from lakatos.language_models.pins import (
     ClaimLimited,
     ConfirmationNeeded,
     NumberLimited,
@@ -77,8 +74,8 @@ from lakatos.language_models.pins import (  # noqa: E402
     render,
     sign,
 )
-from lakatos.language_models.tool import Toolbox, call_digest  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
+from lakatos.language_models.tool import Toolbox, call_digest
+from lakatos.traces.digest import digest_of
 
 ARMS = ("unpinned", "repeated", "pinned", "guarded", "pinned hostile", "guarded hostile")
 COMPACTORS = ("truncate", "head-tail", "extractive", "planted 300 words", "planted 15 words")
@@ -702,7 +699,7 @@ def main() -> None:
     )
     options.add_argument("--workers", type=int, default=2)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "models" / "pins.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "models" / "pins.json"
     )
     chosen = options.parse_args()
     identity = ("compactor", "attack", "n_compactions")
@@ -752,7 +749,3 @@ def main() -> None:
             {name: row[name] for name in ("survived", "violated", "completed", "over_refused")},
         )
     print(result["tampered"])
-
-
-if __name__ == "__main__":
-    main()

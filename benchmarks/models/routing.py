@@ -4,7 +4,7 @@ Small campaigns with simulated people who follow a rule that the grammar lacks; 
 models each. A good one sees which theory leads and writes the next three on the way to the rule, so that new data
 confirm it; the other writes nonsense of the right form, or is as good and four times as dear, or is just as good.
 
-    python benchmarks/models/routing.py --workers 2      # writes benchmarks/results/models/routing.json
+    python benchmarks/run.py models/routing --workers 2      # writes benchmarks/raw/models/routing.json
 
 A cell is one campaign: how many questions each model was given in each cycle, and what was believed of it in the end.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
@@ -24,20 +23,18 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT
+from lakatos.flows.roles.outcomes import outcomes_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.discovery.roles.lens import LENSES
+from lakatos.theories.discovery.roles.record import ModelsChosen
+from tests.rehearsal.app import RehearsalSettings
+from tests.rehearsal.serve import running
 
-from benchmarks.cells import complete  # noqa: E402
-from lakatos.flows.roles.outcomes import outcomes_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.discovery.roles.lens import LENSES  # noqa: E402
-from lakatos.theories.discovery.roles.record import ModelsChosen  # noqa: E402
-from tests.rehearsal.app import RehearsalSettings  # noqa: E402
-from tests.rehearsal.serve import running  # noqa: E402
-
-OUT = ROOT / "benchmarks" / "results" / "models" / "routing.json"
+OUT = ROOT / "benchmarks" / "raw" / "models" / "routing.json"
 ARMS = ("good and nonsense", "good and as good but dear", "two equals")
 USED_LENSES = ("mechanism", "leap", "simplify")
 STEP = 0.03
@@ -208,7 +205,3 @@ def main() -> None:
     result["summary"] = shares(found)
     given.out.write_text(json.dumps(result, indent=1) + "\n")
     print(json.dumps(result["summary"], indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,9 @@
 """Somebody stands in as the language model, blind to the hidden rule, beside grammar and induction on the same study.
 
     lakatos models bridge FOLDER --port 8411 --who NAME
-    python benchmarks/models/standing_in.py model --base-url http://127.0.0.1:8411/v1 --out A.json
-    python benchmarks/models/standing_in.py search --out B.json
-    python benchmarks/models/standing_in.py model --archive products --out C.json    # published answers of people
+    python benchmarks/run.py models/standing_in model --base-url http://127.0.0.1:8411/v1 --out A.json
+    python benchmarks/run.py models/standing_in search --out B.json
+    python benchmarks/run.py models/standing_in model --archive products --out C.json    # published answers of people
 
 The rule is drawn by ``--seed`` from the sets of plain rules that others wrote (`benchmarks.theories.discovery`), those
 about products, and is named in the result only. The mind behind the bridge may not read these files, nor the run.
@@ -16,23 +16,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.discovery import ALL, SETS  # noqa: E402
-from lakatos.flows.roles.answers import answers_in  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
+from benchmarks.provenance import provenance
+from benchmarks.theories.discovery import ALL, SETS
+from lakatos.flows.roles.answers import answers_in
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
 DRAWN_FROM = ("second blind", "sixth blind")
 PEOPLE = 25
@@ -194,7 +190,3 @@ def main() -> None:
         advocate=chosen.advocate,
     )
     chosen.out.write_text(json.dumps(found, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

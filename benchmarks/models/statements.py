@@ -1,6 +1,6 @@
 """Statements of language models held against the records of a campaign: hundreds of true ones and of false ones.
 
-    python benchmarks/models/statements.py                 # half a minute
+    python benchmarks/run.py models/statements                 # half a minute
 
 The records are those of the golden campaign (two cycles, simulated people), as the arbiter is shown
 them. True values are computed here from scores and answers, as a reader of the exhibits would state
@@ -24,18 +24,15 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.flows.roles.brief import CycleCase, case_of  # noqa: E402
-from lakatos.flows.run.run import open_run  # noqa: E402
-from lakatos.language_models.pins import active  # noqa: E402
-from lakatos.theories.discovery.roles.answer import Statement, TypedClaim  # noqa: E402
-from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of  # noqa: E402
-from lakatos.theories.discovery.roles.rule import pins_of  # noqa: E402
-from lakatos.theories.discovery.roles.statement import checked, contradictions  # noqa: E402
-from lakatos.theories.discovery.roles.typed_claim import PEOPLE  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.flows.roles.brief import CycleCase, case_of
+from lakatos.flows.run.run import open_run
+from lakatos.language_models.pins import active
+from lakatos.theories.discovery.roles.answer import Statement, TypedClaim
+from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of
+from lakatos.theories.discovery.roles.rule import pins_of
+from lakatos.theories.discovery.roles.statement import checked, contradictions
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE
 
 GOLDEN = ROOT / "tests" / "golden" / "format-1.tar.gz"
 RULES = active(pins_of(), "arbiter", 1)
@@ -437,7 +434,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--seed", type=int, default=7)
-    default = ROOT / "benchmarks" / "results" / "models" / "statements.json"
+    default = ROOT / "benchmarks" / "raw" / "models" / "statements.json"
     options.add_argument("--out", type=Path, default=default)
     chosen = options.parse_args()
     where, rng = world(), np.random.default_rng(chosen.seed)
@@ -474,7 +471,3 @@ def main() -> None:
             result["false"]["supported"] or result["true"]["supported"] < 0.98 * result["true"]["n"]
         )
     )
-
-
-if __name__ == "__main__":
-    main()

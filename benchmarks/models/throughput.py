@@ -3,13 +3,13 @@
 For 1 to 64 calls in flight, the roles' prompts are asked in turn for a while; the server's own count of running
 requests is looked at every 50 ms meanwhile. Without `--profile`, the tiny random model is served on the processor.
 
-    python benchmarks/models/throughput.py                     # writes benchmarks/results/models/throughput.json
+    python benchmarks/run.py models/throughput                     # writes benchmarks/raw/models/throughput.json
 
 On a machine with a GPU, serve a profile first and name it; random weights do where there are no others:
 
     lakatos models install --runtime gpu
     lakatos models serve h200                                  # in another terminal
-    python benchmarks/models/throughput.py --profile h200 --out benchmarks/results/models/throughput-h200.json
+    python benchmarks/run.py models/throughput --profile h200 --out benchmarks/raw/models/throughput-h200.json
     lakatos models speculation MY-PROFILE-WITH-SPECULATION.toml --in-flight 32
 """
 
@@ -19,7 +19,6 @@ import argparse
 import asyncio
 import itertools
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,26 +26,23 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.language_models.serving.app_thread import free_port  # noqa: E402
-from lakatos.language_models.serving.environment import find_environment, install  # noqa: E402
-from lakatos.language_models.serving.launch import prepare, settings_of  # noqa: E402
-from lakatos.language_models.serving.load import (  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.language_models.serving.app_thread import free_port
+from lakatos.language_models.serving.environment import find_environment, install
+from lakatos.language_models.serving.launch import prepare, settings_of
+from lakatos.language_models.serving.load import (
     TimedCall,
     http_client,
     quantiles_s,
     time_call,
     time_calls,
 )
-from lakatos.language_models.serving.metrics import read_metrics  # noqa: E402
-from lakatos.language_models.serving.profile import load_profile  # noqa: E402
-from lakatos.language_models.serving.server import served  # noqa: E402
-from lakatos.language_models.serving.shape import REPRESENTATIVE  # noqa: E402
-from lakatos.language_models.serving.tiny import write_tiny_profile  # noqa: E402
-from lakatos.language_models.settings import ModelSettings  # noqa: E402
+from lakatos.language_models.serving.metrics import read_metrics
+from lakatos.language_models.serving.profile import load_profile
+from lakatos.language_models.serving.server import served
+from lakatos.language_models.serving.shape import REPRESENTATIVE
+from lakatos.language_models.serving.tiny import write_tiny_profile
+from lakatos.language_models.settings import ModelSettings
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
 LOOK_EVERY_S = 0.05
@@ -133,7 +129,7 @@ def main() -> None:
     )
     parser.add_argument("--profile", default="", help="a profile that is being served")
     parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "models" / "throughput.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "models" / "throughput.json"
     )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +158,3 @@ def main() -> None:
     }
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

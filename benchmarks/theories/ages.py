@@ -1,7 +1,7 @@
 """Does a theory hold for children and adults, with other numbers? Effects of age, on published and on simulated people.
 
-    python benchmarks/theories/ages.py                    # benchmarks/results/theories/ages.json; resumes
-    python benchmarks/theories/ages.py --only simulated
+    python benchmarks/run.py theories/ages                    # benchmarks/raw/theories/ages.json; resumes
+    python benchmarks/run.py theories/ages --only simulated
 
 **Published**: people of probability learning (Thoma et al., 2025) and of two steps (Nussenbaum et al., 2020), age in
 years. All numbers of a theory may change with age; told are each effect (share of the parameter's range for a standard
@@ -19,33 +19,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import lakatos  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.interval import exact_interval  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import ScoreEstimate  # noqa: E402
-from lakatos.theories.findings.differences.attribute_effects import (  # noqa: E402
+import lakatos
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.interval import exact_interval
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.theories.findings.differences.attribute_effects import (
     columns_of,
     learn_effects,
 )
-from lakatos.theories.language.theory import read_program  # noqa: E402
-from tests.theories.findings.differences.test_attribute_effects import found, studied  # noqa: E402
+from lakatos.theories.language.theory import read_program
+from tests.theories.findings.differences.test_attribute_effects import found, studied
 
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "ages.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "ages.json"
 PUBLISHED = (
     ("learning_probability_thoma2025", "perseveration"),
     ("learning_probability_thoma2025", "win_stay_lose_shift"),
@@ -279,7 +275,3 @@ def main() -> None:
                 keep()
     for line in result["summary"]:
         print(line)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Campaigns whose simulated people follow the equations of AutoRA's synthetic experiments.
 
-    python benchmarks/theories/autora_equations.py      # resumes; benchmarks/results/theories/autora_equations.json
+    python benchmarks/run.py theories/autora_equations      # resumes; benchmarks/raw/theories/autora_equations.json
 
 The equations are those of `benchmarks.theories.autora_truths`, which are held against autora-synthetic itself there.
 Lotteries are trials of the package's risky choice, amounts in tenths of a dollar; Q-learning is its bandit; three
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -29,28 +28,25 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import autora_truths as truths  # noqa: E402
-from benchmarks.theories.rule import Rule  # noqa: E402
-from lakatos.domains.risky.space import pairs  # noqa: E402
-from lakatos.experiments.task import Domain, Stimuli, Trials  # noqa: E402
-from lakatos.flows.notebook.study import read_run  # noqa: E402
-from lakatos.flows.run.records import CampaignConcluded  # noqa: E402
-from lakatos.flows.run.study import CampaignConfig, parse_study  # noqa: E402
-from lakatos.flows.run.task import domain_of, family_of, with_domain  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories import autora_truths as truths
+from benchmarks.theories.rule import Rule
+from lakatos.domains.risky.space import pairs
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.flows.notebook.study import read_run
+from lakatos.flows.run.records import CampaignConcluded
+from lakatos.flows.run.study import CampaignConfig, parse_study
+from lakatos.flows.run.task import domain_of, family_of, with_domain
+from lakatos.flows.start import run_study
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "autora_equations.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "autora_equations.json"
 MOST_CONDITIONS, SCHEDULES, N_DRAWS = 1000, 8, 256
 AMOUNTS = np.linspace(-1, 1, 10) * 10
 """The package's, in tenths of a dollar: amounts of the size that priors of risky choice expect."""
@@ -423,7 +419,3 @@ def main() -> None:
     print(
         table(complete(chosen.out, cell, wanted, ("equation", "seed"), chosen.workers, order=order))
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Equations of AutoRA's synthetic experiments (autora-synthetic 2.2.0), written anew with their default constants.
 
-    python benchmarks/theories/autora_truths.py    # where autora-synthetic is installed: holds each against the package
+    python benchmarks/run.py theories/autora_truths  # holds each against the package, where it is installed
 
 Each takes conditions in the package's own columns and units, and returns what the package calls the observation.
 `benchmarks.theories.autora_equations` lets simulated people follow them. NumPy alone is needed here.
@@ -113,5 +113,6 @@ def check() -> None:
     print(f"{'q-learning':24s} largest difference {gap:.1e}")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Hold each equation against the package."""
     check()

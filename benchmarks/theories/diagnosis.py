@@ -1,6 +1,6 @@
 """Is the diagnosis right? Flaws are planted in simulated people, and the theory without them is diagnosed.
 
-    python benchmarks/theories/diagnosis.py        # benchmarks/results/theories/diagnosis.json, some 10 minutes
+    python benchmarks/run.py theories/diagnosis        # benchmarks/raw/theories/diagnosis.json, some 10 minutes
 
 People choose between products by a weighted sum of their ratings (experiments of 25 people, 24 trials, each twice, in
 random order) and depart from it in one planted way of random strength. Shown are: the share of diagnoses that claim
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -27,20 +26,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.optimize import minimize  # noqa: E402
-from scipy.special import expit  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.experiments.interval import exact_interval  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
-from lakatos.theories.discovery.diagnosis.case_file import (  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS
+from lakatos.experiments.interval import exact_interval
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures
+from lakatos.theories.discovery.diagnosis.case_file import (
     CONFIDENCE,
     CONFIDENCE_OF_RULE,
     N_REPLICAS,
@@ -48,12 +44,12 @@ from lakatos.theories.discovery.diagnosis.case_file import (  # noqa: E402
     confidence_columns,
     examine,
 )
-from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck  # noqa: E402
-from lakatos.theories.engine.scoring.score import ExperimentEvidence, learn_population  # noqa: E402
-from lakatos.traces.digest import digest_of  # noqa: E402
+from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck
+from lakatos.theories.engine.scoring.score import ExperimentEvidence, learn_population
+from lakatos.traces.digest import digest_of
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "diagnosis.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "diagnosis.json"
 DOMAIN = DOMAINS["multiattribute"]
 SPACE = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]}
 N_DRAWS = 512
@@ -452,7 +448,3 @@ def main() -> None:
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result) + "\n")
     print(json.dumps({key: value for key, value in result.items() if key != "cells"}, indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Does the whole loop find a rule that is in no family? One campaign for each hidden rule, in all domains.
 
-    python benchmarks/theories/discovery.py      # resumes where it stopped; benchmarks/results/theories/discovery.json
+    python benchmarks/run.py theories/discovery      # resumes where it stopped; benchmarks/raw/theories/discovery.json
 
 Hidden rules are theories of their own: those of `RULES`, and those that somebody wrote who had not read what the search
 has to offer (`benchmarks.theories.outside_rules`), divided by lot into rules for development and rules held out. The
@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -33,15 +32,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from scipy import stats
 
-import numpy as np  # noqa: E402
-from scipy import stats  # noqa: E402
-
-from benchmarks.cells import complete, standard_error  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories import (  # noqa: E402
+from benchmarks.cells import complete, standard_error
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories import (
     blind_rules,
     fifth_blind_rules,
     fourth_blind_rules,
@@ -51,24 +47,24 @@ from benchmarks.theories import (  # noqa: E402
     sixth_blind_rules,
     third_blind_rules,
 )
-from benchmarks.theories.rule import BINARY, CARDINAL, Rule  # noqa: E402
-from lakatos.flows.run.evidence import form_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.discovery.grammar_search import composition_search  # noqa: E402
-from lakatos.theories.discovery.grammar_search.advocate import (  # noqa: E402
+from benchmarks.theories.rule import BINARY, CARDINAL, Rule
+from lakatos.flows.run.evidence import form_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.discovery.grammar_search import composition_search
+from lakatos.theories.discovery.grammar_search.advocate import (
     AdvocateBrief,
     Evaluate,
     Glance,
     GrammarAdvocate,
     SearchProposal,
 )
-from lakatos.theories.discovery.grammar_search.prune import Same, Validate  # noqa: E402
-from lakatos.theories.engine.evidence import with_fit  # noqa: E402
-from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
+from lakatos.theories.discovery.grammar_search.prune import Same, Validate
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
 
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "discovery.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "discovery.json"
 SEEDS = {
     "multiattribute": ("take_the_best", "tallying"),
     "risky": ("expected_value", "cumulative_prospect_theory"),
@@ -416,7 +412,3 @@ def main() -> None:
     print(table(cells))
     if chosen.beside:
         print(paired(json.loads(chosen.beside.read_text())["cells"], cells))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """What scoring theories on a million answers costs, how that grows, and what one more experiment costs.
 
-    python benchmarks/theories/engine.py                # benchmarks/results/theories/engine.json
-    python benchmarks/theories/engine.py --responses 10000 100000 --repeats 1 --out /tmp/engine.json
+    python benchmarks/run.py theories/engine                # benchmarks/raw/theories/engine.json
+    python benchmarks/run.py theories/engine --responses 10000 100000 --repeats 1 --out /tmp/engine.json
 
 Twenty published theories of multi-attribute choice, 512 draws each, are scored on experiments of 100 answers per
 person, by `TheoryView.evidence` and `log_predictive`, as a campaign scores them. Processor seconds are those of the
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,27 +23,21 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import numpy as np
+from scipy.stats import t as student
 
-import numpy as np  # noqa: E402
-from scipy.stats import t as student  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.memory_use import memory_mib  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.running.sequence import TINY  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.engine.sandbox.session import SandboxLimits  # noqa: E402
-from lakatos.theories.engine.scoring.score import log_likelihood, log_predictive  # noqa: E402
-from lakatos.theories.engine.scoring.view import TheoryView  # noqa: E402
-from lakatos.theories.language.prior import Prior  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from benchmarks.memory_use import memory_mib
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.running.sequence import TINY
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.session import SandboxLimits
+from lakatos.theories.engine.scoring.score import log_likelihood, log_predictive
+from lakatos.theories.engine.scoring.view import TheoryView
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import Theory, read_program
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3, 4]}
@@ -241,7 +234,7 @@ def main() -> None:
     )
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "engine.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "theories" / "engine.json"
     )
     chosen = options.parse_args()
     pool, rng = theories(), np.random.default_rng(SEED)
@@ -321,7 +314,3 @@ def main() -> None:
     chosen.out.write_text(
         json.dumps(result | {"load_average_after": os.getloadavg()}, indent=1) + "\n"
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """When a campaign may end: how often the stopping rule takes a wrong published theory for the truth, and a right one.
 
-    python benchmarks/theories/exactness.py --seeds 3     # benchmarks/results/theories/exactness.json
+    python benchmarks/run.py theories/exactness --seeds 3     # benchmarks/raw/theories/exactness.json
 
 25 simulated people follow the hidden rule of the demonstration in each of two experiments of 48 random trials, shown
 twice. Every published theory without a memory learns its people from the first, so that its predictions of the second
@@ -11,26 +11,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures  # noqa: E402
-from lakatos.theories.discovery.diagnosis.case_file import examine  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.exactness import error_beyond_chance  # noqa: E402
-from lakatos.theories.engine.scoring.score import learn_population  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Trials, with_random_sides
+from lakatos.flows.run.study import load_study
+from lakatos.theories.discovery.diagnosis import TheoryPredictions, TrialFeatures
+from lakatos.theories.discovery.diagnosis.case_file import examine
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.exactness import error_beyond_chance
+from lakatos.theories.engine.scoring.score import learn_population
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import Theory, read_program
 
 STUDY = load_study(ROOT / "studies" / "demo.toml")
 DOMAIN, FAMILY = DOMAINS[STUDY.domain], FAMILIES[STUDY.domain]
@@ -45,7 +41,7 @@ def main() -> None:
     )
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "exactness.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "theories" / "exactness.json"
     )
     chosen = options.parse_args()
     found = []
@@ -116,7 +112,3 @@ def weighed_theory(
         "upper": error.interval[1],
         "misfits": [item.check.feature for item in seen.found],
     }
-
-
-if __name__ == "__main__":
-    main()

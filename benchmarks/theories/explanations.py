@@ -1,6 +1,6 @@
 """Explanations: does what a theory says agree with what it does, and is every part of it needed.
 
-    python benchmarks/theories/explanations.py          # resumes; benchmarks/results/theories/explanations.json
+    python benchmarks/run.py theories/explanations          # resumes; benchmarks/raw/theories/explanations.json
 
 *Agreement.* Eight theories of each domain (three of `WIDE`), published ones with one further mechanism, are fitted to
 the answers of 32 simulated people who follow them with numbers of their own. Every clause of each fitted theory is
@@ -17,34 +17,30 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.engine.checks.check import check_theory
+from lakatos.theories.engine.checks.claim_exam import check_clauses
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.laboratory import LIMITS, Laboratory
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.account import ToldClause
+from lakatos.theories.language.grammar import Composition, Grammar, Mechanism
+from lakatos.theories.language.prior import Prior, parse_prior
+from lakatos.theories.language.rewrite import with_literal
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.engine.checks.check import check_theory  # noqa: E402
-from lakatos.theories.engine.checks.claim_exam import check_clauses  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.laboratory import LIMITS, Laboratory  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.account import ToldClause  # noqa: E402
-from lakatos.theories.language.grammar import Composition, Grammar, Mechanism  # noqa: E402
-from lakatos.theories.language.prior import Prior, parse_prior  # noqa: E402
-from lakatos.theories.language.rewrite import with_literal  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "explanations.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "explanations.json"
 SPACES: dict[str, dict[str, Any]] = {
     "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
     "learning": {"task": "reversal", "n_steps": 40},
@@ -265,7 +261,3 @@ def main() -> None:
         order=lambda item: tuple(str(item[key]) for key in fields),
     )
     print(json.dumps(summary(cells), indent=1))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Errors on sealed matrix games: the theory that a campaign named, and all published ones with their people fitted.
 
     lakatos run studies/atlas/games.toml --data FOLDER --name games
-    python benchmarks/theories/games.py runs/games     # benchmarks/results/theories/games.json
+    python benchmarks/run.py theories/games runs/games     # benchmarks/raw/theories/games.json
 
 The error of a game is the squared difference between the predicted and the observed share of the second row, times 100.
 Everything is fitted to the open games and tried on the sealed ones. What answers by chance adds is the noise.
@@ -11,28 +11,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.participants.table import get_trials
+from lakatos.experiments.task import Trials
+from lakatos.flows.run.evidence import form_of
+from lakatos.flows.run.run import read_state
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import squared_errors
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import Theory, read_program
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.participants.table import get_trials  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.evidence import form_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.theories.engine.evidence import with_fit  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import squared_errors  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "games.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "games.json"
 N_DRAWS = 512
 
 
@@ -94,7 +90,3 @@ def main() -> None:
         "error_times_100": errors,
     }
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What six clauses cost: the named theories of matrix games, reduced part by part, on sealed games.
 
-    python benchmarks/theories/games_clauses.py --data ../shared/data     # games_clauses.json; resumes
+    python benchmarks/run.py theories/games_clauses --data ../shared/data     # games_clauses.json; resumes
 
 The two theories that campaigns named (docs/atlas.md) are written through the grammar again and fitted to the open
 games of the study of the atlas. Then the part goes that is missed least there: each shorter composition is fitted to
@@ -13,31 +13,27 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.games import N_DRAWS, noise_of
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.participants.archival import ArchivalParticipants, restrict
+from lakatos.experiments.task import Trials, identities
+from lakatos.flows.run.source import archive_trials
+from lakatos.flows.run.study import load_study
+from lakatos.theories.discovery.grammar_search.prune import simplifications
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import squared_errors
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition
 
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.games import N_DRAWS, noise_of  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.participants.archival import ArchivalParticipants, restrict  # noqa: E402
-from lakatos.experiments.task import Trials, identities  # noqa: E402
-from lakatos.flows.run.source import archive_trials  # noqa: E402
-from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.discovery.grammar_search.prune import simplifications  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import squared_errors  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "games_clauses.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "games_clauses.json"
 GRAMMAR = FAMILIES["games"].grammar
 _SHARED = {
     "worth": ("relative to the range",),
@@ -157,7 +153,3 @@ def main() -> None:
                 "steps": steps,
             }
             chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

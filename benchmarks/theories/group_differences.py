@@ -9,29 +9,24 @@ never differs), and in which numbers of each group's own predicted people better
 rule; and how often 95% intervals hold the true ratio and the groups' true medians. All with 95% Wilson intervals.
 Nobody ever chooses at random: told is also how often the lapse's intervals hold 0.
 
-    python benchmarks/theories/group_differences.py --studies 40
+    python benchmarks/run.py theories/group_differences --studies 40
 
 resumes where it stopped; the JSON names seed, commit and command.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import lakatos
+from benchmarks.cells import run_studies, standard_error
+from benchmarks.provenance import ROOT, provenance
+from lakatos.experiments.interval import wilson_interval
 
-import lakatos  # noqa: E402
-from benchmarks.cells import run_studies, standard_error  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results" / "theories" / "group_differences.json"
+RESULTS = ROOT / "benchmarks" / "raw" / "theories" / "group_differences.json"
 CONDITIONS = (
     (0.45, 24, "own"),
     (0.45, 12, "own"),
@@ -128,5 +123,6 @@ def summary(done: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the studies that are missing, and print what they show."""
     run_studies(__doc__, one, summary, CONDITIONS, FIELDS, out=RESULTS, n_studies=40)

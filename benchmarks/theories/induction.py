@@ -1,6 +1,6 @@
 """What induction costs: processor seconds and peak memory, before and now, in one run.
 
-    python benchmarks/theories/induction.py --against CHECKOUT      # benchmarks/results/theories/induction.json
+    python benchmarks/run.py theories/induction --against CHECKOUT      # benchmarks/raw/theories/induction.json
 
 25 simulated people per experiment, who differ in how they weigh four experts' ratings, choose among 48 pairs of
 products, each shown twice. The same answers go through `induce` of this checkout and of another one, each in a process
@@ -18,12 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks.provenance import ROOT, provenance
 
-from benchmarks.provenance import provenance  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "induction.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "induction.json"
 WORK = """
 import hashlib, json, resource, sys
 import numpy as np
@@ -94,7 +91,3 @@ def main() -> None:
     for name in ("before", "now"):
         seconds = [cell[name]["processor_seconds"] for cell in cells]
         print(f"{name}: median {statistics.median(seconds):.1f} processor seconds")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The named theories and the published ones, measured as other laboratories measure: person by person.
 
-    python benchmarks/theories/others_measures.py --data ../shared/data     # resumes
+    python benchmarks/run.py theories/others_measures --data ../shared/data     # resumes
 
 Each theory is fitted to each person alone by maximum likelihood (`person_fits`), on people whose
 answers the campaign of the data set never saw. Reported are
@@ -19,33 +19,29 @@ and clauses (docs/atlas.md): `NAMED`. What a clause did not tell (random choices
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete, mean_interval
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.people import _people
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.participants.archival import ArchivalParticipants
+from lakatos.experiments.task import Trials
+from lakatos.flows.run.source import archive_trials
+from lakatos.flows.run.study import load_study
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.person_fits import fit_each_person
+from lakatos.theories.findings.transfer import first_half
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
-from benchmarks.cells import complete, mean_interval  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.people import _people  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.participants.archival import ArchivalParticipants  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.source import archive_trials  # noqa: E402
-from lakatos.flows.run.study import load_study  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.person_fits import fit_each_person  # noqa: E402
-from lakatos.theories.findings.transfer import first_half  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "others_measures.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "others_measures.json"
 MOST_PEOPLE = 32
 """Of a data set; the machine fits a theory that learns to so many in some ten seconds."""
 STUDIES = {
@@ -233,7 +229,3 @@ def main() -> None:
             )
         )
     )
-
-
-if __name__ == "__main__":
-    main()

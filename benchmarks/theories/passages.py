@@ -1,7 +1,7 @@
 """Probabilities of timed answers against walks of another program, and against a partial differential equation.
 
-    python benchmarks/theories/passages.py                        # benchmarks/results/theories/passages.json
-    python benchmarks/theories/passages.py --peer VENV/bin/python # and ssm-simulators, from an environment of its own
+    python benchmarks/run.py theories/passages                        # benchmarks/raw/theories/passages.json
+    python benchmarks/run.py theories/passages --peer VENV/bin/python # and ssm-simulators, from its environment
 
 Each case has right and wrong answers in the twenty bins of the attention domain. The peer (ssm-simulators 0.12)
 simulates 200,000 walks in steps of 0.2 ms; a logistic delay is added to its times. Steps overshoot a bound by 0.58
@@ -18,26 +18,22 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains.attention.task import EDGES  # noqa: E402
-from lakatos.domains.kit import outcomes  # noqa: E402
-from lakatos.domains.kit.outcomes import outcome_helpers  # noqa: E402
-from tests.domains.kit.diffusion_equation import solved  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains.attention.task import EDGES
+from lakatos.domains.kit import outcomes
+from lakatos.domains.kit.outcomes import outcome_helpers
+from tests.domains.kit.diffusion_equation import solved
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "passages.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "passages.json"
 TIMES = np.array(EDGES)
 N_WALKS, STEP_S, SEED, DELAY, SPREAD = 200_000, 0.0002, 5, 0.25, 0.02
 FURTHER = 0.5826 * STEP_S**0.5
@@ -210,7 +206,3 @@ def main() -> None:
         "cases": cases, "equation": equation,
     }  # fmt: skip
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

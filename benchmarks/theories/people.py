@@ -1,6 +1,6 @@
 """Theories on people's published choices, cross-validated over problems and over people.
 
-    python benchmarks/theories/people.py --data ../shared/data   # resumes; benchmarks/results/theories/people.json
+    python benchmarks/run.py theories/people --data ../shared/data   # resumes; benchmarks/raw/theories/people.json
 
 For each data set and each published theory of its domain: the population is fitted to four fifths of the problems
 (or of the people) by `theories.engine.fitting.evaluate`, and predicts the rest; for some also what the grammar's search
@@ -13,35 +13,31 @@ experiment as `SELECTIONS` says, drawn by lot.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from fnmatch import fnmatchcase
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.participants.archival import restrict
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition, evaluate
+from lakatos.theories.engine.laboratory import LIMITS
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.scoring.score import average, log_predictive, mean_over_units
+from lakatos.theories.engine.scoring.view import TheoryView
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition
 
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES  # noqa: E402
-from lakatos.domains.published_data import load_archive  # noqa: E402
-from lakatos.experiments.participants.archival import restrict  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition, evaluate  # noqa: E402
-from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.engine.scoring.score import average, log_predictive, mean_over_units  # noqa: E402
-from lakatos.theories.engine.scoring.view import TheoryView  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "people.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "people.json"
 N_FOLDS, N_DRAWS = 5, 128
 N_CANDIDATES = 40
 """Compositions that a search may try in each fold."""
@@ -221,7 +217,3 @@ def main() -> None:
             )
         )
     )
-
-
-if __name__ == "__main__":
-    main()

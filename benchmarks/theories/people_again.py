@@ -5,27 +5,22 @@ asked in one experiment, or a part of them in each of two or four, as the cycles
 then counts as another one in each. Told is how often labels exchanged among people showed a difference of any
 parameter, which has a promised rate of 5%, with 95% Wilson intervals.
 
-    python benchmarks/theories/people_again.py --studies 60
+    python benchmarks/run.py theories/people_again --studies 60
 
 resumes where it stopped; the JSON names seed, commit and command.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import lakatos
+from benchmarks.cells import run_studies
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.group_differences import study
+from lakatos.experiments.interval import wilson_interval
 
-import lakatos  # noqa: E402
-from benchmarks.cells import run_studies  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.group_differences import study  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-
-RESULTS = ROOT / "benchmarks" / "results" / "theories" / "people_again.json"
+RESULTS = ROOT / "benchmarks" / "raw" / "theories" / "people_again.json"
 PARTS = (1, 2, 4)
 """Experiments among which the trials of everybody are divided."""
 FIELDS = ("n_parts", "seed")
@@ -59,7 +54,8 @@ def summary(done: list[dict[str, Any]]) -> dict[str, Any]:
     return told
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the studies that are missing, and print what they show."""
     run_studies(
         __doc__, one, summary, [(n_parts,) for n_parts in PARTS], FIELDS, out=RESULTS, n_studies=60
     )

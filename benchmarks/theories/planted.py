@@ -1,6 +1,6 @@
 """Planted truths: does the theory that a search names have the truth's mechanisms, and no others.
 
-    python benchmarks/theories/planted.py          # resumes; benchmarks/results/theories/planted.json
+    python benchmarks/run.py theories/planted          # resumes; benchmarks/raw/theories/planted.json
 
 Simulated people follow a published theory with one to four further mechanisms, at numbers drawn from the inner four
 fifths of their ranges. In each of three experiments 32 of them answer 32 random trials (12 who learn, 40 steps). A
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
@@ -30,38 +29,35 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.explanations import SPACES, hanging, planted, wilson  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Trials, with_random_sides  # noqa: E402
-from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.explanations import SPACES, hanging, planted, wilson
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Trials, with_random_sides
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
     CompositionAttempt,
     SearchStart,
 )
-from lakatos.theories.discovery.grammar_search.prune import prune  # noqa: E402
-from lakatos.theories.engine.checks.complexity import code_length  # noqa: E402
-from lakatos.theories.engine.fitted_compositions import FittedCompositions  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.fitting.fit import FITTING_DRAWS  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import (  # noqa: E402
+from lakatos.theories.discovery.grammar_search.prune import prune
+from lakatos.theories.engine.checks.complexity import code_length
+from lakatos.theories.engine.fitted_compositions import FittedCompositions
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.fitting.fit import FITTING_DRAWS
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import (
     UnitScores,
     log_predictive,
     paired_difference,
 )
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.grammar import Composition, Grammar  # noqa: E402
-from lakatos.theories.language.theory import Theory  # noqa: E402
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition, Grammar
+from lakatos.theories.language.theory import Theory
 
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "planted.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "planted.json"
 STARTS = {
     "multiattribute": ("take_the_best", "tallying"),
     "risky": ("expected_value", "minimax"),
@@ -363,7 +359,3 @@ def main() -> None:
         own = [item for item in cells if (item["seed"] in MENDED_ON) == (group == "mended on")]
         for when in ("before", "after") if own else ():
             print(group, when, json.dumps(shares(own, when), indent=1))
-
-
-if __name__ == "__main__":
-    main()

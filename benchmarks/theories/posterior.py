@@ -1,7 +1,7 @@
 """Posteriors: effective samples per second, traced against gradient-free, and whether they are calibrated.
 
-    python benchmarks/theories/posterior.py                # benchmarks/results/theories/posterior.json, half an hour
-    python benchmarks/theories/posterior.py --only rates   # or calibration
+    python benchmarks/run.py theories/posterior                # benchmarks/raw/theories/posterior.json, half an hour
+    python benchmarks/run.py theories/posterior --only rates   # or calibration
 
 Rates: 10 people answer 40 trials twice, simulated from the theory itself. Both samplers run on the same answers, four
 chains each. A rate is the smallest effective sample size, bulk or tail, of any quantity (every person's parameters, the
@@ -18,26 +18,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.engine.fitting.posterior import PosteriorInference
+from lakatos.theories.engine.fitting.posterior_check import simulation_based_calibration
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
+from lakatos.theories.language.theory import Theory, read_program
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Domain, Trials  # noqa: E402
-from lakatos.theories.engine.fitting.posterior import PosteriorInference  # noqa: E402
-from lakatos.theories.engine.fitting.posterior_check import simulation_based_calibration  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
-
-OUT = ROOT / "benchmarks" / "results" / "theories" / "posterior.json"
+OUT = ROOT / "benchmarks" / "raw" / "theories" / "posterior.json"
 RATES = (
     ("multiattribute", "weighted_additive"),
     ("multiattribute", "diminishing_returns"),
@@ -252,7 +248,3 @@ def main() -> None:
                     flush=True,
                 )
                 keep(calibration=checks)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What published theories say of contributions to public goods by groups that they were not fitted to.
 
-    python benchmarks/theories/public_goods.py --data FOLDER     # benchmarks/results/theories/public_goods.json
+    python benchmarks/run.py theories/public_goods --data FOLDER     # benchmarks/raw/theories/public_goods.json
 
 A fifth of the groups of each experiment is sealed. Some people of the open groups teach each theory how people differ;
 some of the sealed groups' people are predicted, in nats for each contribution. Standard errors are over groups. Beside
@@ -12,30 +12,26 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
+from lakatos.experiments.participants.archival import ArchivalParticipants, restrict
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import UnitScores, log_predictive
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.generic_learners.learners import predict_others
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.domains.published_data import load_archive  # noqa: E402
-from lakatos.experiments.participants.archival import ArchivalParticipants, restrict  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import UnitScores, log_predictive  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.findings.generic_learners.learners import predict_others  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "public_goods.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "public_goods.json"
 SEVERAL = Composition(
     {
         "payoff": ("cost of giving",),
@@ -167,7 +163,3 @@ def write_down(
         "claims": told,
     }
     RESULT.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

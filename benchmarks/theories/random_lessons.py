@@ -1,6 +1,6 @@
 """Hidden rules of learning drawn at random from a grammar of programs, and what induction makes of them.
 
-    python benchmarks/theories/random_lessons.py     # benchmarks/results/theories/random_lessons.json
+    python benchmarks/run.py theories/random_lessons     # benchmarks/raw/theories/random_lessons.json
 
 The sibling of `benchmarks.theories.random_rules` for choices with feedback. A program sees the list of earlier choices
 and outcomes of a game; it reckons numbers of every option, follows the largest, and switches between rules on tests of
@@ -11,28 +11,25 @@ made at random. Measured is the mean squared error of probabilities one step ahe
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.theories.random_rules import Drawn, pick, table  # noqa: E402
-from lakatos.domains.learning.task import LearningDomain  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
-from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
-from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.engine.running.sequence import follow  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT
+from benchmarks.theories.random_rules import Drawn, pick, table
+from lakatos.domains.learning.task import LearningDomain
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.laboratory import LIMITS
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import TheoryProgram
 
 DOMAIN = LearningDomain()
 TASKS: dict[str, dict[str, Any]] = {
@@ -248,7 +245,7 @@ def main() -> None:
     options.add_argument(
         "--out",
         type=Path,
-        default=ROOT / "benchmarks" / "results" / "theories" / "random_lessons.json",
+        default=ROOT / "benchmarks" / "raw" / "theories" / "random_lessons.json",
     )
     chosen = options.parse_args()
     wanted = [
@@ -256,7 +253,3 @@ def main() -> None:
     ]
     fields, order = ("number", "space"), itemgetter("space", "number")
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
-
-
-if __name__ == "__main__":
-    main()

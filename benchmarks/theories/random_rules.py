@@ -1,6 +1,6 @@
 """Hidden rules drawn at random from a grammar of programs, and what induction makes of them.
 
-    python benchmarks/theories/random_rules.py     # benchmarks/results/theories/random_rules.json
+    python benchmarks/run.py theories/random_rules     # benchmarks/raw/theories/random_rules.json
 
 The grammar is written down here in plain Python and knows nothing of the terms that induction is made of. A program
 reckons numbers of each product, compares them, and combines comparisons: chains, thresholds, exceptions, conditions on
@@ -13,7 +13,6 @@ ahead for rules that depend on what came before), lapses set to 0.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,19 +23,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete, standard_error  # noqa: E402
-from benchmarks.theories import rules  # noqa: E402
-from benchmarks.theories.hidden_rules import Product, Seen, logistic  # noqa: E402
-from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
-from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
-from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram  # noqa: E402
+from benchmarks.cells import complete, standard_error
+from benchmarks.provenance import ROOT
+from benchmarks.theories import rules
+from benchmarks.theories.hidden_rules import Product, Seen, logistic
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.laboratory import LIMITS
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import TheoryProgram
 
 SPACES: dict[str, dict[str, Any]] = {
     "binary": {"validities": rules.VALIDITIES, "levels": [0, 1], "dominated": True},
@@ -450,7 +447,7 @@ def main() -> None:
     options.add_argument(
         "--out",
         type=Path,
-        default=ROOT / "benchmarks" / "results" / "theories" / "random_rules.json",
+        default=ROOT / "benchmarks" / "raw" / "theories" / "random_rules.json",
     )
     chosen = options.parse_args()
     wanted = [
@@ -460,7 +457,3 @@ def main() -> None:
     ]
     fields, order = ("number", "space"), itemgetter("space", "number")
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Which family member is named when each in turn is true? Confusion matrices of all domains, 25 participants.
 
-    python benchmarks/theories/recovery.py       # resumes where it stopped; benchmarks/results/theories/recovery.json
+    python benchmarks/run.py theories/recovery       # resumes where it stopped; benchmarks/raw/theories/recovery.json
 
 Groups of 25 people follow a published theory with parameters drawn from its declared ranges, on an experiment of 40
 random trials shown twice (in learning a schedule of 80 steps). All theories of the domain score the answers with their
@@ -12,23 +12,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.interval import wilson_interval
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive
+from lakatos.theories.language.theory import read_program
 
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.interval import wilson_interval  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import log_predictive  # noqa: E402
-from lakatos.theories.language.theory import read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "recovery.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "recovery.json"
 SPACES: dict[str, dict[str, Any]] = {
     "multiattribute": {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1, 2, 3]},
     "risky": {"losses": True},
@@ -114,7 +110,3 @@ def main() -> None:
             chosen.out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
     for item in done:
         print(table(item))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Does the loop find hidden rules of levels, numbers, times and games? One campaign for each rule, simulated people.
 
-    python benchmarks/theories/responses.py    # resumes where it stopped; benchmarks/results/theories/responses.json
+    python benchmarks/run.py theories/responses    # resumes where it stopped; benchmarks/raw/theories/responses.json
 
 In each domain people follow three rules that the grammar can say, none of them published as it is, and one that it
 cannot say (`RULES`; outside rules have no composition). Parameters of people are drawn from narrow ranges around a
@@ -21,38 +21,34 @@ What is reported, on 256 new people and 40 random trials:
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.response_rules import RULES, HiddenResponse  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.participants.table import get_trials  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.flows.run.evidence import form_of  # noqa: E402
-from lakatos.flows.run.run import read_state  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.start import run_study  # noqa: E402
-from lakatos.theories.engine.evidence import with_fit  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import UnitScores, advantage, log_predictive  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.findings.verdicts.record import CampaignConcluded  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.response_rules import RULES, HiddenResponse
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.participants.table import get_trials
+from lakatos.experiments.task import Trials
+from lakatos.flows.run.evidence import form_of
+from lakatos.flows.run.run import read_state
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.start import run_study
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import UnitScores, advantage, log_predictive
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "responses.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "responses.json"
 FIRST_RIVALS = {
     "public_goods": ("free_riding", "conditional_cooperation", "habit"),
     "estimation": ("average", "straight_line", "nearest_point"),
@@ -253,7 +249,3 @@ def main() -> None:
         order=lambda item: (places[item["rule"]], item["seed"]),
     )  # fmt: skip
     print(table(cells))
-
-
-if __name__ == "__main__":
-    main()

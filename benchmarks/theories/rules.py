@@ -1,6 +1,6 @@
 """Rules that no textbook names, hidden in simulated answers, and what induction makes of them.
 
-    python benchmarks/theories/rules.py       # resumes where it stopped; benchmarks/results/theories/rules.json
+    python benchmarks/run.py theories/rules       # resumes where it stopped; benchmarks/raw/theories/rules.json
 
 Simulated people follow a hidden rule, without noise or with a quarter of their choices at random. Induction gets what
 a campaign would have: five experiments of 24 random distinct trials, shown twice to 25 people. A rule without memory
@@ -15,29 +15,26 @@ written (see `benchmarks.theories.hidden_rules`).
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.cells import complete, standard_error  # noqa: E402
-from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen  # noqa: E402
-from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
-from lakatos.experiments.task import Stimuli, Trials  # noqa: E402
-from lakatos.theories.discovery.induction.induce import induce  # noqa: E402
-from lakatos.theories.engine.checks.check import load_theory  # noqa: E402
-from lakatos.theories.engine.laboratory import LIMITS  # noqa: E402
-from lakatos.theories.engine.running.sequence import expected, follow  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram  # noqa: E402
+from benchmarks.cells import complete, standard_error
+from benchmarks.provenance import ROOT
+from benchmarks.theories.hidden_rules import CANONICAL, HELD_OUT, HISTORY, ODD, Past, Rule, Seen
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.laboratory import LIMITS
+from lakatos.theories.engine.running.sequence import expected, follow
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.language.theory import Theory, TheoryProgram
 
 Array = NDArray[np.float64]
 DOMAIN = MultiattributeDomain()
@@ -334,7 +331,7 @@ def main() -> None:
     options.add_argument("--spaces", nargs="*", default=list(SPACES))
     options.add_argument("--rules", nargs="*", default=list(RULES))
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "rules.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "theories" / "rules.json"
     )
     chosen = options.parse_args()
     wanted = [
@@ -346,7 +343,3 @@ def main() -> None:
     ]
     fields, order = ("rule", "space", "noise", "seed"), itemgetter("space", "noise", "rule", "seed")
     print(table(complete(chosen.out, cell, wanted, fields, chosen.workers, order=order)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """How many choices per second are simulated, sandbox included, and what a theory's process costs.
 
-    python benchmarks/theories/sandbox.py               # benchmarks/results/theories/sandbox.json
-    python benchmarks/theories/sandbox.py --seconds 0.5 --people 25 1000 --out /tmp/sandbox.json
+    python benchmarks/run.py theories/sandbox               # benchmarks/raw/theories/sandbox.json
+    python benchmarks/run.py theories/sandbox --seconds 0.5 --people 25 1000 --out /tmp/sandbox.json
 
 Weighted additive choice (WADD) on 8 trials with binary ratings, each presented 12 times to everybody in an order of
 their own: 96 choices per person, each drawn for itself. People come in crowds of a given size, each crowd with new
@@ -17,29 +17,22 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.experiments.task import Stimuli  # noqa: E402
-from lakatos.theories.engine.running.behave import TheoryCrowd, behave  # noqa: E402
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
-from lakatos.theories.engine.sandbox.doctor import COIN, probe  # noqa: E402
-from lakatos.theories.engine.sandbox.session import SandboxLimits  # noqa: E402
-from lakatos.theories.findings.exchange.autocog import import_autocog  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.experiments.task import Stimuli
+from lakatos.theories.engine.running.behave import TheoryCrowd, behave
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.doctor import COIN, probe
+from lakatos.theories.engine.sandbox.session import SandboxLimits
+from lakatos.theories.findings.exchange.autocog import import_autocog
+from lakatos.theories.language.theory import Theory, read_program
 
 DOMAIN = DOMAINS["multiattribute"]
 SETTINGS = {"validities": [0.9, 0.8, 0.7, 0.6], "levels": [0, 1]}
@@ -199,7 +192,7 @@ def main() -> None:
     )
     options.add_argument("--seconds", type=float, default=3.0, help="per measurement")
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "theories" / "sandbox.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "theories" / "sandbox.json"
     )
     chosen = options.parse_args()
     theory = read_program(FAMILIES["multiattribute"].program("weighted_additive"))
@@ -254,7 +247,3 @@ def main() -> None:
     }
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How far does a search of the grammar come? The advocate's tree against best-first search and random composition.
 
-    python benchmarks/theories/search.py     # resumes where it stopped; benchmarks/results/theories/search.json
+    python benchmarks/run.py theories/search     # resumes where it stopped; benchmarks/raw/theories/search.json
 
 25 simulated people see distinct trials of the demonstration's space twice and follow a rule of the grammar: a canonical
 one, or one of two to four mechanisms that only predict well together. Every search starts from take-the-best and
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -25,35 +24,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.cells import standard_error  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.domains.multiattribute.task import MultiattributeDomain  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate  # noqa: E402
-from lakatos.theories.discovery.grammar_search.composition_search import search_compositions  # noqa: E402
-from lakatos.theories.discovery.grammar_search.proposal import (  # noqa: E402
+from benchmarks.cells import standard_error
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import FAMILIES
+from lakatos.domains.multiattribute.task import MultiattributeDomain
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
     CompositionAttempt,
     Evaluate,
     SearchStart,
     ranked,
 )
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.theory import Theory, TheoryProgram, read_program  # noqa: E402
-from lakatos.traces.digest import Digest  # noqa: E402
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
+from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "search.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "search.json"
 DOMAIN = MultiattributeDomain()
 FULL = FAMILIES["multiattribute"].grammar
 GRAMMAR = replace(
@@ -363,7 +359,3 @@ def main() -> None:
             chosen.out.write_text(json.dumps(result, indent=1) + "\n")
     for row in summary(cells):
         print(row)
-
-
-if __name__ == "__main__":
-    main()

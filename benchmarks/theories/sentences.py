@@ -1,6 +1,6 @@
 """Sentences: every clause of every domain, told over the whole range of its numbers, for somebody to read.
 
-    python benchmarks/theories/sentences.py [DOMAIN ...]
+    python benchmarks/run.py theories/sentences [DOMAIN ...]
 
 Each line is what a claim would say of people with numbers at the low limit, low, in the middle, high and at the high
 limit, alike or different, and with a share of people on either side from hardly any to nearly all. Equal sentences are
@@ -11,18 +11,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from statistics import NormalDist
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.theories.language.account import PLACE, Wording, tell_clause  # noqa: E402
-from lakatos.theories.language.grammar import Grammar, Mechanism  # noqa: E402
-from lakatos.theories.language.prior import Prior, parse_prior  # noqa: E402
+from lakatos.domains import FAMILIES
+from lakatos.theories.language.account import PLACE, Wording, tell_clause
+from lakatos.theories.language.grammar import Grammar, Mechanism
+from lakatos.theories.language.prior import Prior, parse_prior
 
 PLACES = (0.0, 0.1, 0.5, 0.9, 1.0)
 """Of a declared range, at which people's centre is put."""
@@ -95,7 +91,3 @@ def main() -> None:
             print(f"\n{domain}, {mechanism.slot}: {mechanism.name}")
             for line in sentences(grammar, mechanism):
                 print(f"    {line}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """How often a true theory of the first cycle leads in the end, with ornate theories admitted after it.
 
-    python benchmarks/theories/staleness.py      # resumes where it stopped; benchmarks/results/theories/staleness.json
+    python benchmarks/run.py theories/staleness      # resumes where it stopped; benchmarks/raw/theories/staleness.json
 
 In every campaign simulated people follow a published theory, which is among the first rivals. In place of a search,
 each later cycle admits the theories that, of some elaborations of the truth, fit all answers so far best, without any
@@ -12,35 +12,31 @@ scores. The measure is how often the truth leads when the last experiment has be
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from scipy.stats import binomtest
 
-import numpy as np  # noqa: E402
-from scipy.stats import binomtest  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import FAMILIES
+from lakatos.flows.cycle import ask
+from lakatos.flows.run.engine import execute
+from lakatos.flows.run.run import Run, begin, create_run
+from lakatos.flows.run.study import parse_study
+from lakatos.flows.stages.asked import AnswersAwaited
+from lakatos.flows.stages.collect import collect
+from lakatos.flows.stages.score import score
+from lakatos.theories.engine.checks.complexity import code_length, form_of_source
+from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
+from lakatos.theories.engine.record import TheoryAdmitted, TheoryChecked
+from lakatos.theories.language.grammar import Composition
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import FAMILIES  # noqa: E402
-from lakatos.flows.cycle import ask  # noqa: E402
-from lakatos.flows.run.engine import execute  # noqa: E402
-from lakatos.flows.run.run import Run, begin, create_run  # noqa: E402
-from lakatos.flows.run.study import parse_study  # noqa: E402
-from lakatos.flows.stages.asked import AnswersAwaited  # noqa: E402
-from lakatos.flows.stages.collect import collect  # noqa: E402
-from lakatos.flows.stages.score import score  # noqa: E402
-from lakatos.theories.engine.checks.complexity import code_length, form_of_source  # noqa: E402
-from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition  # noqa: E402
-from lakatos.theories.engine.record import TheoryAdmitted, TheoryChecked  # noqa: E402
-from lakatos.theories.language.grammar import Composition  # noqa: E402
-from lakatos.theories.language.theory import TheoryProgram, read_program  # noqa: E402
-
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "staleness.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "staleness.json"
 TRUTHS = {
     "multiattribute": ("weighted_additive", "equal_weights", "take_the_best", "exemplar"),
     "risky": ("expected_value", "expected_utility", "prospect_theory", "mean_variance"),
@@ -212,7 +208,3 @@ def main() -> None:
         order=lambda item: tuple(item[name] for name in fields),
     )
     print(table(cells))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Whether posteriors of timed theories are calibrated: ranks of the truth among draws, over many simulated data sets.
 
-    python benchmarks/theories/timed_calibration.py        # benchmarks/results/theories/timed_calibration.json; resumes
+    python benchmarks/run.py theories/timed_calibration        # benchmarks/raw/theories/timed_calibration.json; resumes
 
 Parameters and answers are simulated from the model, the parameters inferred, and the rank of each true value among the
 draws must be uniform (Talts et al., 2018). Three people answer six conditions of a conflict task, each three times;
@@ -9,7 +9,7 @@ each theory and each part has truths of its own. p is that of the most surprisin
 function, the least of all quantities, corrected for their number; coverage is the share of true values within the
 middle 80% of their draws, its interval by data sets drawn again with replacement.
 
-    python benchmarks/theories/timed_calibration.py --known
+    python benchmarks/run.py theories/timed_calibration --known
 
 tries the sampler alone, on units whose answers have normal likelihoods with correlated parameters.
 """
@@ -19,28 +19,24 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.theories.posterior import asked, load  # noqa: E402
-from lakatos.domains import DOMAINS  # noqa: E402
-from lakatos.theories.engine.fitting.metropolis import sample  # noqa: E402
-from lakatos.theories.engine.fitting.posterior_check import (  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.posterior import asked, load
+from lakatos.domains import DOMAINS
+from lakatos.theories.engine.fitting.metropolis import sample
+from lakatos.theories.engine.fitting.posterior_check import (
     simulation_based_calibration,
     uniformity,
 )
-from lakatos.theories.engine.sandbox.client import Sandbox  # noqa: E402
+from lakatos.theories.engine.sandbox.client import Sandbox
 
-OUT = ROOT / "benchmarks" / "results" / "theories" / "timed_calibration.json"
+OUT = ROOT / "benchmarks" / "raw" / "theories" / "timed_calibration.json"
 THEORIES = ("steady", "ex_gaussian", "ratcliff", "fading_pull", "impatient")
 """A plain diffusion, ex-Gaussian times, drifts that vary, a pull that fades, bounds that fall."""
 N_PARTS, N_EACH, N_RANKS = 20, 5, 20
@@ -172,7 +168,3 @@ def main() -> None:
             chosen.out.write_text(json.dumps(result | {"parts": parts}, indent=1) + "\n")
     for line in summary(parts):
         print({key: value for key, value in line.items() if key != "p_values"})
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """Densities of timed answers against HSSM's analytical likelihoods: how far apart they are, and how fast each is.
 
-    python benchmarks/theories/timed_densities.py --peer VENV/bin/python    # an environment of its own with hssm
+    python benchmarks/run.py theories/timed_densities --peer VENV/bin/python    # an environment of its own with hssm
 
 HSSM (0.3.0) has closed forms for the diffusion, with and without drifts that vary, for racing diffusions and for linear
 ballistic accumulators. Ours are the building blocks of `domains/kit/outcomes.py`: densities of the diffusion at
@@ -13,23 +13,19 @@ from __future__ import annotations
 import argparse
 import json
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
+from numpy.typing import NDArray
 
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains.kit import outcomes  # noqa: E402
-from lakatos.domains.kit.outcomes import outcome_helpers  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains.kit import outcomes
+from lakatos.domains.kit.outcomes import outcome_helpers
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "timed_densities.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "timed_densities.json"
 BLOCKS: dict[str, Any] = {}
 exec(
     outcome_helpers(outcomes.WIENER, outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.RACE),
@@ -213,7 +209,3 @@ def main() -> None:
         print(case)
     result = {"provenance": provenance(), "n_timed": N_TIMED, "cases": cases}
     chosen.out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """How well a theory found on some people predicts others, beside published theories and a learner of the same people.
 
-    python benchmarks/theories/transfer.py      # resumes where it stopped; benchmarks/results/theories/transfer.json
-    python benchmarks/theories/transfer.py --only multiattribute --target "*/binary-5a"
+    python benchmarks/run.py theories/transfer      # resumes where it stopped; benchmarks/raw/theories/transfer.json
+    python benchmarks/run.py theories/transfer --only multiattribute --target "*/binary-5a"
 
 Games are divided by whether either player has a row or column that pays more whatever the other does; people who learn
 by age. Of each experiment of the two-step and probability data some people are drawn by a fixed seed (`N_PEOPLE`).
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -27,34 +26,31 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.cells import complete  # noqa: E402
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.domains import DOMAINS, FAMILIES  # noqa: E402
-from lakatos.domains.games.task import dominant_row  # noqa: E402
-from lakatos.domains.published_data import find_reader, load_archive  # noqa: E402
-from lakatos.experiments.task import Trials  # noqa: E402
-from lakatos.theories.discovery.grammar_search.composition_search import search_compositions  # noqa: E402
-from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart  # noqa: E402
-from lakatos.theories.discovery.induction.induce import looks_back  # noqa: E402
-from lakatos.theories.engine.laboratory import Laboratory  # noqa: E402
-from lakatos.theories.engine.scoring.score import (  # noqa: E402
+from benchmarks.cells import complete
+from benchmarks.provenance import ROOT, provenance
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains.games.task import dominant_row
+from lakatos.domains.published_data import find_reader, load_archive
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
+from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchStart
+from lakatos.theories.discovery.induction.induce import looks_back
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,
     paired_difference,
 )
-from lakatos.theories.errors import TheoryError  # noqa: E402
-from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score  # noqa: E402
-from lakatos.theories.findings.generic_learners.learners import left_out_kind, predict_others  # noqa: E402
-from lakatos.theories.findings.transfer import relearned  # noqa: E402
-from lakatos.theories.language.theory import Theory, read_program  # noqa: E402
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score
+from lakatos.theories.findings.generic_learners.learners import left_out_kind, predict_others
+from lakatos.theories.findings.transfer import relearned
+from lakatos.theories.language.theory import Theory, read_program
 
-RESULT = ROOT / "benchmarks" / "results" / "theories" / "transfer.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "transfer.json"
 N_CANDIDATES, N_DRAWS = 40, 256
 N_CANDIDATES_LEARNING = 16
 """Of people who learn, whose answers must be walked through."""
@@ -268,7 +264,3 @@ def main() -> None:
     )
     for group, line in found.items():
         print(group, line)
-
-
-if __name__ == "__main__":
-    main()

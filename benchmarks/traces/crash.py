@@ -1,7 +1,7 @@
 """Kill campaigns of each kind at every kind of moment, go on with them, and compare with ones that nobody interrupted.
 
-    python benchmarks/traces/crash.py                  # 300 kills of each kind; benchmarks/results/traces/crash.json
-    python benchmarks/traces/crash.py --minutes 5      # for so long; goes on where it stopped when called again
+    python benchmarks/run.py traces/crash                  # 300 kills of each kind; benchmarks/raw/traces/crash.json
+    python benchmarks/run.py traces/crash --minutes 5      # for so long; goes on where it stopped when called again
 
 Moments: before and after every append to the journal (each record boundary in turn), before, during and after a flush
 to disk, in the middle of a write (half of its bytes arrive), any time, and with the disk full (a small file system in
@@ -34,13 +34,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-from benchmarks.provenance import provenance  # noqa: E402
-from benchmarks.traces.campaigns import (  # noqa: E402
+from benchmarks.provenance import ROOT, RUNNER, provenance
+from benchmarks.traces.campaigns import (
     CONCLUDED,
     STUDIES,
     WAITING,
@@ -52,12 +49,12 @@ from benchmarks.traces.campaigns import (  # noqa: E402
     form,
     progress,
 )
-from lakatos.flows.run.records import RECORD_TYPES  # noqa: E402
-from lakatos.traces.step import JOURNAL_FILE  # noqa: E402
-from lakatos.traces.stores import STORES  # noqa: E402
-from lakatos.traces.stores.sqlite import SqliteStore  # noqa: E402
-from lakatos.traces.stores.store import EventRow  # noqa: E402
-from lakatos.traces.verify import verify  # noqa: E402
+from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.stores import STORES
+from lakatos.traces.stores.sqlite import SqliteStore
+from lakatos.traces.stores.store import EventRow
+from lakatos.traces.verify import verify
 
 Moment = Literal[
     "before an append", "after an append", "at a flush", "in a write", "any time", "disk full"
@@ -448,7 +445,7 @@ def preloaded(base: Path) -> None:
     extra = {"LD_PRELOAD": str(library)} if done.returncode == 0 else {}
     os.execve(
         sys.executable,
-        [sys.executable, *sys.argv],
+        [sys.executable, str(RUNNER), "traces/crash", *sys.argv[1:]],
         {**os.environ, **extra, "DYING_LOADED": str(base)},
     )
 
@@ -463,7 +460,7 @@ def main() -> None:
     options.add_argument("--kinds", nargs="*", default=list(STUDIES), choices=list(STUDIES))
     options.add_argument("--fresh", action="store_true", help="forget earlier chains")
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "crash.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "traces" / "crash.json"
     )
     chosen = options.parse_args()
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
@@ -509,7 +506,3 @@ def write(out: Path, chains: list[dict[str, Any]], harness: Harness) -> None:
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Forged journals: written anew by somebody who has everything but the laboratory's key and the second place of heads.
 
-    python benchmarks/traces/forge.py                    # 10,000 forgeries: about five minutes on one core
-    python benchmarks/traces/forge.py --forgeries 500
+    python benchmarks/run.py traces/forge                    # 10,000 forgeries: about five minutes on one core
+    python benchmarks/run.py traces/forge --forgeries 500
 
 Each takes an honest journal whose heads were signed at its first event, on the way and at its
 end, and writes it anew from a random event on (the first in a quarter of the cases), every digest
@@ -117,7 +117,7 @@ def main() -> None:
     )
     options.add_argument("--forgeries", type=int, default=10_000)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "forge.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "traces" / "forge.json"
     )
     chosen = options.parse_args()
     memory = Path("/dev/shm")
@@ -157,7 +157,3 @@ def main() -> None:
         json.dumps({name: value for name, value in result.items() if name != "by_kind"}, indent=1)
     )
     sys.exit(1 if missed or n_false_alarms else 0)
-
-
-if __name__ == "__main__":
-    main()

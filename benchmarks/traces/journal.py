@@ -1,8 +1,8 @@
 """How fast a journal is written, verified and folded, beside plain SQLite, and how its memory grows.
 
-    python benchmarks/traces/journal.py                    # a million records; benchmarks/results/traces/journal.json
-    python benchmarks/traces/journal.py --records 20000
-    python benchmarks/traces/journal.py --verify FILE      # verifies this journal some times, and prints the rates
+    python benchmarks/run.py traces/journal                    # a million records; benchmarks/raw/traces/journal.json
+    python benchmarks/run.py traces/journal --records 20000
+    python benchmarks/run.py traces/journal --verify FILE      # verifies this journal some times, and prints the rates
 
 Appends are durable: a commit is on disk when it returns. Plain SQLite writes the same rows in the same way, batch by
 batch in turn with ours, without hashes or canonical JSON: once with an index of keys alone, once with the three indexes
@@ -20,7 +20,6 @@ import resource
 import shutil
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -29,15 +28,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.traces.fold import fold  # noqa: E402
-from lakatos.traces.journal import Event, EventEntry, Journal, start_of, step_key  # noqa: E402
-from lakatos.traces.standalone import StoredRow, first_fault  # noqa: E402
-from lakatos.traces.stores.sqlite import _SCHEMA  # noqa: E402
-from lakatos.traces.stores.store import EventRow  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.traces.fold import fold
+from lakatos.traces.journal import Event, EventEntry, Journal, start_of, step_key
+from lakatos.traces.standalone import StoredRow, first_fault
+from lakatos.traces.stores.sqlite import _SCHEMA
+from lakatos.traces.stores.store import EventRow
 
 BATCHES = (1, 10, 100, 1000)
 REFERENCE = {
@@ -259,7 +255,7 @@ def main() -> None:
     )
     options.add_argument("--records", type=int, default=1_000_000)
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "journal.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "traces" / "journal.json"
     )
     options.add_argument(
         "--verify", type=Path, help="A journal that is there, instead of all else."
@@ -302,7 +298,3 @@ def main() -> None:
     finally:
         shutil.rmtree(base)
     print(json.dumps(result, indent=1))
-
-
-if __name__ == "__main__":
-    main()

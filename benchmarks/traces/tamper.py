@@ -1,7 +1,7 @@
 """Change stored bytes of a trace at random, and see whether the audit finds it and names the place.
 
-    python benchmarks/traces/tamper.py                # 10,000 changes; benchmarks/results/traces/tamper.json
-    python benchmarks/traces/tamper.py --minutes 5    # for so long; goes on where it stopped when called again
+    python benchmarks/run.py traces/tamper                # 10,000 changes; benchmarks/raw/traces/tamper.json
+    python benchmarks/run.py traces/tamper --minutes 5    # for so long; goes on where it stopped when called again
 
 Each trial starts from the same trace with signed heads, does one thing to it, verifies it, and restores it.
 
@@ -33,18 +33,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.provenance import provenance  # noqa: E402
-from lakatos.traces.digest import Digest  # noqa: E402
-from lakatos.traces.errors import TraceError  # noqa: E402
-from lakatos.traces.head import HEADS_FILE, identity, kept_apart, write_head  # noqa: E402
-from lakatos.traces.journal import Journal  # noqa: E402
-from lakatos.traces.record import Record  # noqa: E402
-from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace  # noqa: E402
-from lakatos.traces.stores.store import EventRow  # noqa: E402
-from lakatos.traces.verify import VerifyCheck, verify  # noqa: E402
+from benchmarks.provenance import ROOT, provenance
+from lakatos.traces.digest import Digest
+from lakatos.traces.errors import TraceError
+from lakatos.traces.head import HEADS_FILE, identity, kept_apart, write_head
+from lakatos.traces.journal import Journal
+from lakatos.traces.record import Record
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
+from lakatos.traces.stores.store import EventRow
+from lakatos.traces.verify import VerifyCheck, verify
 
 N_DRAWS = 12
 WHATS = (
@@ -343,7 +340,7 @@ def main() -> None:
     options.add_argument("--minutes", type=float, default=600.0)
     options.add_argument("--fresh", action="store_true", help="forget earlier trials")
     options.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "traces" / "tamper.json"
+        "--out", type=Path, default=ROOT / "benchmarks" / "raw" / "traces" / "tamper.json"
     )
     chosen = options.parse_args()
     kept = json.loads(chosen.out.read_text()) if chosen.out.exists() and not chosen.fresh else {}
@@ -426,7 +423,3 @@ def write(
     }
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(result, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

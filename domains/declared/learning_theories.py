@@ -210,7 +210,6 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
             unit=0.1,
             label="forgone outcomes",
         ),
-        repairs=("last_outcome",),
         breaks=("last_choice", "ignores last_choice"),
         source=BOORMAN,
     )
@@ -222,7 +221,6 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
             clause="learn from what the options that they left would have paid as from what they got",
             label="all outcomes alike",
         ),
-        repairs=("last_outcome",),
         breaks=("last_choice", "ignores last_choice", "last_reward"),
         source=BOORMAN,
     )
@@ -258,7 +256,7 @@ def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
             "surprise)",
             label="learned attributes",
         ),
-        repairs=("last_outcome", "steps_since_start"),
+        repairs=("steps_since_start",),
         breaks=("last_reward", "last_choice"),
         source=WIDROW,
     )

@@ -9,7 +9,7 @@ import ast
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from lakatos.domains import ARCHIVES, DOMAINS
 from lakatos.experiments.task import Domain
+from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.language.family import Family, find_family
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -35,7 +36,8 @@ def readme_of(name: str) -> str:
         f"# {(package.__doc__ or '').strip().rstrip('.')}",
         f"The domain is called `{name}` in study files and commands.",
         task,
-        _example(domain),
+        "## Trials",
+        *_trials(domain),
         "## Published theories",
         _table(("name", "theory", "sources"), _theories(family)),
         "## Mechanisms",
@@ -51,10 +53,22 @@ def readme_of(name: str) -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def _example(domain: Domain) -> str:
-    """One trial in words."""
+def _trials(domain: Domain) -> Iterator[str]:
+    """One trial in words, the arrays that theories receive, what claims may be about, and the features of trials."""
     stimuli = domain.probes(np.random.default_rng(1))[0]
-    return f"A trial in words: {domain.describe(stimuli, 0)}"
+    arrays = {
+        name: ", ".join(["n_trials", *map(str, array.shape[1:])])
+        for name, array in domain.shown(stimuli.arrays, {}).items()
+        if len(array) == len(stimuli)
+    }
+    yield f"A trial in words: {domain.describe(stimuli, 0)}"
+    yield f"Options: {', '.join(domain.options)}."
+    yield _table(
+        ("array of `trials`", "shape"), ((f"`{name}`", f"`({of})`") for name, of in arrays.items())
+    )
+    changes = ((f"`{key}`", words) for key, words in variations(domain).items())
+    yield _table(("a claim may be about", "meaning"), changes)
+    yield f"Features: {', '.join(f'`{name}`' for name in domain.features(stimuli))}."
 
 
 def _theories(family: Family) -> Iterable[Sequence[str]]:

@@ -110,7 +110,6 @@ RATE = (
             clause="learn at different rates from good surprises ({rate_up%}) and from bad ones ({rate_down%})",
             label="two rates",
         ),
-        repairs=("last_outcome",),
         source="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
     ),
     Mechanism(
@@ -139,7 +138,7 @@ RATE = (
             clause="learn faster after surprises, and more slowly when all went as expected",
             label="surprise",
         ),
-        repairs=("steps_since_start", "last_outcome"),
+        repairs=("steps_since_start",),
         source="Pearce & Hall (1980), Psychological Review 87(6), 532-552; Li et al. (2011).",
     ),
     Mechanism(
@@ -159,7 +158,7 @@ RATE = (
                 0.1, 20.0, "ratio", "variance at first, relative to that of rewards"
             ),
         },
-        repairs=("steps_since_start", "times_tried"),
+        repairs=("steps_since_start",),
         source="Kalman (1960); Daw, O'Doherty, Dayan, Seymour & Dolan (2006), Nature 441, 876-879.",
     ),
     Mechanism(
@@ -167,7 +166,6 @@ RATE = (
         name="last outcome",
         clause="remember of each option only what it paid the last time",
         learn="rate = paid",
-        repairs=("last_outcome",),
         source="Estes (1950), Psychological Review 57(2), 94-107; Worthy & Maddox (2014).",
     ),
     Mechanism(
@@ -219,7 +217,7 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
             unit=0.3,
             label="eligibility",
         ),
-        repairs=("stage", "transition"),
+        repairs=("stage",),
         source="Sutton (1988), Machine Learning 3, 9-44; Daw et al. (2011), Neuron 69(6), 1204-1215.",
     ),
 )
@@ -239,7 +237,7 @@ state["value"] = state["value"] + fade * (start(parameters, trials, xp)["value"]
             unit=0.1,
             label="forgetting",
         ),
-        repairs=("times_tried", "position"),
+        repairs=("position",),
         source="Barraclough, Conroy & Lee (2004), Nature Neuroscience 7, 404-410; Ito & Doya (2009).",
     ),
     Mechanism(
@@ -259,7 +257,6 @@ state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, N
             unit=0.1,
             label="imagined outcomes",
         ),
-        repairs=("last_outcome",),
         breaks=("ignores last_reward",),
         source="Hampton, Bossaerts & O'Doherty (2006), Journal of Neuroscience 26(32), 8360-8367; Lohrenz (2007).",
     ),
@@ -283,7 +280,7 @@ PLANNING = (
         code=AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
         start=LED_TO,
         learn=LEARN_LED_TO,
-        repairs=("stage", "transition"),
+        repairs=("stage",),
         source="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
     ),
     Mechanism(
@@ -305,7 +302,7 @@ PLANNING = (
             unit=0.3,
             label="planning",
         ),
-        repairs=("stage", "transition"),
+        repairs=("stage",),
         source="Daw, Gershman, Seymour, Dayan & Dolan (2011), Neuron 69(6), 1204-1215.",
     ),
 )
@@ -329,7 +326,7 @@ TRIED = Mechanism(
         label="curiosity",
         opposite_label="caution",
     ),
-    repairs=("times_tried", "steps_since_start"),
+    repairs=("steps_since_start",),
     breaks=("last_choice",),
     source="Auer, Cesa-Bianchi & Fischer (2002), Machine Learning 47, 235-256 (UCB1).",
 )
@@ -419,7 +416,7 @@ HABIT = (
                 opposite_label="lose-stay",
             ),
         ),
-        repairs=("last_outcome", "last_choice"),
+        repairs=("last_choice",),
         breaks=("last_reward", "last_choice"),
         source="Robbins (1952); Worthy & Maddox (2014), Journal of Mathematical Psychology 59, 41-49.",
     ),
@@ -473,7 +470,7 @@ p = strength / xp.maximum(strength.sum(axis=-1), 1e-300)[..., None]
                 0.02, 5.0, "reward", "uncertainty about an option that was never tried"
             )
         },
-        repairs=("times_tried", "steps_since_start"),
+        repairs=("steps_since_start",),
         # Whatever was picked is known better.
         breaks=("last_choice",),
         source="Thompson (1933), Biometrika 25, 285-294; Gershman (2018), Cognition 173, 34-42.",

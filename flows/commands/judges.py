@@ -50,12 +50,6 @@ def judges_list() -> Iterator[Shown]:
         "a weighted sum of features, bred on settled comparisons",
         "frozen, evolving",
     )
-    table.add_row(
-        "language model",
-        "language model",
-        "a rubric, read in both orders, repeatedly",
-        "roles.judge",
-    )
     yield table
 
 

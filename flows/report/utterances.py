@@ -225,7 +225,7 @@ def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = reading.state
-    for part in (_of_readings, _of_drafts, _of_audits, _of_trials, _of_pairs):
+    for part in (_of_readings, _of_drafts, _of_audits, _of_trials):
         for answer, passed, words in part(state):
             found[answer].append((passed, words))
     return found
@@ -271,16 +271,3 @@ def _of_trials(state: RunState) -> _Became:
             words += f"; {len(trials.left_out)} of them left out: {'; '.join(trials.left_out)}"
         if trials.answer is not None:
             yield trials.answer, trials.passed, words
-
-
-def _of_pairs(state: RunState) -> _Became:
-    for pair in state.judging.readings.values():
-        levels = ", ".join(f"{name} {level:+d}" for name, level in pair.record.levels.items())
-        read = [
-            digest
-            for digest, item in state.roles.answered.items()
-            if item.record.cycle == pair.record.cycle
-            and item.record.subject.startswith(pair.record.candidate)
-        ]
-        words = f"all {pair.record.n_readings} readings of the pair: {levels}"
-        yield from ((digest, not pair.record.contradicted, words) for digest in read[:1])

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.judges.record import PairRead
 from lakatos.language_models.ledger import spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.discovery.roles.record import (
@@ -53,7 +52,6 @@ def answers_in(folder: Path) -> dict[str, Any]:
             **_theories(all_of(SuccessorTried), admitted),
             "claims": _claims(all_of(ClaimAudited)),
             "trials": _trials(all_of(TrialsProposed)),
-            "pairs": _pairs(all_of(PairRead)),
         }
 
 
@@ -96,14 +94,6 @@ def _trials(proposed: Sequence[TrialsProposed]) -> dict[str, int]:
     return _counted(
         "asked about" if item.passed else f"refused: {_class_of(item.reason)}" for item in proposed
     )
-
-
-def _pairs(read: Sequence[PairRead]) -> dict[str, int]:
-    return {
-        "read": len(read),
-        "dimensions": sum(len(item.levels) for item in read),
-        "contradicted by order or repeats": sum(len(item.contradicted) for item in read),
-    }
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:

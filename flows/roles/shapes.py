@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from lakatos.domains import DOMAINS, FAMILIES
-from lakatos.judges.rubrics.language_model import FOLDER, PROMPT, PairReading, task
 from lakatos.language_models.client import TokenSampling
 from lakatos.language_models.pins import active
 from lakatos.language_models.serving.shape import PromptShape
@@ -54,10 +53,9 @@ def role_shapes(
     domain: str = "multiattribute", *, context_tokens: int = CONTEXT_TOKENS, max_tokens: int = 1024
 ) -> tuple[PromptShape, ...]:
     """One request of each prompt, as a campaign in ``domain`` sends it; ``share`` is by how often in a cycle."""
-    questions = [*_role_questions(domain), _judge_question()]
     pins = pins_of()
     shapes = []
-    for question, share in questions:
+    for question, share in _role_questions(domain):
         rules = active(pins, question.role, 1)
         sampling = TokenSampling(max_tokens=max_tokens)
         request, _ = request_of(
@@ -128,9 +126,3 @@ def _role_questions(domain: str) -> list[SharedQuestion]:
         (RoleQuestion(role, read_prompt(prompt), "shape", words, shown, answer, ()), share)
         for role, prompt, words, shown, answer, share in rows
     ]
-
-
-def _judge_question() -> SharedQuestion:
-    """What a judge is asked of each pair."""
-    prompt, shown = read_prompt(PROMPT, FOLDER), (*CLAIMS, CASE_FILE)
-    return RoleQuestion("judge", prompt, "shape", task(), shown, PairReading, ()), 12.0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import ceil
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from lakatos.flows.run.gone_keys import without_gone_keys
 from lakatos.judges.decision import COST
 from lakatos.judges.gate_record import GATES, GateSettings, Test
 from lakatos.judges.ledger import level_of
@@ -18,60 +18,6 @@ from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
 """Of an anchor set that is built: fewer leave no part with every group in it."""
-
-GONE: dict[str, dict[str, tuple[Any, str]]] = {
-    "judges": {
-        "tier": (
-            "certified",
-            "replacements that promise nothing about false ones are gone, and every replacement holds the level alpha "
-            "now",
-        ),
-        "rubric": (
-            False,
-            "rubrics are not rewritten any more, as no gain was shown; roles.judge reads by the laboratory's rubric",
-        ),
-        "strategies": (
-            False,
-            "the advocate's search is not varied any more, as no gain was measured",
-        ),
-        "refining": (
-            10.0,
-            "candidates are not refined any more, and people are asked where the judges' odds are worth judges.asking",
-        ),
-    },
-    "memory": {
-        "inquiries": (
-            False,
-            "the grammar's advocate calls no laboratory tools any more, as that saved no experiment that could be "
-            "shown; language models call those that roles.tools names",
-        ),
-    },
-}
-"""Keys of earlier versions by section, with the value that asks for nothing that is gone, and what became of them."""
-
-
-def refuse_gone_keys(study: Mapping[str, Any]) -> None:
-    """Refuse a study that asks for something which earlier versions did and this one does not.
-
-    Raises:
-        ValueError: A key of `GONE` asks for it.
-    """
-    for section, keys in GONE.items():
-        given = study.get(section)
-        if not isinstance(given, Mapping):
-            continue
-        for name, (nothing, why) in keys.items():
-            if given.get(name, nothing) != nothing:
-                raise ValueError(
-                    f"{section}.{name} = {given[name]!r}: {why}; remove {section}.{name}"
-                )
-
-
-def without_gone_keys(section: str, value: Any) -> Any:
-    """Leave out what earlier versions wrote into a section: journals hold the studies of their time."""
-    if not isinstance(value, dict):
-        return value
-    return {name: item for name, item in value.items() if name not in GONE[section]}
 
 
 class JudgesConfig(FrozenPart):

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from lakatos.flows.run.gone_keys import without_gone_keys
 from lakatos.language_models.client import FrozenPart, TokenSampling
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.ledger import Budget
@@ -23,7 +24,7 @@ from lakatos.language_models.settings import ModelSettings
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.discovery.roles.lens import LENSES
 
-ROLES = ("arbiter", "reviser", "advocate", "auditor", "judge", "reflector")
+ROLES = ("arbiter", "reviser", "advocate", "auditor", "reflector")
 MOST_RULES = 8
 
 
@@ -51,9 +52,6 @@ class RolesConfig(FrozenPart):
     """Makes the strongest case for the losing theory, and proposes trials on which its own theory should win."""
     auditor: Models = ()
     """Reads the claims of new theories without their code and says what they predict, which is tried on the code."""
-    judge: str = ""
-    """Is one more member of the panel of judges; one model, since whether another takes its seat is for the gate to
-    say."""
     reflector: str = ""
     """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
     lenses: tuple[str, ...] = tuple(LENSES)
@@ -69,8 +67,6 @@ class RolesConfig(FrozenPart):
     """Of sampling."""
     max_tokens: int = Field(2048, ge=64, le=65536)
     """Of an answer."""
-    repeats: int = Field(3, ge=1, le=9)
-    """Readings of each pair in each order, by the judge; an odd number, decided by majority."""
     tools: tuple[str, ...] = ()
     """Tools of the laboratory that arbiter, advocate and reviser may call before they answer; none by default, as a
     server has to be set up for tool calls."""
@@ -82,6 +78,11 @@ class RolesConfig(FrozenPart):
     """When a server gives no answer in all tries: stop the run, to be resumed, or go on without that answer."""
     rules: tuple[str, ...] = ()
     """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_keys_that_went(cls, value: Any) -> Any:
+        return without_gone_keys("roles", value)
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -119,12 +120,6 @@ class RolesConfig(FrozenPart):
                 f"give at most {MOST_RULES} rules, each a plain paragraph without line breaks"
             )
         return rules
-
-    @model_validator(mode="after")
-    def _majority(self) -> RolesConfig:
-        if self.repeats % 2 == 0:
-            raise ValueError(f"{self.repeats} repeats have no majority; give an odd number")
-        return self
 
     def models_of(self, role: str) -> tuple[str, ...]:
         """Names of the models that may take a role; none where the study gives it to nobody."""

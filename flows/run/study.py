@@ -37,7 +37,8 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig, refuse_gone_keys
+from lakatos.flows.run.gone_keys import refuse_gone_keys
+from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
 from lakatos.flows.run.model_settings import (
     Budget,
     ModelSettings,

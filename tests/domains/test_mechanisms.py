@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from lakatos.domains import FAMILIES
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.language.account import PLACE
 
 STRICTNESS = "how strictly choices follow a reason: no value in its range is without effect"
@@ -59,6 +60,16 @@ UNSTATED = {
 """Parameters of mechanisms whose wording states none of their estimates, with the reason."""
 
 
+OF_RESPONSES = ("constant", "extremeness", "last_choice")
+"""Features that a diagnosis computes from responses, whatever the domain."""
+ABSENT = ("nothing", "guessing")
+"""Mechanisms that leave something out, and so have no source."""
+UNSAID = (
+    "credit:direct", "tastes:selfish others", "choice:logistic", "answer:to the end", "payoff:no cost",
+)  # fmt: skip
+"""Mechanisms that complete a theory and that no claim states."""
+
+
 def stated(mechanism):
     """Parameters that decide what a mechanism states, or that it states a value of."""
     texts = [
@@ -101,3 +112,14 @@ def test_a_mechanism_is_stated_in_general_without_values_or_places(domain):
         assert not set("{}[]|") & set(mechanism.claim), mechanism.claim
         assert not mechanism.claim.startswith(" "), mechanism.claim
         assert not mechanism.claim.endswith("."), mechanism.claim
+
+
+@pytest.mark.parametrize("domain", FAMILIES)
+def test_a_mechanism_has_a_source_units_and_repairs_that_are_known(domain):
+    probes = DOMAINS[domain].probes(np.random.default_rng(0))
+    known = set(OF_RESPONSES).union(*(DOMAINS[domain].features(stimuli) for stimuli in probes))
+    for mechanism in FAMILIES[domain].grammar.mechanisms:
+        assert mechanism.source or mechanism.name in ABSENT, mechanism.name
+        assert mechanism.claim or f"{mechanism.slot}:{mechanism.name}" in UNSAID, mechanism.name
+        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values())
+        assert set(mechanism.repairs) <= known, mechanism.name

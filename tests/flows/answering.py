@@ -31,7 +31,6 @@ TASKS = {
     "You wrote a theory": "repair",
     "You audit the claim": "auditor",
     "Propose an experiment on which": "experiment",
-    "You compare two explanations": "judge",
 }
 LENS_WORDS = {
     "Change one mechanism": "mechanism",
@@ -179,13 +178,6 @@ def _experiment(body: Mapping[str, Any]) -> dict[str, Any]:
     return {"reason": "These are the trials on which they differ.", "trials": trials}
 
 
-def _judge(body: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("advantage", "generality", "process", "coverage")
-    first = said(body).find("add up to an odd number")
-    level = 0 if first < 0 else -2 if first < said(body).index(" from B>") else 2
-    return {name: {"level": level, "evidence": "the claim"} for name in names}
-
-
 _GOOD: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "arbiter": _arbiter,
     "steelman": _steelman,
@@ -193,7 +185,6 @@ _GOOD: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "repair": _repair,
     "auditor": _auditor,
     "experiment": _experiment,
-    "judge": _judge,
 }
 _FLAT = '''"""Guessing: people choose at random."""
 PARAMETERS = {}

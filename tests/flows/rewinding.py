@@ -41,14 +41,13 @@ def run_tiny(folder: Path, **changes: Any) -> Path:
 
 
 def run_with_model(folder: Path, **changes: Any) -> Path:
-    """A finished campaign in which a rehearsed language model was arbiter, advocate, reviser, auditor and judge."""
+    """A finished campaign in which a rehearsed language model was arbiter, advocate, reviser and auditor."""
     with running(RehearsalSettings(context_tokens=32768), good) as served:
-        roles = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor", "judge"), "writer")
+        roles = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor"), "writer")
         study = tiny_study(
             models={"writer": {"base_url": served.base_url, "model": served.model}},
             roles={
                 "max_tokens": 1500,
-                "repeats": 1,
                 "lenses": ["mechanism", "leap", "steelman"],
                 **roles,
             },

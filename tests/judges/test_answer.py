@@ -1,6 +1,4 @@
-"""Answers of judges: failures that are counted and never guessed; rubrics."""
-
-from dataclasses import dataclass
+"""Answers of judges: failures that are counted and never guessed."""
 
 import numpy as np
 import pytest
@@ -10,8 +8,6 @@ from hypothesis import strategies as st
 from lakatos.judges.answer import JudgeAnswers, ask, swap
 from lakatos.judges.errors import VerdictError
 from lakatos.judges.feature import FEATURES, features_of, swapped
-from lakatos.judges.rubric import Rubric, RubricDimension, RubricJudge, RubricReading
-from lakatos.traces.digest import digest_of
 from tests.judges.support import Scripted, answers, submission
 
 
@@ -50,69 +46,3 @@ def test_answers_read_back_as_they_were_written():
     again = JudgeAnswers.from_json(found.to_json())
     assert again.to_json() == found.to_json()
     assert again.failures == {1: "no answer"}
-
-
-# rubrics
-
-RUBRIC = Rubric(
-    (
-        RubricDimension(
-            "fit",
-            "Which predicts the answers so far better?",
-            {-1: "incumbent", 0: "alike", 1: "candidate"},
-            2.0,
-        ),
-        RubricDimension("scope", "Which says more?", {-1: "incumbent", 0: "alike", 1: "candidate"}),
-    )
-)
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """A reader that always reads the same."""
-
-    reading: RubricReading
-    model: str = "m"
-
-    @property
-    def digest(self):
-        return digest_of(self.model)
-
-    def read(self, rubric, submission):
-        return self.reading
-
-
-def test_levels_become_log_odds():
-    judge = RubricJudge(
-        RUBRIC,
-        Fixed(RubricReading({"fit": 1, "scope": -1}, {"fit": "ahead by 0.1", "scope": "no times"})),
-    )
-    assert judge.judge(submission(1)) == pytest.approx(1 / (1 + np.exp(-1)))
-
-
-def test_every_dimension_needs_a_defined_level_and_evidence():
-    cases = [
-        (RubricReading({"fit": 1}, {"fit": "ahead"}), "gave 'scope' the level None"),
-        (
-            RubricReading({"fit": 1, "scope": 3}, {"fit": "ahead", "scope": "x"}),
-            "gave 'scope' the level 3",
-        ),
-        (
-            RubricReading({"fit": 1, "scope": 0}, {"fit": "ahead", "scope": " "}),
-            "gave no evidence for 'scope'",
-        ),
-    ]
-    for reading, message in cases:
-        with pytest.raises(VerdictError, match=message):
-            RubricJudge(RUBRIC, Fixed(reading)).judge(submission(1))
-    found = ask(RubricJudge(RUBRIC, Fixed(cases[0][0])), [submission(1)])
-    assert list(found.failures) == [0]
-
-
-def test_a_rubric_judges_version_is_its_rubric_and_its_reader_and_not_its_name():
-    reader = Fixed(RubricReading({}, {}))
-    judge = RubricJudge(RUBRIC, reader)
-    assert RubricJudge(RUBRIC, reader, name="renamed").digest == judge.digest
-    assert RubricJudge(RUBRIC, Fixed(RubricReading({}, {}), model="n")).digest != judge.digest
-    assert RubricJudge(Rubric(RUBRIC.dimensions[:1]), reader).digest != judge.digest
-    assert RubricJudge(Rubric(RUBRIC.dimensions, "Be strict."), reader).digest != judge.digest

@@ -26,7 +26,6 @@ FOLDED_LATER = {
     "answers",
     "sessions",
     "excluded",
-    "readings",
     "measured",
     "exposed",
     "n_measured",

@@ -40,7 +40,6 @@ surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parame
     wording=Wording(
         clause="remember of each option the last few outcomes (about {window}), and weigh these alike"
     ),
-    repairs=("last_outcome", "times_tried"),
     source="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
 )
 
@@ -104,7 +103,7 @@ def _run(
             push: normal(0.0, 2.0, 10.0, "log odds", "push away from it then"),
         },
         wording=(stay, leave),
-        repairs=("last_outcome", "last_choice"),
+        repairs=("last_choice",),
         breaks=breaks,
         source=source,
     )
@@ -217,7 +216,7 @@ LAST_OUTCOMES = Mechanism(
         )
         for lag in LAGS
     ),
-    repairs=("last_outcome", "last_choice"),
+    repairs=("last_choice",),
     breaks=("last_reward", "last_choice"),
     source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
 )
@@ -272,7 +271,7 @@ state["remembered"] = picked + (1 - here)[..., None] * state["remembered"]
         memory: normal(0.0, 2.0, 10.0, "log odds", _meaning(memory)) for memory in MEMORIES
     },
     wording=tuple(map(_remembered, MEMORIES)),
-    repairs=("last_outcome", "last_choice"),
+    repairs=("last_choice",),
     breaks=("last_reward", "last_choice"),
     source="Hauert & Schuster (1997), Proceedings of the Royal Society B 264, 513-519; Hilbe et al. (2017), PNAS.",
 )

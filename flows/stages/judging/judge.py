@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from lakatos.flows.roles.read_pairs import read_pairs
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.study import CampaignConfig
@@ -50,12 +49,6 @@ async def judge(run: Run, cycle: int, found: Recorded[SearchFinished]) -> list[R
         for name in fresh:
             await _admit(run, cycle, name, unasked, [run.state.theories.checked[name].digest])
         return []
-    shown = {
-        name: submission_of(run.evidence, name, incumbent)
-        for name in fresh
-        if name in run.state.theories.checked
-    }
-    await read_pairs(run, cycle, shown)
     verdicts = [_judge_one(run, cycle, name, incumbent) for name in fresh]
     by_digest = {verdict.record.candidate: verdict for verdict in verdicts}
     advantages = {
@@ -180,17 +173,9 @@ async def compare(run: Run, cycle: int, candidate: Digest) -> Recorded[TheoryCom
 
 def _judge_one(run: Run, cycle: int, candidate: Digest, incumbent: Digest) -> Recorded[Verdict]:
     submission = submission_of(run.evidence, candidate, incumbent)
-    scores = run.state.theories.score_records(
+    behind = run.state.theories.score_records(
         (candidate, incumbent), run.state.experiments.collected
     )
-    behind = [
-        *scores,
-        *(
-            item.digest
-            for pair, item in run.state.judging.readings.items()
-            if pair == (candidate, incumbent)
-        ),
-    ]
     return run.record(
         epoch_of(run).judge(submission, cycle),
         name="judge",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lakatos.flows.roles.read_pairs import model_judge
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.anchor import (
@@ -84,13 +83,11 @@ def empanel(run: Run) -> JudgeEpoch:
 
 
 def panel(run: Run) -> JudgeEpoch:
-    """The judges of a study: the rules, those made on its anchor set, and a language model where named."""
+    """The judges of a study: the rules, and those made on its anchor set."""
     judges: list[Judge] = [
         *(make() for make in RUBRICS.values()),
         *seated(run.state, run.trace.artifacts),
     ]
-    if run.config.roles.judge:
-        judges.append(model_judge(run.config, lambda: run.state))
     return freeze(run.state.seats.epoch.number if run.state.seats.epoch else 0, judges)
 
 
@@ -186,7 +183,7 @@ def open_epoch(run: Run) -> None:
 
 
 def present_judges(state: RunState, artifacts: ArtifactStore) -> dict[str, Judge]:
-    """The judges of a run's panel as it is now, by name, read from the trace alone; without a language model."""
+    """The judges of a run's panel as it is now, by name, read from the trace alone."""
     slots = state.seats.epoch.slots if state.seats.epoch else {}
     made = {
         slot: state.seats.bred[judge].record

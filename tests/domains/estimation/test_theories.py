@@ -112,11 +112,3 @@ def test_scatter_grows_with_the_distance_of_the_nearest_point():
 
 def test_lapses_are_spread_over_the_whole_graph():
     assert answers("average", lapse=0.2) == pytest.approx(0.8 * bins(Y.mean()) + 0.2 / 22)
-
-
-def test_every_mechanism_has_a_source_units_and_repairs_that_the_domain_knows():
-    features = set(DOMAIN.features(asked([list(zip(X, Y, strict=True))], [QUERY])))
-    for mechanism in GRAMMAR.mechanisms:
-        assert mechanism.source, mechanism.name
-        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values())
-        assert set(mechanism.repairs) <= features, mechanism.name

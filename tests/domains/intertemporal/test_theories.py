@@ -120,22 +120,6 @@ def test_sources_name_their_mechanisms_and_read_back():
         assert composition_of(theory.composition, {}).key == composition.key
 
 
-def test_every_mechanism_has_a_claim_a_source_and_units():
-    for mechanism in GRAMMAR.mechanisms:
-        assert mechanism.claim, mechanism.name
-        assert not mechanism.claim.endswith("."), mechanism.name
-        assert mechanism.source, mechanism.name
-        assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values()), (
-            mechanism.name
-        )
-
-
-def test_what_mechanisms_repair_are_features_of_the_domain():
-    features = set(DOMAIN.features(dated([((10, 0), (20, 30))])))
-    for mechanism in GRAMMAR.mechanisms:
-        assert set(mechanism.repairs) <= features, mechanism.name
-
-
 def test_random_choice_ignores_what_is_offered():
     options = [((10, 0), (20, 30)), ((1, 0), (1000, 1)), ((-5, 0), (-6, 7))]
     assert p_later(SEEDS["random"][1], options, lapse=0.3) == pytest.approx([0.5] * 3)

@@ -52,10 +52,6 @@ def test_every_published_theory_passes_the_checks(sandbox, name):
     assert all(prior.unit for prior in theory.priors.values())
 
 
-def test_every_mechanism_names_its_source():
-    assert all(item.source for item in FAMILY.grammar.mechanisms)
-
-
 def with_mechanism(mechanism):
     """The composition of Rescorla and Wagner, and one with the mechanism in its place."""
     base = FAMILY.seeds["rescorla_wagner"][1]

@@ -161,19 +161,6 @@ def test_random_compositions_are_theories(sandbox):
         )
 
 
-@pytest.mark.parametrize(
-    "mechanism", GRAMMAR.mechanisms, ids=lambda item: f"{item.slot}-{item.name}"
-)
-def test_every_mechanism_says_what_it_claims_and_who_said_so(mechanism):
-    assert mechanism.claim
-    assert mechanism.source or mechanism.name in ("guessing", "nothing")
-    features = set(DOMAIN.features(TRIALS)) | {"constant", "extremeness"}
-    assert set(mechanism.repairs) <= features
-    for prior in mechanism.parameters.values():
-        assert prior["unit"]
-        assert prior["meaning"]
-
-
 def test_take_the_best_follows_the_first_cue_that_differs(sandbox):
     theory = read_program(FAMILY.program("take_the_best"))
     answer = sandbox.probabilities(

@@ -148,19 +148,6 @@ def test_sources_name_their_mechanisms_and_read_back():
         assert composition_of(theory.composition, {}).key == composition.key
 
 
-def test_every_mechanism_has_a_claim_and_a_source():
-    for mechanism in GRAMMAR.mechanisms:
-        assert mechanism.claim, mechanism.name
-        assert mechanism.source, mechanism.name
-        assert not mechanism.claim.endswith("."), mechanism.name
-
-
-def test_what_mechanisms_repair_are_features_of_the_domain():
-    features = set(DOMAIN.features(pairs([([(1, 1)], [(2, 0.5), (0, 0.5)])])))
-    for mechanism in GRAMMAR.mechanisms:
-        assert set(mechanism.repairs) <= features, mechanism.name
-
-
 def test_expected_value_is_logistic_in_the_difference():
     stimuli = pairs([([(3, 1)], [(4, 0.8), (0, 0.2)]), ([(10, 0.5), (-10, 0.5)], [(1, 1)])])
     p = p_b(SEEDS["expected_value"][1], stimuli, sensitivity=2.0, lapse=0.1)

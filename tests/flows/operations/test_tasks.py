@@ -19,7 +19,6 @@ from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError, Task
 from lakatos.flows.commands.main import app
 from lakatos.flows.operations.tasks import (
     NEW_TASK,
-    domains_page,
     examine_task,
     files_with_tasks,
     new_task,
@@ -109,11 +108,6 @@ def test_the_examples_are_listed_and_named_by_the_studies_beside_them() -> None:
     assert {words for _, words in files_with_tasks(STUDIES / "tasks")} == names
     for name in names:
         assert f'file = "tasks/{name}.toml"' in (STUDIES / f"{name}.toml").read_text()
-
-
-def test_the_page_about_the_domains_is_made_from_the_code() -> None:
-    page = (STUDIES.parent / "docs" / "domains.md").read_text()
-    assert page == domains_page(), "python -m lakatos.flows.operations.tasks > docs/domains.md"
 
 
 SWITCHES = {

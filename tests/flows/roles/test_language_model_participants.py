@@ -167,7 +167,7 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
     trace.close()
     assert state.campaign.concluded is not None
     assert (
-        "All answers are those of the language model 'anyone', none of people."
+        "All responses are those of the language model 'anyone', not of people."
         in state.campaign.concluded.record.text
     )
     report = write_report(finished, tmp_path / "report.html").read_text()

@@ -23,8 +23,6 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import has_run, read_state
 from lakatos.flows.run.study import load_study
 from lakatos.flows.start import resume_run, run_study
-from lakatos.judges.record import PairRead
-from lakatos.judges.rubrics.language_model import NAME
 from lakatos.language_models.ledger import Budget, spending_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.serving.app_thread import free_port
@@ -49,7 +47,7 @@ from answering import FOUND, HIDDEN, Speaker, good, recorded
 from small import form, records, small_study, spawn, write_study
 
 ROOT = Path(__file__).resolve().parents[3]
-EVERYBODY = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor", "judge"), "writer")
+EVERYBODY = dict.fromkeys(("arbiter", "reviser", "advocate", "auditor"), "writer")
 LARGE = RehearsalSettings(context_tokens=32768)
 
 
@@ -64,7 +62,6 @@ def settings(models: Mapping[str, Any], roles: Mapping[str, Any], **changes: Any
         "models": models,
         "roles": {
             "max_tokens": 1500,
-            "repeats": 1,
             "lenses": ["mechanism", "leap", "steelman"],
             **roles,
         },
@@ -178,26 +175,6 @@ def test_trials_that_simulation_bears_out_can_be_asked(finished: tuple[Path, Any
             for digest in event.inputs
         }
     assert passed <= cited
-
-
-@pytest.mark.long
-def test_the_judge_reads_both_orders_and_is_one_of_the_panel(finished: tuple[Path, Any]) -> None:
-    folder, _ = finished
-    read = records(folder, PairRead)
-    assert read
-    assert {item.n_readings for item in read} == {2}
-    state, trace = read_state(folder)
-    trace.close()
-    assert all(NAME in item.record.opinions for item in state.judging.verdicts.values())
-    odd = [
-        item.record.opinions[NAME]
-        for item in state.judging.verdicts.values()
-        if state.theories.checked[item.record.candidate].record.name == "Odd totals"
-    ]
-    assert odd
-    assert odd[0] == pytest.approx(
-        1 / (1 + np.exp(-2.4))
-    )  # four dimensions at level 2, 0.3 of log odds each
 
 
 @pytest.mark.long
@@ -322,7 +299,7 @@ def test_a_campaign_with_every_misbehaviour_is_a_correct_campaign(tmp_path: Path
     lenses = ["mechanism", "leap", "simplify", "residual", "steelman"]
     with running(misbehaving) as served:
         run_study(
-            study(served, EVERYBODY | {"lenses": lenses, "repeats": 3}),
+            study(served, EVERYBODY | {"lenses": lenses}),
             tmp_path / "bad",
             n_workers=1,
         )
@@ -426,7 +403,8 @@ def test_a_study_may_go_on_without_models_when_the_budget_or_the_server_is_gone(
     [
         ({"roles": {"reviser": "writer"}}, r"no model 'writer' is described"),
         ({"roles": {"lenses": ["leep"]}}, "did you mean 'leap'"),
-        ({"roles": {"repeats": 2}}, "2 repeats have no majority"),
+        ({"roles": {"judge": "writer"}}, r"no language model judges any more.*remove roles\.judge"),
+        ({"roles": {"repeats": 5}}, r"remove roles\.repeats"),
         ({"roles": {"rules": ["two\nlines"]}}, "plain paragraph"),
         ({"models": {"writer": {"model": "m"}}}, "is no address"),
         ({"models": {"writer": {"client": "telepathy"}}}, "no client 'telepathy'"),

@@ -225,9 +225,6 @@ ONE_OF_EACH = {
         cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
         passed=True, reason="",
     ),
-    "judging.readings": PairRead(
-        candidate=A, incumbent=B, cycle=1, levels={}, evidence={}, contradicted=(), n_readings=2
-    ),
     "judging.epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "judging.verdicts": verdict(),
     "judging.resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
@@ -294,7 +291,8 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted, MachineUsed,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade, PairPreferred, StrategyChosen,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade,
+    PairPreferred, PairRead, StrategyChosen,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {

@@ -10,7 +10,6 @@ from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.proposal import check_proposal
 from lakatos.experiments.task import Stimuli
-from lakatos.judges.rubrics.language_model import PairReading
 from lakatos.language_models.structured import answer_schema
 from lakatos.theories.discovery.roles.answer import (
     MOST_TRIALS,
@@ -30,9 +29,7 @@ DOMAIN = DOMAINS["multiattribute"]
 SAMPLE = DOMAIN.candidates(SPACE, np.random.default_rng(0), 30)
 
 
-@pytest.mark.parametrize(
-    "kind", [Audit, CaseReading, Steelman, Successor, PairReading, trials_type(SAMPLE)]
-)
+@pytest.mark.parametrize("kind", [Audit, CaseReading, Steelman, Successor, trials_type(SAMPLE)])
 def test_every_answer_has_a_schema_that_servers_enforce(kind):
     schema = answer_schema(kind)
     assert schema["additionalProperties"] is False
