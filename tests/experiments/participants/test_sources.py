@@ -9,7 +9,7 @@ from lakatos.flows.run.study_sections import ParticipantsConfig
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_listed_source_has_the_verbs_of_the_contract(name):
-    for verb in ("offers", "recruit", "poll", "want", "close", "mark_released", "of_study"):
+    for verb in ("offers", "recruit", "collect", "want", "close", "mark_released", "of_study"):
         assert callable(getattr(SOURCES[name], verb))
 
 
