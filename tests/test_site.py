@@ -17,6 +17,6 @@ def test_the_site_is_built_strictly(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
-    assert "How well theories predict answers that taught them nothing" in page
+    assert "Score theories on responses that had no part in fitting them" in page
     search = (tmp_path / "site" / "search" / "search_index.json").read_text(encoding="utf-8")
     assert "on_refusal" in search

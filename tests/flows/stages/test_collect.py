@@ -535,7 +535,7 @@ def test_the_commands_say_what_is_waited_for_and_end_with_a_status_of_its_own(
     waiting = runner.invoke(app, ["resume", str(folder), "--engine", "none"])
     assert waiting.exit_code == 3
     assert runner.invoke(app, ["report", str(folder)]).exit_code == 0
-    assert "Its answers have not arrived" in (folder / "report.html").read_text()
+    assert "Its responses have not arrived" in (folder / "report.html").read_text()
     file = answer_file(folder, tmp_path / "a.csv", people(range(2)))
     assert (
         "2 people are new" in runner.invoke(app, ["data", "import", str(folder), str(file)]).output

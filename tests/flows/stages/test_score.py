@@ -414,7 +414,7 @@ def test_a_campaign_goes_on_with_the_next_leader_where_the_leader_fails_on_a_lat
         name = run.state.theories.name(first.record.leader)
         assert name == "Weighted sum"
         (told,) = _say_of_failed_leaders(run.state)
-        assert told.startswith(f"{name} led after cycle 1 and is out since it failed on the")
+        assert told.startswith(f"{name} led after cycle 1 and was removed because it failed on the")
         head = run.trace.journal.head
     with open_run(tmp_path / "run", n_workers=1) as later:
         assert asyncio.run(carry_on_with_next_leader(later)) == [first, second]
@@ -488,7 +488,7 @@ def test_a_score_with_fewer_draws_is_kept_where_more_of_them_fail(tmp_path, monk
         assert asyncio.run(carry_on_at_ends(later)) == found
         assert later.trace.journal.head == head
     with open_reading(tmp_path / "run") as reading:
-        assert any(f"rests on {limit.kept:,} draws" in text for text in limits(reading))
+        assert any(f"uses {limit.kept:,} draws" in text for text in limits(reading))
 
 
 def test_what_was_scored_is_returned_and_not_computed_again(done):
