@@ -60,6 +60,6 @@ def test_the_text_says_what_is_promised_and_with_which_prior() -> None:
     found = [EffectPower("Hyperbolic", "0.5 between-participant SD in rate", 60, 40, 30, 1)]
     text = text_of_effect_powers("age", found, 0.25)
     assert "standard deviation 0.25 of the parameter's range" in text
-    assert "shown in 0.03 of studies (0.00 to 0.13) where there is none" in text
+    assert "the false positive rate is 0.03 (0.00 to 0.13)" in text
     assert "0.5 between-participant SD in rate: power 0.75 (0.60 to 0.86)" in text
     assert text_of_effect_powers("age", [], 0.25) == ""

@@ -90,9 +90,12 @@ def test_each_parameter_is_told_but_those_that_no_trial_depends_on(
     found = power_by_parameter(
         idle, STIMULI, N_EACH, laboratory, np.random.default_rng(0), n_simulations=10
     )
-    assert [item.differs.partition(" ")[0] for item in found] == ["discount_rate", "sensitivity"]
+    assert [item.differs.partition(" in ")[2].partition(" ")[0] for item in found] == [
+        "discount_rate",
+        "sensitivity",
+    ]
     text = text_of_powers("age", found)
-    assert "20 people in each of two groups" in text
+    assert "20 participants in each of two groups" in text
     assert "0.5 between-participant SD in discount_rate (medians 0.01 and 0.0135)" in text
 
 
