@@ -590,7 +590,7 @@ PROCESS = (
     Mechanism(
         slot="process",
         name="description",
-        clause="are slower and less often right where the distractor suggests another answer",
+        clause="are slower and less accurate on incongruent trials",
         code="""
         odds = clarity * caution * parameters["accuracy"] + parameters["accuracy_effect"] * conflict + 2 * lean
         mean = parameters["time"] * caution + late - parameters["slowing"] * conflict
@@ -620,7 +620,7 @@ PROCESS = (
                 opposite_label="speeding",
             ),
             Wording(
-                clause="are {far}less often right where the distractor suggests another answer",
+                clause="are {far}less accurate on incongruent trials",
                 opposite_clause="are {far}more often right where the distractor suggests another answer",
                 parameter="accuracy_effect",
                 unit=0.4,
@@ -628,7 +628,7 @@ PROCESS = (
                 opposite_label="fewer errors",
             ),
             Wording(
-                clause="need a normal time (about {time} s) and an exponential one (about {tail} s)"
+                clause="have ex-Gaussian response times (normal component about {time} s, exponential component about {tail} s)"
             ),
         ),
         repairs=CONFLICT,

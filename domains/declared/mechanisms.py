@@ -605,8 +605,8 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
             "attraction": normal(0.0, 2.0, 20.0, "log odds", "worth of being better than a decoy")
         },
         wording=Wording(
-            clause="are {much}drawn to an option that beats another one whatever one's taste",
-            opposite_clause="are {much}drawn away from an option that beats another one whatever one's taste",
+            clause="are {much}drawn to an option that dominates another one",
+            opposite_clause="are {much}drawn away from an option that dominates another one",
             parameter="attraction",
             unit=LOG_ODDS,
             feature="dominating",

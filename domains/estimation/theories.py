@@ -112,7 +112,7 @@ READING = (
         wording=Wording(
             clause=(
                 "see a smooth curve that follows the points nearby (over about {reach%} of half the graph) "
-                "and goes on straight beyond them"
+                "and extrapolates linearly beyond them"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),
@@ -123,7 +123,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="the average",
-        clause="take the average height of all points, wherever they are asked",
+        clause="predict the mean of all observed points at every position",
         code="height = y.sum(axis=-1) / shown.sum(axis=-1)",
         repairs=("mean_y",),
         source="Null account",
@@ -156,7 +156,7 @@ BIAS = (
         parameters={"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
         wording=Wording(
             clause="{much}expect functions to rise from left to right",
-            opposite_clause="{much}expect functions to fall from left to right",
+            opposite_clause="{much}expect decreasing functions",
             parameter="growth",
             unit=SHARE,
             label="growth expected",
@@ -192,7 +192,7 @@ SCATTER = (
         code='spread = parameters["scatter"] + 0.0 * height',
         parameters={"scatter": SD},
         wording=Wording(
-            clause="answer with the same scatter everywhere",
+            clause="respond with the same error variance everywhere",
             taken_for_granted=True,
         ),
         source="Thurstone (1927), Psychological Review 34, 273-286",

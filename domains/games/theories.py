@@ -213,7 +213,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="an opponent who thinks ahead",
-        clause="expect the other to think ahead: to answer to what they would do themselves if they knew nothing",
+        clause="assume that the other player anticipates their own naive choice and responds to it",
         code="""
         strictness = parameters["other_strictness"]
         chance = reply(across, reply(up, chance, strictness, xp), strictness, xp)
@@ -376,7 +376,7 @@ ATTENTION = (
         """,
         parameters={"caution": _weight("weight of the worst payoff")},
         wording=Wording(
-            clause="{much}overweight the worst that each row can pay",
+            clause="{much}overweight the minimum payoff of each row",
             opposite_clause="{much}underweight the worst that each row can pay",
             parameter="caution",
             unit=SHARE,

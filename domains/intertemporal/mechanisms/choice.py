@@ -42,7 +42,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="difference in value by the larger amount",
-        clause="compare what the options are worth now, against the larger of the two amounts",
+        clause="compare present values relative to the larger amount",
         code=f"""
         {VALUE}
         worth_at_most = xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)

@@ -294,7 +294,7 @@ DISCOUNTING = (
     Mechanism(
         slot="discounting",
         name="generalised hyperbolic",
-        clause="discount what is delayed at a rate that falls with the delay, quickly or slowly",
+        clause="discount delayed amounts at a rate that declines with the delay",
         code="""
         decline = parameters["decline"][..., None]
         discount = xp.exp(-(parameters["discount_rate"][..., None] * pace / decline) * xp.log1p(decline * time))

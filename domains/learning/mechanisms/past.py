@@ -168,8 +168,7 @@ def _ago(lag: int) -> str:
 LAST_PICKS = Mechanism(
     slot="habit",
     name="last picks",
-    clause="are drawn to what they picked once, twice and three times ago, or away from it, each with a pull of "
-    "its own",
+    clause="repeat or avoid their last three choices, with a separate weight for each lag",
     code=_pull("picks", "pull"),
     start=f'state["picks"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("picks", "picked"),

@@ -34,7 +34,7 @@ INTEGRATION = (
     ),
     _integration(
         name="balance",
-        clause="go by the balance of reasons, the difference between those for and against relative to all there are",
+        clause="decide by the balance of reasons: those for minus those against, relative to their sum",
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.abs(reasons).sum(axis=-1), 1e-9)",
         repairs=RELATIVE,

@@ -279,7 +279,7 @@ SELECTION = (
     ),
     _selection(
         name="best_few",
-        clause="look only at a number of the most valid cues",
+        clause="consider only some of the most valid cues",
         code='weight = weight * (rank < parameters["n_looked_up"][..., None])',
         parameters={
             "n_looked_up": uniform(0.5, 8.0, "cues", "cues that are looked at, rounded up")

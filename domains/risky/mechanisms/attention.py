@@ -302,7 +302,7 @@ feature = reached[..., 1] - reached[..., 0]
     _attention(
         name="relative spread",
         parameter="relative_caution",
-        clause="{much}avoid the gamble that varies more for each unit that it pays on average",
+        clause="{much}avoid the gamble with the larger coefficient of variation",
         code="""
 expected = (probabilities * outcomes).sum(axis=-1, keepdims=True)
 spread = xp.sqrt((probabilities * (outcomes - expected) ** 2).sum(axis=-1))

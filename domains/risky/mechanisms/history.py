@@ -154,11 +154,14 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
             ),
         },
         wording=Wording(
-            clause="{much}seek risk where there is less to be had than lately, and avoid it where there is more",
+            clause=(
+                "{much}seek risk when the amounts are smaller than on recent trials, and avoid it when "
+                "they are larger"
+            ),
             clause_short="do the reverse",
             opposite_clause=(
-                "{much}avoid risk where there is less to be had than lately, and seek it where "
-                "there is more"
+                "{much}avoid risk when the amounts are smaller than on recent trials, and seek it when "
+                "they are larger"
             ),
             opposite_short="do the reverse",
             parameter="contrast",

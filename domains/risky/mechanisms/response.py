@@ -139,7 +139,7 @@ MIXTURE = (
     _mixture(
         name="at times the worst outcome",
         parameter="share_worst",
-        clause="go by the better worst outcome alone",
+        clause="choose the gamble with the better minimum outcome",
         lead="lead = worst[:, 1] - worst[:, 0]",
         repairs=("minimum_difference",),
         breaks=("reflection",),
@@ -157,7 +157,7 @@ MIXTURE = (
     _mixture(
         name="at times the most likely outcome",
         parameter="share_likeliest",
-        clause="go by the better most likely outcome alone",
+        clause="choose the gamble with the better most likely outcome",
         lead="lead = likeliest[:, 1] - likeliest[:, 0]",
         repairs=("modal_outcome_difference",),
         breaks=("reflection", "ignores best_probability"),
@@ -166,7 +166,7 @@ MIXTURE = (
     _mixture(
         name="at times equal weights",
         parameter="share_average",
-        clause="go by the better plain average alone",
+        clause="choose the gamble with the higher unweighted mean outcome",
         lead=f"{AVERAGE}\nlead = average[:, 1] - average[:, 0]",
         repairs=("equal_weight_difference",),
         source=f"{TOOLBOX}; {THORNGATE}",

@@ -117,8 +117,7 @@ UTILITY = (
         },
         wording=Wording(
             clause=(
-                "take the same premium for the same risk however rich they are, and so suffer ever more "
-                "from larger losses"
+                "demand the same risk premium at any level of wealth (constant absolute risk aversion)"
             ),
             label="risk aversion",
         ),

@@ -359,7 +359,7 @@ WEIGHTING = (
             "blur": uniform(0.0, 0.9, "share", "0: as stated; 1: all amounts equally likely")
         },
         wording=Wording(
-            clause="{much}blur stated chances towards equal ones of all amounts shown",
+            clause="{much}shift stated probabilities towards equal probabilities of all amounts shown",
             parameter="blur",
             unit=0.2,
             label="blurred chances",
