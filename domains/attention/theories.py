@@ -628,7 +628,7 @@ PROCESS = (
                 opposite_label="fewer errors",
             ),
             Wording(
-                clause="have ex-Gaussian response times (normal component about {time} s, exponential component about {tail} s)"
+                clause="have ex-Gaussian response times (normal part about {time} s, exponential part about {tail} s)"
             ),
         ),
         repairs=CONFLICT,

@@ -212,7 +212,7 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
             )
         },
         wording=Wording(
-            clause="update the first choice by the value of the state reached and by a part of the reward ({eligibility%})",
+            clause="update the first choice by the value of the state reached and part of the reward ({eligibility%})",
             parameter="eligibility",
             unit=0.3,
             label="eligibility",

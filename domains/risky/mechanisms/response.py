@@ -148,7 +148,7 @@ MIXTURE = (
     _mixture(
         name="at times the best outcome",
         parameter="share_best",
-        clause="go by the better best outcome alone",
+        clause="choose the gamble with the better maximum outcome",
         lead="lead = best[:, 1] - best[:, 0]",
         repairs=("maximum_difference",),
         breaks=("reflection",),
@@ -183,7 +183,7 @@ MIXTURE = (
     _mixture(
         name="at times the chance to gain",
         parameter="share_sign",
-        clause="go by the better chance to gain rather than to lose alone",
+        clause="choose the gamble with the better balance of the chances to gain and to lose",
         lead="balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
         repairs=("gain_probability_difference", "loss_probability_difference"),
         breaks=("ignores best_probability",),
