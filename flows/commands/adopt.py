@@ -106,7 +106,7 @@ def new_command(
     question: str = "",
     column: ColumnsSaid = None,
 ) -> None:
-    """Write a commented study file for a file of answers; what could not be guessed is marked with a question mark.
+    """Write a commented study file for a file of responses; a question mark marks what could not be guessed.
 
     In Python: `lakatos.flows.operations.adopt.new_study(study, data)`.
 

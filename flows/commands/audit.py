@@ -34,7 +34,7 @@ def audit_run(
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RunAudit:
-    """Check a run: chain, artifacts, heads, order, validity, rules, budgets, and every number computed anew.
+    """Check a run: chain, artifacts, heads, order, validity, rules and budgets; recompute every number.
 
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
 
@@ -76,7 +76,7 @@ def audit_run(
 
 
 def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
-    """Write one signed archive of a run that anybody can verify with Python alone, and compute again.
+    """Write one signed archive of a run that others can verify with Python alone and recompute.
 
     Args:
         folder: The run's folder.
@@ -95,7 +95,7 @@ def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
 
 
 def publish_anchor(day: str = "", *, server: str = "", trusted: Path | None = None) -> Sentences:
-    """Write what was signed on a day into a file to be published, so that nothing can be backdated to it later.
+    """Write the signed heads of a day to a file for publication, so that nothing can be backdated.
 
     Args:
         day: Day that is over (UTC), as YYYY-MM-DD; yesterday by default.

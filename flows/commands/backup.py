@@ -18,7 +18,7 @@ from lakatos.traces.wording import plural
 
 
 def back_up(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> Sentences:
-    """Copy all runs, also while they are in use, into one archive.
+    """Copy all runs into one archive, also while they are in use.
 
     Args:
         out: Archive to write; named after the time by default.
@@ -68,7 +68,7 @@ def show_metrics(
     port: Annotated[int, Argument(least=0)] = 0,
     host: str = "127.0.0.1",
 ) -> PlainText:
-    """Print or serve figures of all runs for Prometheus.
+    """Print or serve metrics of all runs for Prometheus.
 
     Args:
         port: Serve them there until stopped; 0 prints them once.

@@ -206,7 +206,7 @@ def collect(
     every: Annotated[bool, Argument(flag="--all")] = False,
     listeners: Annotated[tuple[int, int] | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Serve the page on which people take part, and print its links.
+    """Serve the page on which participants take part, and print its links.
 
     In Python: `lakatos.flows.commands.collect.serve(folder, ...)`.
 
@@ -286,7 +286,7 @@ def invite_command(
     public_url: str = "http://127.0.0.1:8000",
     out: Path | None = None,
 ) -> None:
-    """Make links to a run's page, each of which lets one person in, once.
+    """Make single-use links to a run's page, one for each participant.
 
     Only digests of them are kept, so that they are printed once.
     In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.

@@ -45,7 +45,7 @@ Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown
 
 
 def evaluate(folder: RunFolder, *, situations: Path | None = None) -> ProcessEvaluation:
-    """How a run was conducted: repeated calls, unused results, unsupported claims, inventions, cost.
+    """Evaluate how a run was conducted: repeated calls, unused results, unsupported claims, cost.
 
     Exit status 1 if a rule is broken. In Python: `lakatos.flows.branches.process.evaluate(folder)`.
 
@@ -71,7 +71,7 @@ def challenge(
     afresh: Annotated[float | None, Argument(least=0, most=1)] = None,
     log: Path = Path("evaluations.jsonl"),
 ) -> SituationComparison:
-    """Put recorded situations to a model, or to a strategy of search, and compare with the last time.
+    """Put recorded situations to a language model or a search, and compare with the last time.
 
     Exit status 1 if the regression set is not passed whole. In Python: `lakatos.flows.branches.situations`.
 
@@ -124,7 +124,7 @@ def rewind(
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RewindResult | PlainText:
-    """What one change would have done: branches of a run, compared by an exact test. Branches never recruit anybody.
+    """Branch a run with one change and compare the branches by an exact test; branches never recruit.
 
     In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)` and
     `lakatos.flows.branches.rewind.find_drop(folder)`.
@@ -188,7 +188,7 @@ def export(
     author: str = "",
     licence: str = "",
 ) -> Written | PlainText:
-    """Write a run in a form that others read. Nobody's identifier and nothing of people who withdrew leaves the run.
+    """Write a run in the format of other software, without identifiers and without withdrawn participants.
 
     In Python: `flows.export`.
 

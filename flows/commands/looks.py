@@ -18,7 +18,7 @@ from lakatos.theories.language.theory import read_program
 
 
 def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) -> Result:
-    """Published theories by domain, as study files name them.
+    """List the published theories of each kind of task by the names that studies use.
 
     Args:
         domain: A domain, or a file that declares one; all by default.
@@ -55,7 +55,7 @@ def _tables_of(family: Family, mechanisms: bool) -> Iterator[Table]:
 
 
 def report(folder: RunFolder, *, out: Path | None = None) -> Written:
-    """Write the report: one HTML file that holds everything a reader needs.
+    """Write the report of a run as one HTML file.
 
     Args:
         folder: The run's folder.

@@ -24,7 +24,7 @@ from lakatos.traces.wording import printable  # noqa: E402
 
 FLOWS = "lakatos.flows"
 THEORY = Noun(
-    "One theory at a time: check it, bring it in, fit it to people's answers.",
+    "Check, import, score and fit single theories, and compare groups of participants.",
     {
         "check": f"{FLOWS}.notebook.exchange:check",
         "import": f"{FLOWS}.notebook.exchange:import_theory",
@@ -39,7 +39,7 @@ THEORY = Noun(
     },
 )
 DATA = Noun(
-    "Published data sets, and the answers of a run's people: bring in, list, export, withdraw, expire.",
+    "Describe, list, fetch, import and export responses; withdraw participants and expire data.",
     {
         "describe": f"{FLOWS}.commands.adopt:describe_command",
         "list": f"{FLOWS}.commands.data:list_data",
@@ -52,7 +52,7 @@ DATA = Noun(
     },
 )
 DOMAIN = Noun(
-    "Kinds of tasks: those of the package, and your own, declared in a file of the study.",
+    "List kinds of task, and declare and check your own.",
     {
         "new": f"{FLOWS}.commands.domain:declare",
         "check": f"{FLOWS}.commands.domain:check",
@@ -60,7 +60,7 @@ DOMAIN = Noun(
     },
 )
 PROLIFIC = Noun(
-    "Recruit people through Prolific: plan, publish, look, pay, rehearse.",
+    "Recruit participants through Prolific: plan, publish, status, pay, rehearse.",
     {
         "plan": f"{FLOWS}.commands.prolific:plan",
         "publish": f"{FLOWS}.commands.prolific:publish",
@@ -70,7 +70,7 @@ PROLIFIC = Noun(
     },
 )
 LAB = Noun(
-    "Prefect's server with its pages, schedules, participant page, observatory and metrics: up and down together.",
+    "Start and stop Prefect's server, schedules, participant pages, observatory and metrics together.",
     {
         "up": f"{FLOWS}.commands.lab:up",
         "down": f"{FLOWS}.commands.lab:down",
@@ -78,8 +78,7 @@ LAB = Noun(
     },
 )
 JUDGES = Noun(
-    "Judges, who say before people are asked whether a theory is worth it: who they are, how they changed, what they "
-    "rest on.",
+    "Show judges, which predict whether a new theory will improve on the leading one, and how they changed.",
     {
         "list": f"{FLOWS}.commands.judges:judges_list",
         "show": f"{FLOWS}.commands.judges:judges_show",
@@ -89,7 +88,7 @@ JUDGES = Noun(
         "explain": f"{FLOWS}.commands.judges:judges_explain",
         "replay": f"{FLOWS}.commands.judges:judges_replay",
         "anchor": Noun(
-            "Anchor sets: settled comparisons that judges answer to.",
+            "Build and show anchor sets: settled comparisons on which judges are tested.",
             {
                 "build": f"{FLOWS}.commands.judges:anchor_build",
                 "split": f"{FLOWS}.commands.judges:anchor_split",
@@ -98,7 +97,7 @@ JUDGES = Noun(
     },
 )
 MEMORY = Noun(
-    "What the runs of a folder have learned: plans, facts and pitfalls, each with the records behind it.",
+    "Show what the runs of a folder have learned, with the records behind it.",
     {
         "list": f"{FLOWS}.commands.memory:memory_list",
         "show": f"{FLOWS}.commands.memory:memory_show",
@@ -107,7 +106,7 @@ MEMORY = Noun(
     },
 )
 TOOLS = Noun(
-    "What can be called: the laboratory's own tools, and those learned from recurring plans.",
+    "Show the laboratory's tools and those learned from recurring plans.",
     {
         "list": f"{FLOWS}.commands.memory:tools_list",
         "show": f"{FLOWS}.commands.memory:tools_show",
@@ -117,7 +116,7 @@ TOOLS = Noun(
     },
 )
 MODELS = Noun(
-    "Serve local language models by vLLM, and see what a server can do.",
+    "Install, serve and check local language models (vLLM).",
     {
         "profiles": f"{FLOWS}.commands.models:profiles",
         "install": f"{FLOWS}.commands.models:install",
@@ -131,7 +130,7 @@ MODELS = Noun(
     },
 )
 ATLAS = Noun(
-    "One campaign for each public data set, and one page over all of them.",
+    "Run one campaign for each public data set, and write one page about all of them.",
     {
         "run": f"{FLOWS}.commands.atlas:run_command",
         "show": f"{FLOWS}.commands.atlas:show_command",
@@ -250,8 +249,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="A laboratory in which rival theories of human behaviour compete.\n\n"
     "Start with [bold]lakatos demo[/bold]; then [bold]lakatos run studies/multiattribute-binary.toml --data "
-    "FOLDER[/bold] on people's published choices. A run lives in a folder of its own, can be stopped at any "
-    "time and goes on with [bold]lakatos resume[/bold].",
+    "FOLDER[/bold] on published responses. Each run has a folder of its own, can be stopped at any "
+    "time and continues with [bold]lakatos resume[/bold].",
 )
 
 

@@ -93,7 +93,7 @@ def preregister(
     form: Annotated[Literal["markdown", "json"], Argument(flag="--format")] = "markdown",
     out: Path | None = None,
 ) -> PlainText | None:
-    """Print what was frozen before people were asked (or answers opened), under the headings of OSF and AsPredicted.
+    """Print what was frozen before data collection, under the headings of OSF and AsPredicted.
 
     Args:
         folder: The run's folder.

@@ -49,7 +49,7 @@ def schedule_command(
     remove: bool = False,
     cancel: bool = False,
 ) -> None:
-    """Say when a study's campaign goes on: by time, or without one whenever answers arrive. Lists schedules by itself.
+    """Schedule a study by time, or whenever responses arrive; without arguments, list the schedules.
 
     `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out.
     In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
@@ -251,7 +251,7 @@ def serve_command(
     limit: Limit = 2,
     workers: Workers = 2,
 ) -> None:
-    """Serve schedules, and the studies of a folder, as Prefect deployments, and start passes when answers arrive.
+    """Serve schedules and studies as Prefect deployments, and start passes when responses arrive.
 
     With the Prefect server that is configured, else with one of its own that ends with it. For people's page see
     `lakatos collect`. In Python: `lakatos.flows.operations.deploy.serve_schedules(runs, ...)`.
@@ -352,7 +352,7 @@ def watch_command(
     limit: Limit = 1,
     all_runs: Annotated[bool, Argument(flag="--all/--scheduled")] = True,
 ) -> None:
-    """Carry out schedules and start passes when answers arrive, without Prefect; each pass is a process of its own.
+    """Carry out schedules and start passes when responses arrive, without Prefect.
 
     In Python: `lakatos.flows.operations.inbox_watch.watch`.
 
@@ -378,7 +378,7 @@ def wake_command(
     runs: RunsFolder = Path("runs"),
     workers: Workers = 2,
 ) -> None:
-    """Start the next pass of a run if it has something to do, and say why or why not. Made for cron.
+    """Start the next pass of a run if there is something to do, and print the reason; made for cron.
 
     Without a run: of all of them that may go on, one after another, each in a process of its own.
     In Python: `lakatos.flows.operations.carry.carry(...)`.

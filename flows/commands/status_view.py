@@ -26,7 +26,7 @@ from lakatos.traces.place import run_folders
 def status(
     run_name: Annotated[str, Argument(metavar="run")] = "", *, runs: RunsFolder = Path("runs")
 ) -> None:
-    """How far runs are, whom they wait for, and how their rivals stand.
+    """Show the progress of runs, what they wait for, and their leaderboards.
 
     Args:
         run_name: A run; all of them by default.

@@ -39,7 +39,7 @@ def demo(
     seed: int | None = None,
     workers: Workers = 2,
 ) -> None:
-    """Up to five cycles with simulated people who follow a hidden rule; then the report.
+    """Run a demonstration with simulated participants who follow a hidden rule, and write its report.
 
     Args:
         seed: Another seed than the study's.
@@ -84,7 +84,7 @@ def explain(
     workers: Workers = 2,
     column: ColumnsSaid = None,
 ) -> None:
-    """From a file of answers to a theory of them: say what it holds, write a study for it, run that.
+    """Find a theory of a file of responses: describe the file, write a study for it and run it.
 
     Args:
         file: Answers of people: CSV, Parquet, JSON, or a folder of tables.
@@ -109,7 +109,7 @@ def resume(
     accept_code: str | None = None,
     because: str = "",
 ) -> None:
-    """Go on with a run that was stopped, or that waited for people; what is recorded is never done again.
+    """Continue a run that was stopped or waited for participants; recorded steps are not repeated.
 
     In Python: `flows.start.resume_run(folder, ...)`.
 

@@ -39,7 +39,7 @@ def sweep_command(
     workers: Annotated[int, Argument(least=1)] = 2,
     plan: bool = False,
 ) -> None:
-    """Run every campaign of a grid, or go on with those that are not finished; ends with one comparison.
+    """Run or continue all campaigns of a grid, and compare them.
 
     Exit status 1 if a campaign failed; the others are not hurt.
     In Python: `lakatos.flows.operations.sweep.run_sweep(folder, cells)`.

@@ -73,7 +73,7 @@ def view_command(
     name: list[str] | None = None,
     listener: Annotated[int, typer.Option(hidden=True)] = -1,
 ) -> None:
-    """Watch one or all runs in a browser, live while they go on; nothing is written to them.
+    """Show one or all runs in a browser, live; nothing is written to them.
 
     In Python: `lakatos.flows.commands.view.view(folder, ...)`.
 

@@ -147,7 +147,7 @@ def transfer(
     runs: RunsFolder = "runs",
     n_workers: Workers = 2,
 ) -> TransferComparison | PlainText:
-    """Score a theory on responses that had no part in it: as it came, rescaled, and participant by participant.
+    """Score a theory on responses that were not used to find it: unchanged, rescaled, and for each participant.
 
     It stands beside every published theory of the domain, whose populations are estimated from the new responses, and
     generic learners. The command writes a record, which --check computes again, and a figure.

@@ -74,7 +74,7 @@ class DoctorReport(Result):
 
 
 def diagnose(*, runs: RunsFolder = "runs", model_server: str = "") -> DoctorReport:
-    """What this machine offers: versions, sandbox layers, programs, database, ports, servers, disk and clock.
+    """Check this machine: versions, sandbox layers, programs, database, ports, servers, disk and clock.
 
     Exit status 1 if something is wrong.
 

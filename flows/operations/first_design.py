@@ -134,7 +134,7 @@ def preview_design(
     participants: Annotated[int | None, Argument(least=0)] = None,
     n_workers: Workers = 2,
 ) -> DesignPreview:
-    """Show the first experiment of a study: trials, information, power, people, cost. Exit status 1 if it is refused.
+    """Show the first experiment of a study: trials, information, power, participants, cost.
 
     The design is searched as a run would search it, and nothing is kept.
 

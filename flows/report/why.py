@@ -161,7 +161,7 @@ def why(
     *,
     deep: Annotated[int, Argument(least=0)] = DEEP,
 ) -> WhyAnswer:
-    """Show why a run says so: from a conclusion down to the participants' responses that carry it.
+    """Trace a conclusion of a run back to the responses that support it.
 
     Args:
         folder: The run's folder.
