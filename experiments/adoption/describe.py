@@ -61,6 +61,8 @@ TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
 GAINS, LOSSES = {"gain", "gains", "win", "wins"}, {"loss", "losses", "lose"}
 """Words in names of columns of what was won and lost at a step."""
+SCHEDULE = {"block", "session", "phase", "run"}
+"""Words in names of columns that divide the steps of a task with feedback."""
 STAGES = ({"1", "first", "a"}, {"2", "second", "b"})
 """Words in names of columns of choices at the two stages of a trial."""
 UNITS = {unit: unit for unit in DAYS} | {unit.removesuffix("s"): unit for unit in DAYS}
@@ -207,6 +209,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         for item in summaries
     )
     chosen, stimulus = _guessed_stimulus(_without_practice(table.frame), domain)
+    if not chosen:
+        chosen = _task_with_feedback(table, meanings)
     mapping = _mapping(table, meanings, chosen, stimulus).model_copy(update=changes)
     mapping = _with_unit_of_delays(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
@@ -365,6 +369,31 @@ def _mapping(
             stimulus |= second
         common["feedback"] = {"reward": free.get("reward", "") or _won_and_lost(table)}
     return AnswerColumns(**common, stimulus=stimulus)
+
+
+def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
+    """The kind of task in which only a choice and its reward stand in each row; empty where rows hold more.
+
+    A column of numbers that means nothing yet may be a property of the options, so nothing is guessed then.
+    """
+    known = set(meanings.values())
+    gains = _won_and_lost(table)
+    if not {"participant", "response"} <= known or (
+        "reward" not in known and gains == OPEN_QUESTION
+    ):
+        return ""
+    tasks = [name for name, task in all_domains().items() if task.sequential]
+    response = next(name for name, meaning in meanings.items() if meaning == "response")
+    explained = {*re.findall(r"\w+", gains), *_second_stage(table, response, "").values()}
+    unexplained = [
+        name
+        for name in table.columns
+        if not meanings.get(name)
+        and name not in explained
+        and not set(words_of(name)) & SCHEDULE
+        and pd.to_numeric(table.frame[name], errors="coerce").nunique() > 1
+    ]
+    return tasks[0] if len(tasks) == 1 and not unexplained else ""
 
 
 def _won_and_lost(table: AnswerTable) -> str:
