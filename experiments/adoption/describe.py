@@ -564,8 +564,7 @@ def _facts(
         sizes = frame.groupby(who, sort=False).size()
         low, high = int(sizes.min()), int(sizes.max())
         each = plural(low, "row") if low == high else f"{low:,} to {high:,} rows"
-        people = "1 person" if len(sizes) == 1 else f"{len(sizes):,} people"
-        facts.append(f"{people} with {each} each")
+        facts.append(f"{plural(len(sizes), 'participant')} with {each} each")
         fixed = [
             item.name
             for item in columns
@@ -623,7 +622,9 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
         folded = names.str.strip().str.lower()
         same = sorted(names[folded.duplicated(keep=False).to_numpy()])
         if same:
-            odd.append(f"people who may be one under several names: {', '.join(same[:4])}")
+            odd.append(
+                f"participants who may be one person under several names: {', '.join(same[:4])}"
+            )
     for item in columns:
         cells = frame[item.name]
         formula = cells.str.match(re.compile(r"[=@][A-Za-z(]")).to_numpy(dtype=bool)
@@ -674,7 +675,7 @@ def _always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
         return []
     more = ", ..." if len(same) > MOST_SHOWN else ""
     return [
-        f"people whose {mapping.response} is the same in all their rows: {len(same):,} of {len(sizes):,} "
+        f"participants whose {mapping.response} is the same in all their rows: {len(same):,} of {len(sizes):,} "
         f"({', '.join(same[:MOST_SHOWN])}{more})"
     ]
 

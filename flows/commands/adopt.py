@@ -61,12 +61,12 @@ def describe_command(
     console.print(table)
     look_at = [*found.odd, *found.beyond_grid]
     if look_at:
-        console.print("Look at this:")
+        console.print("Please check:")
     for line in look_at:
         console.print(f"  {escape(line)}")
     told = how_it_is_read(found, file)
     if told:
-        console.print("Read with these meanings:")
+        console.print("How the file is read:")
     for line in told:
         console.print(f"  {escape(line)}")
     if write is not None:
@@ -85,15 +85,15 @@ def _what_next(file: Path, said: str, domain: str) -> str:
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
     if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
         return (
-            f"These look like trials of the domain {domain!r}, whose answers cannot be brought in as a file, so that "
+            f"These look like trials of the kind {domain!r}, whose responses cannot be read from a file, so "
             "no study can be written for them. A reader in domains/NAME/archives can bring them in."
         )
     if domain:
         option = f" --domain {escape(said)}" if said else ""
-        return f"These look like trials of the domain {domain!r}. `{command}{option}` writes a study for them."
+        return f"These look like trials of the kind {domain!r}. `{command}{option}` writes a study for them."
     return (
-        f"Whose trials these are cannot be told from the columns' names. `{command} --domain NAME` writes a study in "
-        f"which you fill in what each column is; NAME is {', '.join(names_with_layouts())}, or the file of "
+        f"The kind of task cannot be guessed from the columns. `{command} --domain NAME` writes a study in "
+        f"which you state what each column is; NAME is {', '.join(names_with_layouts())}, or the file of "
         "a task of your own (`lakatos domain new FILE.toml` writes an example)."
     )
 

@@ -161,7 +161,7 @@ def adopt(
     found = replace(found, mapping=_with_known(found.mapping, known, table.columns))
     if not found.domain:
         raise TrialsError(
-            f"whose trials {table.name} holds cannot be told from its columns; say domain=, one of "
+            f"the kind of task of {table.name} cannot be guessed from its columns; say domain=, one of "
             f"{', '.join(DOMAINS)} or a file that declares one. `describe` says what it holds."
         )
     task = chosen or DOMAINS[found.domain]

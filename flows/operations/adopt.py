@@ -115,7 +115,7 @@ def new_study(
     found = describe_table(table, chosen).with_columns(columns or {})
     if not found.domain:
         raise StudyError(
-            f"whose trials {data} holds cannot be told from its columns ({', '.join(table.columns[:12])}). "
+            f"the kind of task of {data} cannot be guessed from its columns ({', '.join(table.columns[:12])}). "
             f"Say --domain: {', '.join(names_with_layouts())}, or the file of a task of your own "
             f"(`lakatos domain new FILE.toml` writes an example). `lakatos data describe {data}` says what it holds."
         )

@@ -469,7 +469,7 @@ def test_one_is_told_in_the_singular() -> None:
     head = "person took x1 x2 t1 t2"
     rows = [person]
     found = describe_table(table([*rows, ("p2", "ss", "10", "20", "0", "30")], head))
-    assert "2 people with 1 row each" in found.facts
+    assert "2 participants with 1 row each" in found.facts
     found = describe_table(table(rows, head))
     assert "1 different trial, each in 1.0 rows on average" in found.facts
     assert "t2: 1 empty cell" in found.odd

@@ -65,7 +65,7 @@ def test_a_file_says_whose_answers_it_holds(tmp_path: Path) -> None:
     meanings = {item.name: item.meaning for item in found.columns}
     assert meanings["subject"] == "participant"
     assert meanings["choice"] == "response"
-    assert "8 people with 12 rows each" in found.facts
+    assert "8 participants with 12 rows each" in found.facts
     assert "12 different trials, each in 8.0 rows on average" in found.facts
 
 
@@ -163,7 +163,7 @@ def test_what_cannot_be_guessed_is_asked(tmp_path: Path) -> None:
 
 def test_a_file_of_unknown_trials_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("who,colour\na,red\nb,blue\n")
-    with pytest.raises(StudyError, match="cannot be told from its columns"):
+    with pytest.raises(StudyError, match="cannot be guessed from its columns"):
         new_study(tmp_path / "mine.toml", tmp_path / "a.csv")
     assert not (tmp_path / "mine.toml").exists()
 
