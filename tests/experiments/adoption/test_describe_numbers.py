@@ -71,7 +71,7 @@ def test_people_who_always_press_one_key_are_named() -> None:
     key = RNG.integers(0, 2, 500)
     key[:20], key[60:80] = 1, 0
     odd = describe_table(table_of(key=key)).odd
-    assert "people whose key is the same in all their rows: 2 of 25 (p0, p3)" in odd
+    assert "participants whose key is the same in all their rows: 2 of 25 (p0, p3)" in odd
 
 
 def test_times_that_are_no_outcome_are_counted_and_the_loss_of_the_grid_is_told() -> None:
