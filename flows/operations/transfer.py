@@ -432,8 +432,8 @@ def _file_target(
         found = describe_table(read_answers(path), task).with_columns(said)
         if task is None and not found.domain:
             raise DataMissingError(
-                f"the kind of task of {path} cannot be guessed from its columns; say --domain: {', '.join(DOMAINS)}, or "
-                f"the file that declares the task. `lakatos data describe {path}` says what it holds."
+                f"the kind of task of {path} cannot be guessed from its columns; say --domain: "
+                f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data describe {path}` says what it holds."
             )
         task, mapping = task or DOMAINS[found.domain], found.mapping
     assert task is not None  # a record, a study and a description say whose trials they are
