@@ -433,7 +433,8 @@ def _file_target(
         if task is None and not found.domain:
             raise DataMissingError(
                 f"the kind of task of {path} cannot be guessed from its columns; say --domain: "
-                f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data describe {path}` says what it holds."
+                f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data "
+                f"describe {path}` shows what it holds."
             )
         task, mapping = task or DOMAINS[found.domain], found.mapping
     assert task is not None  # a record, a study and a description say whose trials they are
