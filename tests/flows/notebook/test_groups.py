@@ -111,7 +111,7 @@ def test_a_group_that_has_an_experiment_of_its_own_is_said_not_to_be_tested() ->
     found = lakatos.by_group(answers, "hyperbolic", by="group")
     assert "the groups differ in discount_rate" in found.verdict
     assert (
-        "Differences of third are not tested, because it shares no experiment with another"
+        "Differences of third cannot be tested: it shares no experiment with another"
         in found.verdict
     )
 

@@ -476,14 +476,14 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "62 checks against 200 simulated replicas of the theory",
         "Recommended: recommended",
         "Assumptions",
-        "Over 1 settled prediction the mean log score is",
+        "1 prediction is settled (mean log score",
         "could not be run",
         "This design was not run",
         "Only 4 trials were sealed",
         "The smallest experiment has 12 participants",
         "leading theory of each fold",
         "0.0103 to 0.0143",  # interval of the cross-validated error
-        "3 theories, which were themselves picked from 2",
+        "best of 3 scored theories: the initial ones, and those selected from 2 candidates",
         "budget was spent",
     ):
         assert words in page.text

@@ -171,8 +171,8 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
         in state.campaign.concluded.record.text
     )
     report = write_report(finished, tmp_path / "report.html").read_text()
-    assert "No person took part: the language model <q>anyone</q> answered." in report
-    assert "It says nothing about how people choose" in report
+    assert "No person took part. The language model <q>anyone</q> gave the responses." in report
+    assert "It is not evidence about human behaviour" in report
     plan = str(registration_of(finished))
     assert "no data of people" in plan
     assert "missing: they are recorded with the reason" in plan

@@ -39,7 +39,7 @@ def measured(leader, *published, ahead=None) -> CompletenessMeasured:
 
 def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     text = describe(measured(line("Adding", 0.9), line("Books", 0.8), ahead=0.012))
-    assert "trained on the same responses (1), is 0.90" in text
+    assert "trained on the same responses (1; a theory can exceed it), is 0.90" in text
     assert "95% interval 0.86 to 0.94; people left out in turn" in text
     assert "Books (completeness 0.80)" in text
     assert "differs from it by +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text

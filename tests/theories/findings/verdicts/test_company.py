@@ -56,7 +56,7 @@ def test_without_sealed_trials_each_experiment_is_predicted_from_the_others(
 ) -> None:
     answers = answers_of_company(evidence)
     assert answers.experiments == EXPERIMENTS
-    assert answers.basis == "experiments left out in turn"
+    assert answers.basis == "experiments held out in turn"
     assert (answers.unseen, len(answers.learned)) == ([], 2)
     assert answers.scored is answers.learned
     assert answers.n_options == [2, 2]
@@ -97,7 +97,7 @@ def test_generic_learners_predict_the_responses_that_theories_predict(
     evidence: TheoryEvidence,
 ) -> None:
     first, second = few_people(evidence, 6), few_people(evidence, 5)
-    left_out = CompanyAnswers(first, [], EXPERIMENTS, "experiments left out in turn")
+    left_out = CompanyAnswers(first, [], EXPERIMENTS, "experiments held out in turn")
     found = learn_generically(evidence.domain, 0, left_out)
     assert [len(item.n_choices) for item in found.scores] == [6, 6]
     sealed = CompanyAnswers(first, second[1:], ("2.1",), SEALED)

@@ -33,8 +33,8 @@ def compared(n_units: int) -> ComparedLeader:
 @pytest.mark.parametrize(
     ("n_units", "words"),
     [
-        (1, "Only 1 participant is behind it; below 10"),
-        (9, "Only 9 participants are behind it; below 10"),
+        (1, "The comparison is based on 1 participant; with fewer than 10"),
+        (9, "The comparison is based on 9 participants; with fewer than 10"),
     ],
 )
 def test_too_few_participants_are_counted_and_more_are_asked_for(
@@ -42,7 +42,7 @@ def test_too_few_participants_are_counted_and_more_are_asked_for(
 ) -> None:
     (sentence,) = _few_in_words(evidence, compared(n_units))
     assert sentence.startswith(words)
-    assert sentence.endswith("Ask more (design.participants).")
+    assert sentence.endswith("Recruit more (design.participants).")
     archived = replace(evidence, terms=replace(evidence.terms, archival=True))
     (sentence,) = _few_in_words(archived, compared(n_units))
     assert sentence.endswith("no difference is claimed.")
@@ -59,7 +59,9 @@ def test_of_counts_problems_are_too_few(evidence: TheoryEvidence) -> None:
     }
     pooled = replace(evidence, experiments=replace(evidence.experiments, collected=collected))
     (sentence,) = _few_in_words(pooled, compared(4))
-    assert sentence == "Only 4 problems are behind it; below 10 no difference is claimed."
+    assert sentence == (
+        "The comparison is based on 4 problems; with fewer than 10 no difference is claimed."
+    )
 
 
 def fold(number: int, observed: list[float], predicted: list[float], **others: list[float]):
@@ -126,7 +128,7 @@ def test_the_distance_from_the_hidden_rule_is_stated_with_lapses_and_without() -
         sequence={},
     )  # fmt: skip
     (sentence,) = _truth_in_words(truth, LEADER)
-    assert "over all 162 trials of the space is 0.25, and 0.01 without" in sentence
+    assert "over all 162 possible trials, its mean squared error is 0.25 (0.01 after" in sentence
     assert _truth_in_words(None, LEADER) == []
 
 
@@ -138,7 +140,7 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert (found.leader, found.runner_up) == (standings[0].theory, standings[1].theory)
     assert found.rival in evidence.seeds
     assert found.stop == "cycles"
-    assert found.text.startswith(evidence.theories.name(found.leader))
+    assert f"that {evidence.theories.name(found.leader)} predicts" in found.text
     assert found.text.endswith("And so on.")
     low, high = found.interval or (0.0, 0.0)
     assert found.advantage is not None

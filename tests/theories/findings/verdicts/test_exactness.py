@@ -103,8 +103,9 @@ def test_the_record_says_what_was_weighed_and_with_which_end(evidence: TheoryEvi
     assert (found.cycle, found.leader, found.experiments) == (2, leader, (SECOND,))
     assert (found.error, found.standard_error, found.allowed) == (0.5, 0.1, 0.01)
     assert not found.exact
-    assert "may still be improved; the squared error of what it predicted before" in found.text
     assert (
-        "is 0.5000 beyond chance (95% interval 0.3000 to 0.7000, up to 0.01 allowed)" in found.text
+        "may still be improved; the excess mean squared error of its predictions before"
+        in found.text
     )
-    assert f"of {found.n_checks} checks" in found.text
+    assert "is 0.5000 (95% interval 0.3000 to 0.7000; limit 0.01)" in found.text
+    assert f"of {found.n_checks} predictive checks" in found.text
