@@ -145,12 +145,10 @@ def test_the_verdict_says_which_part_of_a_file_was_used(tmp_path: Path, trials: 
         study.write_text(re.sub(r"\ntrials = \d+ ", f"\ntrials = {trials} ", study.read_text()))
     text = run_study(study, tmp_path / "run").text
     if trials:
-        assert (
-            "Of 96 answers that were there, 24 were used in the loop, and 72 were not used" in text
-        )
+        assert "Of 96 available responses, 24 were used in the search, and 72 were not used" in text
         assert "design.trials" in text
     else:
-        assert "Of 96 answers that were there, 96 were used in the loop." in text
+        assert "Of 96 available responses, 96 were used in the search." in text
 
 
 def test_what_cannot_be_guessed_is_asked(tmp_path: Path) -> None:

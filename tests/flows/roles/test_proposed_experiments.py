@@ -106,7 +106,7 @@ def test_what_a_proposal_adds_to_the_searchs_own_design_is_recorded_and_shown(as
     assert chosen.total_information == expected
     write_report(folder)
     shown = (folder / "report.html").read_text()
-    assert "Experiments in a model" in shown
+    assert "Experiments proposed by language models" in shown
     assert "cues conflict; conflict from 1 to 1" in shown
 
 

@@ -253,7 +253,7 @@ def test_who_withdraws_is_gone_the_chain_is_whole_and_scores_are_computed_anew(c
             after.experiments.preregistrations["1.1"].digest
             == before.experiments.preregistrations["1.1"].digest
         )
-    assert "1 withdrew, and their answers are erased" in write_report(copy).read_text()
+    assert "1 withdrew, and their responses are erased" in write_report(copy).read_text()
     assert withdraw(copy, gone.person).n_batches == 0
     import_answers(copy, copy / "a.csv")  # the same answers do not come back
     assert holdings(copy).experiments[0].n_waiting == 0

@@ -86,8 +86,8 @@ def test_design_preregistration_verdict_and_report_speak_of_the_effect(tmp_path:
     young, old = shown[0].medians.values()
     assert old > 3 * young
     page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
-    assert "What changes with age" in page
-    assert "Gain of it alone" in page
+    assert "Effects of age" in page
+    assert "Gain from this effect alone" in page
 
 
 def test_an_effect_of_what_nobody_knows_is_refused(tmp_path: Path) -> None:

@@ -79,8 +79,8 @@ def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
     rates = {part.group: part.people["discount_rate"][1] for part in by_name.groups}
     assert 0.005 < rates["young"] < 0.02 < 0.05 < rates["old"] < 0.2
     page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
-    assert "Groups of people" in page
-    assert "Gain of numbers of their own" in page
+    assert "Groups of participants" in page
+    assert "Gain from separate parameters" in page
 
 
 @pytest.mark.slow
@@ -104,9 +104,9 @@ def test_groups_that_are_experiments_are_not_said_to_differ_in_the_verdict_and_i
     assert all(item.p is None and not item.differs for item in found.differences)
     page = write_report(tmp_path / "run", tmp_path / "report.html").read_text()
     for text in (concluded.text, page):
-        assert "cannot be told from what differs between experiments" in text
+        assert "the groups are confounded with experiments" in text
     assert "count once in each" not in concluded.text  # everybody answered one experiment
-    assert "There is no p: each experiment has one group alone" in " ".join(page.split())
+    assert "There is no p value: each experiment contains one group only" in " ".join(page.split())
 
 
 @pytest.mark.slow
@@ -164,7 +164,9 @@ def test_a_design_and_its_preregistration_say_how_often_groups_would_be_told_apa
     state, trace = read_state(tmp_path / "run")
     trace.close()
     (chosen,) = [item.record for item in state.experiments.designs.values()]
-    assert chosen.groups.startswith(f"Groups by group: with {N_EACH} people in each of two groups")
+    assert chosen.groups.startswith(
+        f"Groups by group: with {N_EACH} participants in each of two groups"
+    )
     assert "1 between-participant SD in " in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis

@@ -118,7 +118,7 @@ class TestCampaign:
         trace.close()
         assert data_sets_of(state.experiments.collected)
         text = state.campaign.concluded.record.text
-        assert "with people that only the other data sets taught" in text
+        assert "with parameters estimated from the other data sets" in text
         assert all(f"{name} -" in text for name in TWO)
 
     def test_the_report_s_table_has_a_line_for_each_data_set(self, run):
@@ -127,7 +127,7 @@ class TestCampaign:
             reading = RunReading(run, state, trace)
             lines, page = leader_by_experiment(reading), render(reading)
         assert {line.experiment for line in lines} == set(TWO)
-        assert "How it does on each data set when predicted from the others" in page
+        assert "The leading theory on each data set, predicted from the others" in page
         assert all(ARCHIVES[name].title in page for name in TWO)
 
     def test_the_audit_computes_it_again(self, run, data):
