@@ -38,7 +38,7 @@ def test_the_theory_runs_for_its_curves_and_people_have_their_pages(
         n_answers = int((trials.participant == 0).sum())
         assert page.locator("table.data tbody tr").count() == n_answers
         page.get_by_role("link", name="Step by step").click()
-        page.get_by_role("heading", name="Cycles").wait_for()
+        page.get_by_role("heading", name="What was tried").wait_for()
         assert page.locator(".descent h3").count() >= 1
 
 
