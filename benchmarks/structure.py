@@ -235,7 +235,7 @@ def _level_of(module: str, level: dict[str, int]) -> int | None:
 
 
 def commands_of(files: Sequence[CodeFile]) -> list[tuple[str, int]]:
-    """Name and number of parameters of each function that is registered as a command of the command line."""
+    """Name and number of parameters of each function that is a command: registered by Typer, or listed in a table."""
     functions = {
         function.name: function
         for file in files
@@ -255,7 +255,23 @@ def commands_of(files: Sequence[CodeFile]) -> list[tuple[str, int]]:
             for function in loops.get(name, [name]):
                 if function in functions:
                     found[f"{file.path} {function}"] = len(_parameters(functions[function]))
+    places = {file.path: file for file in files}
+    for file in files:
+        for module, name in _listed(file):
+            path = f"flows/{module.replace('.', '/')}.py"
+            for function in places[path].functions if path in places else ():
+                if function.name == name:
+                    found[f"{path} {name}"] = len(_parameters(function))
     return sorted(found.items())
+
+
+def _listed(file: CodeFile) -> Iterator[tuple[str, str]]:
+    """Module below `flows` and name of each function that a table of commands names as ``f"{FLOWS}.MODULE:NAME"``."""
+    for node in file.nodes:
+        if isinstance(node, ast.JoinedStr) and isinstance(node.values[-1], ast.Constant):
+            found = re.fullmatch(r"\.([\w.]+):(\w+)", str(node.values[-1].value))
+            if found:
+                yield found[1], found[2]
 
 
 def _registered(file: CodeFile) -> Iterator[str]:

@@ -27,9 +27,9 @@ from lakatos.experiments.participants.source import (
     Batch,
     NewParticipants,
     Recruitment,
-    SessionsDue,
     SourceProfile,
     StudySettings,
+    Waiting,
     check_key,
     check_new_people,
     recruited_in,
@@ -231,7 +231,7 @@ class LanguageModelParticipants(NewParticipants):
         self._sessions[recruitment.key][place] = session
         return session
 
-    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | SessionsDue:
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | Waiting:
         """The sessions held so far, in the order of their places; or those to hold first."""
         recruited_in(self._experiments, recruitment)
         if recruitment.key in self._closed:
@@ -536,3 +536,13 @@ class _DrawingReader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.parts.append(data)
+
+
+@dataclass(frozen=True)
+class SessionsDue(Waiting):
+    """Participants whose sessions the caller has to hold, over a connection of its own, before it collects again."""
+
+    host: LanguageModelParticipants
+    recruitment: Recruitment
+    places: range
+    """Places of the participants whose sessions are due, from 0."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from lakatos.experiments.errors import SourceError
 from lakatos.experiments.preregistration import Preregistration, check_preregistered
 from lakatos.experiments.task import Design, Domain, StimulusOffer, Trials, with_random_sides
 from lakatos.traces.digest import Digest, digest_of
-
-if TYPE_CHECKING:
-    from lakatos.experiments.participants.language_model import LanguageModelParticipants
 
 Known = TypeVar("Known")
 N_SCHEDULES = 4
@@ -71,20 +68,13 @@ class Batch:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Participants respond in their own time; what takes their responses leaves them in the inbox."""
+    """Participants respond in their own time, and their responses come through the inbox.
+
+    A subclass names what the caller has to do before it collects again.
+    """
 
 
-@dataclass(frozen=True)
-class SessionsDue:
-    """Participants whose sessions the caller has to hold, over a connection of its own, before it collects again."""
-
-    host: LanguageModelParticipants
-    recruitment: Recruitment
-    places: range
-    """Of the participants whose sessions are due, from 0."""
-
-
-Collected = Batch | Waiting | SessionsDue
+Collected = Batch | Waiting
 """What a source returns when its responses are collected."""
 
 

@@ -10,8 +10,12 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from lakatos.experiments.participants.language_model import ROLE, AskingSettings, ModelSession
-from lakatos.experiments.participants.source import SessionsDue
+from lakatos.experiments.participants.language_model import (
+    ROLE,
+    AskingSettings,
+    ModelSession,
+    SessionsDue,
+)
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.run import Run

@@ -13,12 +13,12 @@ from pathlib import Path
 from lakatos.experiments.adoption.names import told_experiment
 from lakatos.experiments.errors import SourceError, TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers
+from lakatos.experiments.participants.language_model import SessionsDue
 from lakatos.experiments.participants.source import (
     Batch,
     Collected,
     ParticipantSource,
     Recruitment,
-    SessionsDue,
     SourceProfile,
     Waiting,
 )

@@ -21,10 +21,10 @@ from lakatos.experiments.participants.language_model import (
     AskingSettings,
     LanguageModelParticipants,
     ModelSession,
+    SessionsDue,
     hold_session,
     words_in_order,
 )
-from lakatos.experiments.participants.source import SessionsDue
 from lakatos.experiments.participants.table import check_answers, trials_of_people
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.study import PageExperiment, plan_of
