@@ -182,7 +182,7 @@ class ParticipantSourceContract:
     ) -> None:
         recruitment = source.recruit(preregister(design), design, KEY)
         found = source.collect(recruitment, recruitment.n_participants)
-        assert (type(found) is Waiting) == source.profile.responds_later
+        assert isinstance(found, Waiting) == source.profile.responds_later
 
     def test_responses_of_one_participant_each_are_said_to_come_one_by_one(
         self, source: ListedSource, design: Design

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
@@ -41,12 +43,21 @@ def read_back(
     ]
     used = {str(leaf) for leaf in leaves_of(columns.model_dump())}
     used |= set(columns.where) | set(columns.recode)
-    computed = " ".join(name for name in used if name not in cells.frame.columns)
-    unread = [n for n in map(str, cells.frame.columns) if n not in used and n not in computed]
+    used |= _columns_of_expressions(used, set(map(str, cells.frame.columns)))
+    unread = [name for name in map(str, cells.frame.columns) if name not in used]
     if unread:
         more = f" and {len(unread) - MOST_COLUMNS} more" if len(unread) > MOST_COLUMNS else ""
         lines.append(f"columns that are not read: {', '.join(unread[:MOST_COLUMNS])}{more}")
     return lines
+
+
+def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]:
+    """The columns that the expressions among names compute with, as ``gain`` and ``loss`` in ``gain + loss``."""
+    found: set[str] = set()
+    for name in names:
+        with contextlib.suppress(ValueError):  # a plain name, a number or a word
+            found.update(ColumnExpression(name, sorted(columns)).columns)
+    return found
 
 
 def _chosen(item: Trials) -> list[int]:

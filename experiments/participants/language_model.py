@@ -25,11 +25,11 @@ from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswe
 from lakatos.experiments.participants.model_words import PAGE_KEYS, TIME_RULES
 from lakatos.experiments.participants.source import (
     Batch,
+    CallerDue,
     NewParticipants,
     Recruitment,
     SourceProfile,
     StudySettings,
-    Waiting,
     check_key,
     check_new_people,
     recruited_in,
@@ -231,7 +231,7 @@ class LanguageModelParticipants(NewParticipants):
         self._sessions[recruitment.key][place] = session
         return session
 
-    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | Waiting:
+    def collect(self, recruitment: Recruitment, n_participants: int) -> Batch | SessionsDue:
         """The sessions held so far, in the order of their places; or those to hold first."""
         recruited_in(self._experiments, recruitment)
         if recruitment.key in self._closed:
@@ -539,7 +539,7 @@ class _DrawingReader(HTMLParser):
 
 
 @dataclass(frozen=True)
-class SessionsDue(Waiting):
+class SessionsDue(CallerDue):
     """Participants whose sessions the caller has to hold, over a connection of its own, before it collects again."""
 
     host: LanguageModelParticipants

@@ -68,13 +68,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Participants respond in their own time, and their responses come through the inbox.
-
-    A subclass names what the caller has to do before it collects again.
-    """
+    """Participants respond in their own time, and their responses come through the inbox."""
 
 
-Collected = Batch | Waiting
+@dataclass(frozen=True)
+class CallerDue:
+    """The caller has to do something before it collects again; a subclass states what."""
+
+
+Collected = Batch | Waiting | CallerDue
 """What a source returns when its responses are collected."""
 
 

@@ -70,7 +70,8 @@ def _trials(reading: RunReading) -> str:
         return ""
     n_trials = sum(item.n_trials for item in designs)
     n_random = sum(item.n_random for item in designs)
-    chosen = f"We presented {plural(n_trials, 'trial')}"
+    used = "used responses to" if reading.is_collected_before else "presented"
+    chosen = f"We {used} {plural(n_trials, 'trial')}"
     if n_random < n_trials:
         chosen += (
             f", of which {n_trials - n_random} were selected by their expected information about which of the leading "
@@ -109,7 +110,7 @@ def _estimation(reading: RunReading) -> str:
     held_out = "experiments" if n_experiments > 1 else "participants or responses"
     return (
         "The population distributions of the theories' parameters (independent truncated normal distributions, on the "
-        "logarithmic or logit scale where a parameter is declared so) were estimated by maximising the marginal "
+        "logarithmic scale where a parameter is declared so) were estimated by maximising the marginal "
         "likelihood. Theories were scored by the mean log predictive probability of the responses, with parameters "
         f"estimated from other {held_out}."
     )
@@ -119,11 +120,20 @@ def _comparison(reading: RunReading) -> str:
     pooled = any(item.record.pooled for item in reading.state.experiments.collected.values())
     units = "problems" if pooled else "participants"
     return (
-        f"Differences in score are reported with 95% confidence intervals (Student's t, {units} as units; corrected "
-        "for the number of theories if a theory was selected on the same data); with fewer than "
+        f"Differences in score are reported with 95% confidence intervals (Student's t, {units} as units; "
+        "Bonferroni-corrected for the number of theories if a theory was selected on the same data); with fewer than "
         f"{LEAST_UNITS} {units} no difference is claimed. The leading theory is the simplest one within one paired "
-        "standard error of the best score."
+        f"standard error of the best score.{_basis(reading)}"
     )
+
+
+def _basis(reading: RunReading) -> str:
+    """The data on which the verdict rests, which may be stricter than the scores of the leaderboard."""
+    concluded = reading.concluded
+    if concluded is None or concluded.rival is None:
+        return ""
+    rival = reading.label(concluded.rival).name
+    return f" It was compared with {rival}, the closest initial theory, on {concluded.basis}."
 
 
 def _software(reading: RunReading) -> str:

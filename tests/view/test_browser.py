@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -77,7 +78,9 @@ def test_a_run_is_watched_from_its_start_to_its_verdict(
         page.get_by_role("heading", name="Result").wait_for()
         page.get_by_text("Source code of the theory").click()
         grown(finished, folder, n_events)
-        page.locator(".verdict .call").wait_for()
+        page.locator(
+            ".verdict .call", has_text=re.compile("Supported|No clear evidence|Exploratory")
+        ).wait_for()
         page.locator("#status.concluded").wait_for()
         assert page.evaluate("document.getElementById('d-source').open")
         assert page.evaluate("window.mark") == "not loaded again"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from reading import read
 
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
@@ -35,3 +36,10 @@ def test_only_what_has_nothing_else_in_its_rows_is_a_task_with_feedback(
     found = describe_table(table_of_frame("steps.csv", STEPS.assign(**added)), None)
     assert found.domain == domain
     assert found.mapping.feedback.get("reward", "") == reward
+
+
+def test_columns_that_an_expression_computes_with_are_read_and_others_are_not() -> None:
+    """A column whose name is a part of another one's is read only if it stands in the expression itself."""
+    table = STEPS.assign(gain=[50, 100] * 6, loss=[0, -25] * 6, los=[1] * 12)
+    found = read(table)
+    assert found.read_back[-1] == "columns that are not read: los"

@@ -25,3 +25,13 @@ def test_what_a_run_does_not_have_is_not_mentioned() -> None:
     assert "sealed" not in text
     assert "withdrew" not in text
     assert "exclusion rule" not in text
+
+
+def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
+    with open_reading(tiny_run()) as reading:
+        text = methods_paragraph(reading)
+        concluded = reading.concluded
+        assert concluded is not None
+        assert concluded.rival is not None
+        rival = reading.label(concluded.rival).name
+    assert f"compared with {rival}, the closest initial theory, on {concluded.basis}." in text

@@ -124,7 +124,7 @@ def test_of_an_archive_trials_are_picked_by_number(tmp_path: Path) -> None:
                     "seeds": ["expected_value", "expected_utility"], "candidates": 2, "draws": 32, "rivals": 2,
                     "induction": False,
                 },
-                "design": {"trials": 4, "refused": "cover", "power": 0.01},
+                "design": {"trials": 4, "refused": "cover", "power": 0.05},
                 "participants": {"source": "archival", "archive": "allais"},
                 "validation": {"company": False}, "memory": {"winners": False}, "stop": ONE_CYCLE,
             },

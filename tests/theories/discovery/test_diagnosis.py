@@ -21,7 +21,10 @@ from lakatos.theories.discovery.diagnosis.case_file import (
     FALSE_DISCOVERY_RATE,
     MOST_CLAIMS,
     _hypothesis,
+    _p_in_words,
+    _size,
     _test,
+    _without_mechanism,
     confidence,
     examine,
 )
@@ -653,3 +656,34 @@ def test_of_very_many_people_some_are_looked_at_and_always_the_same(monkeypatch)
     assert few.n_participants == 50
     assert few.digest == again.digest
     assert len(few.trial) == 500
+
+
+def _check(rule: str, effect: float) -> DiagnosisCheck:
+    return DiagnosisCheck(
+        rule=rule, feature="size", answered_by=(), effect=effect, error=0.1, z=1.0, p=0.3, analysis="",
+        gain=lambda corrector: None,
+    )  # fmt: skip
+
+
+def test_the_interval_of_an_effect_keeps_the_end_on_the_other_side_of_zero() -> None:
+    assert _size(_check("slope", 0.125), (-0.05, 0.3)) == (
+        "0.125 (95% interval -0.050 to 0.300) more often"
+    )
+    assert _size(_check("slope", -0.125), (-0.3, 0.05)) == (
+        "0.125 (95% interval -0.050 to 0.300) less often"
+    )
+
+
+def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_they_are_too_many() -> (
+    None
+):
+    assert "add a proportion of random responses" in _without_mechanism(_check("lapse", 0.1))
+    assert "reduce or remove random responses" in _without_mechanism(_check("lapse", -0.1))
+
+
+def test_replicas_support_no_smaller_probability_than_one_in_ten_thousand() -> None:
+    assert [_p_in_words(p) for p in (0.031, 1e-4, 1e-38)] == [
+        "p = 0.031",
+        "p = 0.0001",
+        "p < 0.0001",
+    ]

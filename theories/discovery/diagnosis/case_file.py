@@ -295,8 +295,8 @@ def _claim(
         q=found.q,
         cites=cites,
         rule=check.rule,
-        trigger=f"{RULES[check.rule]}: {_chance(check)} if {name} were right; adjusted for all checks "
-        f"{_adjusted(found.q)}",
+        trigger=f"{RULES[check.rule]}: {_p_in_words(check.p)} if {name} were right; adjusted for all checks "
+        f"{_p_in_words(found.q)}",
         interval=None if check.rule in ABOUT_OTHERS else ends,
         confidence=found.confidence,
         gain=worth.value,
@@ -323,8 +323,7 @@ _WITHOUT_MECHANISM = {
     "repetition": "no mechanism of the grammar addresses this; let the last choice act on the next",
     "drift": "no mechanism of the grammar addresses this; let a parameter change over the trials",
     "consistency": "no mechanism of the grammar addresses this; let participants remember their responses, or "
-    "weigh the "
-    "trial differently each time",
+    "weigh the trial differently each time",
 }
 
 
@@ -337,13 +336,9 @@ def _without_mechanism(check: DiagnosisCheck) -> str:
 _NO_TEST = "trials that are informative about the leading theory and its nearest rival"
 
 
-def _chance(check: DiagnosisCheck) -> str:
-    return f"p = {check.p:.2g}" if check.p >= 1e-4 else "p < 0.0001"
-
-
-def _adjusted(q: float) -> str:
-    """The p adjusted for the false discovery rate; replicas cannot support smaller values than 0.0001."""
-    return f"p = {q:.2g}" if q >= 1e-4 else "p < 0.0001"
+def _p_in_words(p: float) -> str:
+    """A probability found by replicas, which cannot support smaller values than 0.0001."""
+    return f"p = {p:.2g}" if p >= 1e-4 else "p < 0.0001"
 
 
 def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:

@@ -13,13 +13,14 @@ from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.findings.verdicts.conclude import (
     ComparedLeader,
     RivalComparison,
+    _advantage_in_words,
     _cross_validated,
     _errors,
     _few_in_words,
     _truth_in_words,
     conclude_from,
 )
-from lakatos.theories.findings.verdicts.record import FoldFinished, TruthCompared
+from lakatos.theories.findings.verdicts.record import EXPLORATORY, FoldFinished, TruthCompared
 from lakatos.traces.step import Recorded
 
 LEADER, RIVAL = "a" * 64, "b" * 64
@@ -46,6 +47,20 @@ def test_too_few_participants_are_counted_and_more_are_asked_for(
     archived = replace(evidence, terms=replace(evidence.terms, archival=True))
     (sentence,) = _few_in_words(archived, compared(n_units))
     assert sentence.endswith("no difference is claimed.")
+
+
+def test_a_comparison_on_the_responses_of_the_derivation_is_called_explored(
+    evidence: TheoryEvidence,
+) -> None:
+    gain = ScoreEstimate(0.1, 0.01, 20, 19.0)
+    leader, rival = (line.theory for line in evidence.board().standings[:2])
+    explored = ComparedLeader(leader, (RivalComparison(rival, gain, EXPLORATORY),))
+    (sentence, *_) = _advantage_in_words(evidence, explored)
+    assert sentence.startswith("It was only explored whether ")
+    assert f"; 20 participants; {EXPLORATORY})." in sentence
+    tested = ComparedLeader(leader, (RivalComparison(rival, gain, "sealed"),))
+    (sentence, *_) = _advantage_in_words(evidence, tested)
+    assert sentence.startswith(f"{evidence.theories.name(leader)} predicts choices better than")
 
 
 def test_of_ten_participants_nothing_is_said(evidence: TheoryEvidence) -> None:
@@ -140,7 +155,9 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert (found.leader, found.runner_up) == (standings[0].theory, standings[1].theory)
     assert found.rival in evidence.seeds
     assert found.stop == "cycles"
-    assert f"that {evidence.theories.name(found.leader)} predicts" in found.text
+    assert found.text.startswith(
+        f"There is no clear evidence that {evidence.theories.name(found.leader)} predicts"
+    )
     assert found.text.endswith("And so on.")
     low, high = found.interval or (0.0, 0.0)
     assert found.advantage is not None
