@@ -39,6 +39,7 @@ from lakatos.experiments.adoption.plausible import (
     check_responses,
     check_steps,
     question,
+    rows_named,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import read_back
@@ -159,6 +160,7 @@ def adopt(
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
     notes += rows.notes
+    _check_named(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
     frame = shown_rows(frame, columns, known_layout(domain), notes)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
@@ -188,6 +190,22 @@ def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
         return
     if told := zero_question(columns.response, table.frame[columns.response].str.strip().tolist()):
         raise TrialsError(f"{table.name}: {told}")
+
+
+def _check_named(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question rows whose participant is a word such as NA, which may be an identifier or no participant at all."""
+    marks = table.marked.get(columns.participant, ())
+    if not marks:
+        return
+    rows = table.frame.index.to_numpy()[(table.frame[columns.participant] == "").to_numpy()]
+    question(
+        columns,
+        notes,
+        "unknown_participants",
+        f"{table.name}: {columns.participant} is {' or '.join(mark.strip() for mark in marks)} in "
+        f"{rows_named(rows)}, which stands for a missing value, so that nobody would know whose rows these are. "
+        "If it is an identifier, write another one into the file; accepting this leaves the rows out",
+    )
 
 
 def _check_rows_are_choices(

@@ -495,7 +495,12 @@ def _with_numbers(
         told = [response, mapping.stimulus["right_key"]] if has_keys else [response]
         shown = _shown_rows(table.frame, mapping)
         said = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
-        code = guessed_keys(said) if has_keys else guessed_correctness(said, response)
+        if not has_keys:
+            code = guessed_correctness(said, response)
+        elif said <= {str(cell) for cell in folded(shown[told[1]].unique())} | {""}:
+            code = guessed_keys(
+                said
+            )  # a key that is never right is asked for when responses are read
     changes = {
         "response": response,
         "responses": code,
@@ -512,10 +517,10 @@ def _shown_rows(frame: pd.DataFrame, mapping: AnswerColumns) -> pd.DataFrame:
 
 
 def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
-    """Whether numbers of trials occur twice for a person, as where they begin anew in each block."""
+    """Whether numbers of trials occur twice for a person, as where they begin anew in each block; copies aside."""
     told = [mapping.participant, mapping.experiment, mapping.order]
     named = [name for name in told if name in frame.columns]
-    return mapping.order in named and bool(frame.duplicated(named).any())
+    return mapping.order in named and bool(frame.drop_duplicates().duplicated(named).any())
 
 
 def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
