@@ -171,9 +171,12 @@ CHANGES_CELLS = ("missing", "recode", "where", "alternative")
 """Keys of a mapping that change the rows and cells of which meanings are guessed."""
 
 
-def _prepared(source: AnswerTable, said: AnswerColumns) -> tuple[AnswerTable, dict[str, Any]]:
-    """The rows and cells of which meanings are guessed, and the parts of the mapping that they rest on."""
-    meanings = _meanings(source.frame, [_summary(source.frame, name) for name in source.columns])
+def _prepared(
+    source: AnswerTable, said: AnswerColumns
+) -> tuple[AnswerTable, list[ColumnSummary], dict[str, Any]]:
+    """The rows and cells of which meanings are guessed, their columns, and the parts of the mapping they rest on."""
+    summaries = [_summary(source.frame, name) for name in source.columns]
+    meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
     changes = {key: getattr(said, key) for key in ("missing", "recode", "where")}
@@ -193,13 +196,14 @@ def _prepared(source: AnswerTable, said: AnswerColumns) -> tuple[AnswerTable, di
     )
     frame = chosen_rows(source, known, []) if said.where else source.frame
     table = prepared(replace(source, frame=frame), known)
-    return table, changes | ({"response": known.response} if known.alternative else {})
+    if table.frame is not source.frame:
+        summaries = [_summary(table.frame, name) for name in table.columns]
+    return table, summaries, changes | ({"response": known.response} if known.alternative else {})
 
 
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
-    table, changes = _prepared(source, said)
-    summaries = [_summary(table.frame, name) for name in table.columns]
+    table, summaries, changes = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
     if "response" in changes:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
