@@ -19,6 +19,7 @@ import pandas as pd
 
 from benchmarks.forms.data_sets import KINDS, PlainFile, Rng, domain_of
 from lakatos.experiments.adoption.mapping import leaves_of
+from lakatos.experiments.answer_scale import scale_of
 
 WHO, WHEN = "subject", "trial"
 ORDERED = {"attention", "learning"}
@@ -468,11 +469,15 @@ MARKS: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def _may_be_a_response(mark: Any, cells: pd.Series, *, said: bool) -> bool:
-    """Whether nobody could know that a mark is no response: it is one, or lies among numbers that are."""
-    numbers = pd.to_numeric(cells, errors="coerce")
-    is_among = isinstance(mark, int) and bool(numbers.min() - 0.1 <= mark <= numbers.max() + 0.1)
-    return mark in set(cells) or (is_among and not said)
+def _may_be_a_response(mark: Any, file: FormedFile, *, said: bool) -> bool:
+    """Whether nobody could know that a mark is no response: it is one, or is among the numbers that may be one."""
+    cells, scale = file.frame[file.response], scale_of(domain_of(file.kind))
+    if mark in set(cells) or not isinstance(mark, int):
+        return mark in set(cells)
+    if said or scale is None or scale.kind == "timed":
+        return False
+    places = scale.edges or scale.places
+    return places[0] <= mark <= places[-1]
 
 
 def _missed(mark: Any, *, said: bool, share: float = 0.04) -> Change:
@@ -482,7 +487,7 @@ def _missed(mark: Any, *, said: bool, share: float = 0.04) -> Change:
         if file.domain == "public_goods" or not file.is_ordered:
             return None
         frame = file.frame
-        if _may_be_a_response(mark, frame[file.response], said=said):
+        if _may_be_a_response(mark, file, said=said):
             return None
         n = max(1, int(share * len(frame)))
         places = rng.choice(len(frame), n, replace=False)
