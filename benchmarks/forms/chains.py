@@ -35,8 +35,10 @@ from lakatos.flows.notebook.theory import score
 from lakatos.theories.language.family import find_family
 
 RESULTS = ROOT / "benchmarks" / "raw" / "forms" / "chains.json"
+DONE = RESULTS.with_suffix(".jsonl")
+"""A line for each chain, so that several processes can run chains of different kinds of tasks."""
 MOST_CHANGES = 4
-THIRD = "third result"
+EQUAL, THIRD = "equal", "third result"
 MOST_DRAWS = 20
 """Data sets that are drawn until one is plausible in its plain form."""
 CHAINS_OF_A_FILE = 4
@@ -59,6 +61,15 @@ REASONS: Mapping[str, str] = {
     "is no option": "a cell is no option",
     "is no number": "a cell is no number",
     "shows no such trial": "a row shows no possible trial",
+    "there is no part": "the kind of task was guessed wrongly",
+    "differs between people at one step": "steps of participants differ",
+    "say which column holds": "a column's meaning is asked for",
+    "Is it an option": "whether 0 is an option is asked for",
+    "may be numbered from": "which cell is which option is asked for",
+    "something lost": "whether a word is a loss is asked for",
+    "one of two states": "a cell is no state",
+    "outside of the range": "a number is out of range",
+    "right key in no row": "whether a cell is a key is asked for",
     "says the same": "the order of rows cannot be known",
     "are not read; there are": "the form of the file is not read",
 }
@@ -278,56 +289,56 @@ def main() -> None:
         "--again", action="store_true", help="forget the chains that were run before"
     )
     given = parser.parse_args()
-    found = (
-        json.loads(RESULTS.read_text()) if RESULTS.exists() and not given.again else {"done": {}}
-    )
-    done: dict[str, dict[str, Any]] = found["done"]
+    DONE.parent.mkdir(parents=True, exist_ok=True)
+    if given.again:
+        DONE.unlink(missing_ok=True)
     for number in range(given.chains):
-        kind = list(KINDS)[number % len(KINDS)]
-        key = f"{kind} {number // len(KINDS)}"
-        if kind not in given.only or done.get(key, {}).get("reason", THIRD) != THIRD:
+        kind, seed = list(KINDS)[number % len(KINDS)], number // len(KINDS)
+        known = _done().get(f"{kind} {seed}")
+        if kind not in given.only or (known is not None and known["reason"] != THIRD):
             continue
-        chain = drawn_chain(kind, number // len(KINDS))
         is_scored = bool(np.random.default_rng([number, 3]).random() < SCORED_SHARE)
         try:
-            outcome = run_chain(chain, is_scored=is_scored)
-            reason, told = outcome.reason or "equal", outcome.message
+            outcome = run_chain(drawn_chain(kind, seed), is_scored=is_scored)
+            reason, told = outcome.reason or EQUAL, outcome.message
         except ThirdResultError as error:
             reason, told = THIRD, str(error)
             print(told, flush=True)
-        done[key] = {
-            "kind": kind,
-            "reason": reason,
-            "scored": is_scored and reason == "equal",
-            "told": told,
-        }
-        if number % 20 == 0:
-            _write(done)
-    _write(done)
+        line = {"kind": kind, "seed": seed, "reason": reason, "told": told}
+        with DONE.open("a") as file:
+            file.write(json.dumps(line | {"scored": is_scored and reason == EQUAL}) + "\n")
+    _write(_done())
+
+
+def _done() -> dict[str, dict[str, Any]]:
+    """The chains that were run, by kind of task and seed; of one that was run again the last outcome."""
+    lines = DONE.read_text().splitlines() if DONE.exists() else []
+    return {f"{item['kind']} {item['seed']}": item for item in map(json.loads, lines)}
 
 
 def _write(done: Mapping[str, Mapping[str, Any]]) -> None:
-    """All chains, and a row for each kind of task and each reason of a refusal."""
+    """A row for each kind of task and each reason of a refusal."""
+    reasons = Counter(item["reason"] for item in done.values())
     cells = []
     for kind in KINDS:
         counts = Counter(item["reason"] for item in done.values() if item["kind"] == kind)
-        n_third = counts[THIRD]
-        n_refused = sum(counts.values()) - counts["equal"] - n_third
+        n_refused = counts.total() - counts[EQUAL] - counts[THIRD]
         cells.append(
             {
                 "kind": kind,
-                "chains": sum(counts.values()),
-                "equal": counts["equal"],
+                "chains": counts.total(),
+                "equal": counts[EQUAL],
                 "refused": n_refused,
-                "third results": n_third,
+                "third results": counts[THIRD],
             }
         )
-    reasons = Counter(item["reason"] for item in done.values())
     summary = {
         "chains": len(done),
-        "chains whose scores were compared, too": sum(item["scored"] for item in done.values()),
-        "reasons": dict(reasons.most_common()),
+        "equal": reasons.pop(EQUAL, 0),
+        "third results": reasons.pop(THIRD, 0),
+        "refused": reasons.total(),
+        "refused:": dict(reasons.most_common()),
+        "equal in scores, too": sum(item["scored"] for item in done.values()),
         "kinds": cells,
     }
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps({**provenance(), **summary, "done": done}, indent=1) + "\n")
+    RESULTS.write_text(json.dumps({**provenance(), **summary}, indent=1) + "\n")

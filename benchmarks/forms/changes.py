@@ -61,6 +61,12 @@ class FormedFile:
     """How rows are spread over files: by participants, by rows, or by names of files that name participants."""
     items: pd.DataFrame | None = None
     """A second table with what each question shows."""
+    is_trailed: bool = False
+    """Whether each line ends with a separator."""
+    pad: str = ""
+    """What stands around each cell."""
+    is_exponent: bool = False
+    """Whether numbers with decimals are written as 1.5e+00."""
     index_name: str | None = None
     """Name of a first column that numbers rows; none without."""
 
@@ -149,9 +155,16 @@ class FormedFile:
             quoting=self.quoting,
             lineterminator=self.line_end,  # type: ignore[arg-type]
         )
-        writer.writerow(frame.columns)
+        more = [""] if self.is_trailed else []
+        writer.writerow([*frame.columns, *more])
         for row in frame.itertuples(index=False, name=None):
-            writer.writerow([text_of(cell, self.decimal) for cell in row])
+            cells = [
+                f"{cell:.15e}".replace(".", self.decimal)
+                if self.is_exponent and isinstance(cell, float) and cell == cell
+                else text_of(cell, self.decimal)
+                for cell in row
+            ]
+            writer.writerow([*(f"{self.pad}{cell}{self.pad}" for cell in cells), *more])
         text = self.first_line + out.getvalue() + self.last_lines
         path.write_bytes(text.encode(self.encoding, errors="replace"))
 
@@ -693,13 +706,14 @@ def _times(name: str, unit: str) -> Change:
 
 def _cents(file: FormedFile, rng: Rng) -> FormedFile | None:
     """Amounts in cents, as their names say."""
-    if file.domain != "intertemporal":
+    if file.domain not in ("intertemporal", "risky"):
         return None
-    names = [name for name in file.frame if name.startswith("amount")]
+    names = [name for name in file.frame if re.match(r"amount|[ab]_x|gain|loss", name)]
     if not names or any(name in file.names for name in names):
         return None
     made = file.with_cells(**{name: (file.frame[name] * 100).round(6) for name in names})
-    return replace(made, tolerance=1e-6, names={**file.names, **{n: f"{n}_cents" for n in names}})
+    made = replace(made, tolerance=1e-6, names={**file.names, **{n: f"{n}_cents" for n in names}})
+    return made.altering(stimulus={"amount_unit": "cents"})
 
 
 def _per_cent(file: FormedFile, rng: Rng) -> FormedFile | None:
@@ -932,6 +946,11 @@ SEPARATORS: dict[str, Change] = {
     "everything quoted": _text(quoting=csv.QUOTE_ALL),
     "texts quoted": _text(quoting=csv.QUOTE_NONNUMERIC),
 }
+CELLS: dict[str, Change] = {
+    "a cell more in every row": _text(is_trailed=True),
+    "blanks around cells": _text(pad=" "),
+    "numbers with an exponent": _text(is_exponent=True),
+}
 ENCODINGS: dict[str, Change] = {
     "byte order mark": _text(encoding="utf-8-sig"),
     "UTF-16": _text(encoding="utf-16"),
@@ -954,6 +973,6 @@ FILES: dict[str, Change] = {
     "files that name participants": _split("names"),
 }
 GROUPS: Sequence[Mapping[str, Change]] = (
-    UNITS, CODING, MISSING, PRACTICE, TRIALS, LAYOUTS, IDS, EXTRA, ROWS, NAMES, SEPARATORS, ENCODINGS, FILES,
+    UNITS, CODING, MISSING, PRACTICE, TRIALS, LAYOUTS, IDS, EXTRA, ROWS, NAMES, SEPARATORS, CELLS, ENCODINGS, FILES,
 )  # fmt: skip
 """Of each group a chain has one change at most; they are made in this order."""

@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.chosen_rows import (
 )
 from lakatos.experiments.adoption.layouts import (
     DAYS,
+    HUNDREDTHS,
     StimulusLayout,
     known_layout,
     layout_of,
@@ -62,7 +63,7 @@ from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsErro
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
+SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
@@ -547,6 +548,12 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         if unit not in DAYS:
             raise TrialsError(f"stimulus.delay_unit is {unit!r}; give one of {', '.join(DAYS)}.")
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
+    if unit := columns.stimulus.get("amount_unit"):
+        if unit not in HUNDREDTHS:
+            raise TrialsError(
+                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money."
+            )
+        parts |= {name: part / 100 for name, part in parts.items() if name.endswith("amounts")}
     parts = {
         name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
         for name, part in parts.items()

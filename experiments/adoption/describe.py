@@ -12,7 +12,13 @@ import pandas as pd
 from pydantic import ValidationError
 
 from lakatos.experiments.adoption.chosen_rows import chosen_rows
-from lakatos.experiments.adoption.layouts import DAYS, SIDES, layout_of, layouts_to_guess
+from lakatos.experiments.adoption.layouts import (
+    DAYS,
+    HUNDREDTHS,
+    SIDES,
+    layout_of,
+    layouts_to_guess,
+)
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
@@ -147,7 +153,7 @@ class TableDescription:
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
-            mapping = _with_unit_of_delays(mapping)
+            mapping = _with_named_units(mapping)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
@@ -216,7 +222,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     if not chosen:
         chosen = _task_with_feedback(table, meanings)
     mapping = _mapping(table, meanings, chosen, stimulus).model_copy(update=changes)
-    mapping = _with_unit_of_delays(mapping)
+    mapping = _with_named_units(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -249,6 +255,23 @@ def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
     """The columns that do not belong to practice trials alone; all of them where there are no others."""
     kept = [name for name in frame.columns if not set(words_of(str(name))) & PRACTICE]
     return frame[kept] if kept else frame
+
+
+def _with_named_units(mapping: AnswerColumns) -> AnswerColumns:
+    """The mapping with the units that names of columns of delays and amounts say, where nothing else says them."""
+    return _with_unit_of_amounts(_with_unit_of_delays(mapping))
+
+
+def _with_unit_of_amounts(mapping: AnswerColumns) -> AnswerColumns:
+    """The mapping with cents as the unit of amounts, where the names of all of their columns say so."""
+    parts = {part: value for part, value in mapping.stimulus.items() if part.endswith("amounts")}
+    names = [leaf for value in parts.values() for leaf in _flat(value) if isinstance(leaf, str)]
+    is_in_cents = [bool(set(words_of(name)) & HUNDREDTHS) for name in names]
+    if "amount_unit" in mapping.stimulus or not any(is_in_cents):
+        return mapping
+    # Where some names say so and others do not, nobody knows the unit of the others.
+    unit = "cents" if all(is_in_cents) else OPEN_QUESTION
+    return mapping.model_copy(update={"stimulus": {**mapping.stimulus, "amount_unit": unit}})
 
 
 def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:

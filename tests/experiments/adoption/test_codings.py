@@ -384,3 +384,15 @@ def test_a_number_beside_right_and_wrong_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(TrialsError, match="response"):
         read(rows, tmp_path, domain="attention")
     assert only(read(rows, tmp_path, "attention", missing=["999"])).n_responses == 13
+
+
+def test_amounts_whose_names_say_cents_are_hundredths(tmp_path: Path) -> None:
+    wanted = only(read(MONEY, tmp_path))
+    names = {name: f"{name}_cents" for name in ("amount_sooner", "amount_later")}
+    cents = MONEY.assign(**{name: 100 * MONEY[name] for name in names}).rename(columns=names)
+    assert only(read(cents, tmp_path)).digest == wanted.digest
+    half = MONEY.assign(amount_later=100 * MONEY["amount_later"]).rename(
+        columns={"amount_later": "amount_later_cents"}
+    )
+    with pytest.raises(TrialsError, match="amount_unit"):
+        read(half, tmp_path)
