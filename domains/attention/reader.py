@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
-from lakatos.experiments.adoption.layouts import StimulusLayout
+from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
@@ -424,5 +424,13 @@ LAYOUT = StimulusLayout(
     guess_cells=guessed_parts,
     guess_rank=5,
     from_rows=conflict_answers,
+    properties=lambda stimuli: {name: stimuli[name] for name in ("congruence", "side")},
+    inputs={
+        "keys": NeededParts(
+            ("right_key", "side"),
+            "which key was right",
+            "leans towards a key, and repetitions of a key",
+        )
+    },
 )
 """The trials of this kind of task as columns; they are made from the order of the responses."""

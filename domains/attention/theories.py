@@ -204,6 +204,7 @@ HABIT = (
         ),
         repairs=("side",),
         breaks=("sides",),
+        needs=("keys",),
         source=MCKOON,
     ),
     Mechanism(
@@ -228,6 +229,7 @@ HABIT = (
         ),
         repairs=("repeats",),
         breaks=("repeats",),
+        needs=("keys",),
         source=BERTELSON,
     ),
     Mechanism(
@@ -247,6 +249,7 @@ HABIT = (
         ),
         repairs=("repeats",),
         breaks=("repeats",),
+        needs=("keys",),
         source=BERTELSON,
     ),
     Mechanism(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.chosen_rows import (
     with_items,
     without_copies,
 )
+from lakatos.experiments.adoption.inputs import missing_inputs
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     StimulusLayout,
@@ -83,6 +84,10 @@ class AdoptedAnswers:
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     n_left_out: int = 0
     """Rows that could not be read, and that the study lets be left out."""
+    closed: Mapping[str, str] = field(default_factory=dict)
+    """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
+    first_option: str = ""
+    """What the first option is in every trial, where that is one thing."""
     read_back: tuple[str, ...] = ()
     """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
 
@@ -175,10 +180,19 @@ def adopt(
             frame = left_out.without(frame, error)
     notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
     notes += left_out_by_condition(whole, np.concatenate(used), columns)
+    missing = missing_inputs(found, columns, domain)
+    notes += missing.notes
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
     back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
-        found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows, tuple(back)
+        trials=found,
+        notes=(*table.notes, *notes),
+        people=people,
+        about_rows=tuple(notes),
+        n_left_out=left_out.n_rows,
+        closed=missing.reasons,
+        first_option=missing.first_option,
+        read_back=tuple(back),
     )
 
 

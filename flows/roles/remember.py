@@ -41,7 +41,12 @@ from lakatos.memory.record import (
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import SEED, TheoryWon, may_compete
-from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
+from lakatos.memory.winner_start import (
+    can_be_tested,
+    rank_winners,
+    shared_mechanisms,
+    starts_of_winners,
+)
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
 from lakatos.theories.engine.scoreboard import left_out_advantage
@@ -380,7 +385,7 @@ def advice_on(evidence: RunEvidence, diagnosis: Diagnosis) -> RevisionAdvice:
     leader = evidence.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
     winners = winners_in(evidence) if library_fits(evidence.state) else []
-    starts = starts_of_winners(winners, evidence.family.grammar, known)
+    starts = starts_of_winners(winners, evidence.open_family.grammar, known)
     return RevisionAdvice(
         warnings=avoid,
         starts=starts[: max(evidence.config.theories.candidates // START_SHARE, 1)],
@@ -394,7 +399,11 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
     if not evidence.config.memory.takes_winners:
         return []
     there = library_in(evidence).winners(evidence.config.domain, validity_in(evidence.state))
-    return rank_winners([item for item in there if competes(item, evidence.config)])
+    competing = (item for item in there if competes(item, evidence.config))
+    closed = evidence.terms.closed
+    return rank_winners(
+        [item for item in competing if not closed or can_be_tested(item, evidence.family, closed)]
+    )
 
 
 def competes(winner: TheoryWon, config: CampaignConfig) -> bool:
