@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from lakatos.experiments.adoption.names import ORDER
+from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.task import Domain
 from lakatos.memory.winner import TheoryWon, has_its_source
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.checks.complexity import form_of_source
@@ -16,6 +19,8 @@ from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Grammar, composition_of
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
+BINS: Final = re.compile(r"edges = xp\.array\((\[[^\]]*\])\)")
+"""Where a source says the edges of its bins of time."""
 SEEN_TWICE: Final = 2
 MOST_REMEDIES: Final = 4
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
@@ -83,6 +88,15 @@ def can_be_tested(winner: TheoryWon, family: Family, closed: Collection[str]) ->
     except UNREADABLE:
         return True  # whoever takes it in says why it cannot be read
     return not any(item.inputs & set(closed) for item in used)
+
+
+def has_bins_of(winner: TheoryWon, domain: Domain) -> bool:
+    """Whether a winner predicts the bins of a domain, where these are bins of time, which a study may choose."""
+    scale = scale_of(domain)
+    if scale is None or scale.kind != "timed":
+        return True
+    own = BINS.search(winner.source)
+    return own is None or own[1] == str(list(scale.edges))
 
 
 def shared_mechanisms(

@@ -88,7 +88,8 @@ def missing_inputs(
         domain: Of the trials.
     """
     layout = known_layout(domain)
-    reasons, notes, first_option = {}, list[str](), ""
+    reasons: dict[str, str] = {}
+    notes, first_option = list[str](), ""
     for item in confounds_of(trials, layout, domain, in_order=bool(columns.order)):
         notes.append(f"{item.fact}: {item.so}")
         if item.closes:
@@ -263,7 +264,8 @@ def _of_pairs(values: Mapping[str, Array]) -> Iterator[Confound]:
 def _of_order(values: Mapping[str, Array], trials: Sequence[Trials]) -> Iterator[Confound]:
     """Properties that rise, or fall, from each trial of a participant to the next."""
     starts = np.cumsum([0, *(len(item.stimuli) for item in trials)])
-    rows, who = [], []
+    rows: list[Array] = []
+    who: list[Array] = []
     for number, item in enumerate(trials):
         if item.pooled:
             return

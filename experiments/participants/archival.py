@@ -40,7 +40,7 @@ class ArchivalParticipants(ListedSource):
     keys: ClassVar[frozenset[str]] = frozenset(
         {
             *("archive", "experiments", "pooled", "file", "columns", "answers", "told"),
-            *("closed", "first_option"),
+            *("closed", "first_option", "time_window"),
         }
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})

@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
+from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Trials
@@ -176,7 +177,13 @@ def adopt(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people, adopted.closed)
+    return PeoplesAnswers(
+        in_window(task, adopted.time_window),
+        adopted.trials,
+        adopted.told,
+        adopted.people,
+        adopted.closed,
+    )
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
@@ -189,7 +196,13 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     mapping = AnswerColumns.model_validate(mapping.model_dump())
     mapping = _with_known(mapping, known, read_answers(file).columns)
     adopted = adopt_file(file, mapping, task)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people, adopted.closed)
+    return PeoplesAnswers(
+        in_window(task, adopted.time_window),
+        adopted.trials,
+        adopted.told,
+        adopted.people,
+        adopted.closed,
+    )
 
 
 def _with_known(

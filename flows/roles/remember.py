@@ -43,6 +43,7 @@ from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import SEED, TheoryWon, may_compete
 from lakatos.memory.winner_start import (
     can_be_tested,
+    has_bins_of,
     rank_winners,
     shared_mechanisms,
     starts_of_winners,
@@ -402,7 +403,12 @@ def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
     competing = (item for item in there if competes(item, evidence.config))
     closed = evidence.terms.closed
     return rank_winners(
-        [item for item in competing if not closed or can_be_tested(item, evidence.family, closed)]
+        [
+            item
+            for item in competing
+            if has_bins_of(item, evidence.domain)
+            and (not closed or can_be_tested(item, evidence.family, closed))
+        ]
     )
 
 

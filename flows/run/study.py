@@ -152,6 +152,11 @@ class CampaignConfig(ConfigSection):
         return value
 
     @property
+    def time_window(self) -> tuple[float, float] | None:
+        """Seconds between which responses count, where the study's file says so."""
+        return self.participants.time_window
+
+    @property
     def digest(self) -> Digest:
         """Identity of the study: it changes with every setting."""
         return digest_of(self.identity)
@@ -407,6 +412,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
         "told": found.about_rows,
         "closed": dict(found.closed),
         "first_option": found.first_option,
+        "time_window": found.time_window,
     }
     return config.model_copy(update={"participants": people.model_copy(update=known)})
 

@@ -114,7 +114,7 @@ class TheoriesConfig(ConfigSection):
         return self
 
 
-OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option")
+OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option", "time_window")
 """Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
 
 
@@ -160,6 +160,9 @@ class ParticipantsConfig(ConfigSection):
     itself. An earlier study, which lacks the key, considers all."""
     first_option: str = ""
     """Archival: what the first option of ``file`` always is, where it is one thing; found by itself."""
+    time_window: tuple[float, float] | None = None
+    """Archival: seconds between which responses of ``file`` count, where ``columns`` say or ask for them; found by
+    itself. An earlier study, which lacks the key, keeps the usual ones."""
     model: str = ""
     """Language model: the one of ``models`` that answers in place of people."""
     personas: tuple[str, ...] = ()
@@ -177,7 +180,9 @@ class ParticipantsConfig(ConfigSection):
         value: dict[str, Any] = write(self)
         unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
         unused += tuple(
-            name for name in ("told", "closed", "first_option") if not getattr(self, name)
+            name
+            for name in ("told", "closed", "first_option", "time_window")
+            if not getattr(self, name)
         )
         return {key: value[key] for key in value if key not in unused}
 
