@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
     CompositionAttempt,
@@ -21,10 +22,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     length_of,
     ranked,
 )
-from lakatos.theories.discovery.grammar_search.prune import (
-    MECHANISM,
-    size_of,
-)
+from lakatos.theories.discovery.grammar_search.prune import MECHANISM, n_responses, size_of
 from lakatos.theories.discovery.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
@@ -95,6 +93,8 @@ class SearchPolicy:
     memory_of_leader: float = 0.4
     """The same when the best so far has one."""
     name: str = "grammar"
+    odds: PriorOdds = EQUAL_ODDS
+    """Prior odds of mechanisms."""
 
     def attempt(
         self,
@@ -110,6 +110,7 @@ class SearchPolicy:
             )
         size = len(result.theory.priors) + MECHANISM * result.n_mechanisms
         criterion = result.mean - self.price_among(result) * size
+        criterion += self.prior(result.composition, result)
         return CompositionAttempt(result.composition, parent, change, result, criterion)
 
     def price_among(self, result: EvaluatedComposition) -> float:
@@ -117,9 +118,13 @@ class SearchPolicy:
         if result.pooled:
             # Each trial was predicted from the others, so that parts pay for themselves already.
             return self.price / 50
-        n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
+        n_choices = n_responses(result.scores)
         n_units = sum(len(scores.n_choices) for scores in result.scores)
         return max(self.price, float(np.log(max(n_units, 2))) / n_choices)
+
+    def prior(self, composition: Composition, result: EvaluatedComposition) -> float:
+        """Log prior odds of a composition, in nats per choice on the responses that a result was scored on."""
+        return self.odds.of(composition) / n_responses(result.scores)
 
 
 Child = tuple[Composition, CompositionAttempt | None]
@@ -316,11 +321,13 @@ class SearchTree:
         }
         values = glance([(child, node.evaluated) for child in children.values()])
         price = self.advocate.price_among(node.evaluated)
-        return {
-            key: GlancedChild(child, node, value - price * size_of(self.grammar, child))
-            for (key, child), value in zip(children.items(), values, strict=True)
-            if not isinstance(value, TheoryError)
-        }
+        found = {}
+        for (key, child), value in zip(children.items(), values, strict=True):
+            if not isinstance(value, TheoryError):
+                criterion = value - price * size_of(self.grammar, child)
+                criterion += self.advocate.prior(child, node.evaluated)
+                found[key] = GlancedChild(child, node, criterion)
+        return found
 
     def _exchanged(self, composition: Composition) -> list[Composition]:
         """One part that may be missing exchanged for one of another slot."""
