@@ -5,8 +5,9 @@
 A world is a kind of task, a rule that its campaigns have in common, and a campaign. The campaign's hidden rule keeps
 each slot of the common rule with probability 0.7 (in the control with probability 0), as do the rules of six earlier
 campaigns. Each of these left a theory: its own rule with probability 0.4, otherwise a rule one to three edits away.
-All rules have four to eight mechanisms. Forty simulated participants respond to 16 random trials, and a search of 16 candidates names a theory. All arms have
-the same responses: no memory, the six theories as starts of the search, their prior odds, and both.
+All rules have four to eight mechanisms. Forty simulated participants respond to 16 random trials, and a search of 16
+candidates names a theory. All arms have the same responses: no memory, the six theories as starts of the search,
+their prior odds, and both.
 
 Counted are mechanisms of the named theory that the hidden rule has and has not, and the error of its predictions for
 200 other trials. Differences are paired by world; intervals are 95% bootstraps over worlds.

@@ -22,7 +22,12 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     length_of,
     ranked,
 )
-from lakatos.theories.discovery.grammar_search.prune import MECHANISM, n_responses, size_of
+from lakatos.theories.discovery.grammar_search.prune import (
+    MECHANISM,
+    n_responses,
+    price_of_parameter,
+    size_of,
+)
 from lakatos.theories.discovery.grammar_search.search_tree import (
     ArchiveMap,
     CandidateObjective,
@@ -74,7 +79,7 @@ class SearchPolicy:
 
     grammar: Grammar
     price: float = 1e-3
-    """Nats per choice that a parameter must be worth, at least; with few answers, what fitting it gains by itself."""
+    """Nats per choice that a parameter must be worth in elimination, at most; see `prune.price_of_parameter`."""
     slack: float = 1.1
     """A submission's error on choice proportions, at most, relative to the smallest error found."""
     afresh: float = 0.25
@@ -114,13 +119,10 @@ class SearchPolicy:
         return CompositionAttempt(result.composition, parent, change, result, criterion)
 
     def price_among(self, result: EvaluatedComposition) -> float:
-        """Nats per choice that a parameter must be worth among candidates on the answers of this one."""
-        if result.pooled:
-            # Each trial was predicted from the others, so that parts pay for themselves already.
-            return self.price / 50
-        n_choices = n_responses(result.scores)
-        n_units = sum(len(scores.n_choices) for scores in result.scores)
-        return max(self.price, float(np.log(max(n_units, 2))) / n_choices)
+        """Nats per choice that a parameter must be worth among candidates on the responses of this one."""
+        price = price_of_parameter(result.scores)
+        # Pooled: each trial was predicted from the others, so that parts pay for themselves already.
+        return min(self.price / 50, price) if result.pooled else price
 
     def prior(self, composition: Composition, result: EvaluatedComposition) -> float:
         """Log prior odds of a composition, in nats per choice on the responses that a result was scored on."""

@@ -94,7 +94,7 @@ def prune(
         grammar: Of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
-        price: Nats per choice that a parameter must be worth.
+        price: Nats per choice that a parameter must be worth; less where `price_of_parameter` is less.
         n_rounds: Changes that are made, at most.
         same: Tells which simplifications predict what the whole does.
         odds: Prior odds of mechanisms.
@@ -104,6 +104,8 @@ def prune(
         words, here = idle
         changes.append(words)
     (own,) = validate([here])
+    if not isinstance(own, TheoryError):
+        price = min(price, price_of_parameter(own))
     whole, n_whole, whole_odds = own, size_of(grammar, here), odds.of(here)
 
     def is_free(item: _TriedChange) -> bool:
@@ -183,6 +185,15 @@ def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
     """
     chance = CLEAR * cost.standard_error
     return cost.value + prior <= max(worth, chance if np.isfinite(chance) else 0.0)
+
+
+def price_of_parameter(scores: HeldOutScores) -> float:
+    """Price of a parameter in nats per choice: log n in all, for n people (n trials where responses are pooled).
+
+    A price per response would grow with the data, and no part could ever pay for itself.
+    """
+    n_units = sum(len(units.n_choices) for units in scores)
+    return float(np.log(max(n_units, 2))) / n_responses(scores)
 
 
 def n_responses(scores: HeldOutScores) -> float:
