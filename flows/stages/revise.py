@@ -63,10 +63,16 @@ async def revise(
     settings = run.config.theories
     run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
     advice = advice_on(run.evidence, diagnosis.record)
-    remedies = (*diagnosis.record.remedies, *advice.remedies)
+    if advice.n_campaigns:
+        run.progress.note(
+            f"prior odds of mechanisms rest on {plural(advice.n_campaigns, 'earlier campaign')}"
+        )
+    starts = (*_starts(run.evidence, diagnosis.record), *advice.starts)
+    grammar = run.open_family.grammar
     brief = AdvocateBrief(
-        starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
-        remedies=tuple(dict.fromkeys(remedies)),
+        starts=tuple(start for start in starts if grammar.has(start.composition)),
+        remedies=diagnosis.record.remedies,
+        odds=advice.odds,
         warnings=advice.warnings,
         published=tuple(composition for _, composition in run.open_family.seeds.values()),
         n_candidates=settings.candidates,
@@ -89,7 +95,7 @@ async def revise(
         closed, sides = run.config.participants.closed, run.config.participants.first_option
         has_order = run.domain.sequential or ORDER not in closed
         past = has_order and looks_back(run.domain, few, shuffles)
-        has_memory = ArchiveMap(run.open_family.grammar).has_memory
+        has_memory = ArchiveMap(grammar).has_memory
         remembers = past or (
             has_order and any(has_memory(start.composition) for start in brief.starts)
         )

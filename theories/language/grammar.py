@@ -209,6 +209,14 @@ class Grammar:
         kept = tuple(item for item in self.mechanisms if not item.inputs & set(inputs))
         return self if len(kept) == len(self.mechanisms) else replace(self, mechanisms=kept)
 
+    def has(self, composition: Composition) -> bool:
+        """Whether all mechanisms of a composition are the grammar's."""
+        return all(
+            (slot, name) in self._places
+            for slot, names in composition.slots.items()
+            for name in names
+        )
+
     @cached_property
     def names(self) -> dict[str, tuple[str, ...]]:
         """Mechanisms of each slot, in the grammar's order."""
