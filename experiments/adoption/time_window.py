@@ -27,9 +27,9 @@ def seconds_of(frame: pd.DataFrame, columns: AnswerColumns) -> NDArray[np.float6
     """``(n_rows,)`` response times in seconds; NaN where there is none."""
     times = pd.to_numeric(frame[columns.response_time], errors="coerce").to_numpy(np.float64)
     if columns.response_time_unit != BY_PARTICIPANT:
-        return times / 1000 if columns.response_time_unit == "ms" else times
+        return np.asarray(times / 1000 if columns.response_time_unit == "ms" else times)
     medians = pd.Series(times).groupby(frame[columns.participant].to_numpy()).transform("median")
-    return np.where(medians.to_numpy() >= MOST_MS, times / 1000, times)
+    return np.asarray(np.where(medians.to_numpy() >= MOST_MS, times / 1000, times))
 
 
 def window_of(frame: pd.DataFrame, columns: AnswerColumns) -> tuple[float, float] | None:
