@@ -16,16 +16,16 @@ LEAST_FIXATION_MS: Final = 200.0
 
 
 class TimedAnswers(BaseModel):
-    """How trials are given whose answers are keys with their times."""
+    """Presentation of trials whose responses are keys with response times."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     figures: Literal["", "large_letters", "small_letters", "colour_words", "arrows"] = ""
-    """How trials are drawn; by default letters where trials have levels, else arrows."""
+    """Figures of the trials; by default letters if trials have levels, otherwise arrows."""
     off_grid: OffGrid = "left_out"
-    """What becomes of answers that are faster than the first bin of time or slower than the last."""
+    """What happens to responses faster than the first time bin or slower than the last."""
     feedback: Literal["none", "practice", "all"] = "practice"
-    """After which trials people are told whether they were right."""
+    """Trials after which participants are informed whether they were correct."""
 
     def __bool__(self) -> bool:
         """Whether anything differs from what is usual."""
