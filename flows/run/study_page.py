@@ -17,8 +17,8 @@ from lakatos.flows.run.study import CampaignConfig
 HEAD = """# Study settings
 
 A study is a TOML file. Keys without a section stand above all sections. A key that is not set has the default in the
-third column; an unknown key is refused with the closest known one. `studies/schema.json` is the schema for editors.
-This page is made from the code: `python -m lakatos.flows.run.study_page > docs/study.md`.
+third column; an unknown key is refused with the closest known one. `schema.json` in this folder is the schema for
+editors. This page is made from the code: `python -m lakatos.flows.run.study_page > studies/README.md`.
 """
 FILLED_IN = {
     "CampaignConfig.domain_file",
@@ -62,7 +62,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 def _section(name: str, model: type[BaseModel]) -> str:
     """One section of the page: a sentence about it, and a table of its keys."""
     about = " ".join((inspect.getdoc(model) or "").split("\n\n")[0].split())
-    words = _words_of(model)
+    words = words_of(model)
     rows = []
     for key, field in model.model_fields.items():
         if _is_filled_in(model, key) or _model_in(field.annotation) is not None:
@@ -75,7 +75,7 @@ def _section(name: str, model: type[BaseModel]) -> str:
     return f"\n{title}\n\n{about}\n\n{table}\n"
 
 
-def _words_of(model: type[BaseModel]) -> dict[str, str]:
+def words_of(model: type[BaseModel]) -> dict[str, str]:
     """The text below each key in the source, those of inherited keys included."""
     found: dict[str, str] = {}
     for kind in reversed(model.__mro__):
