@@ -18,20 +18,20 @@ from lakatos.traces.validity import Validity, ValidityLink
 
 
 class JudgeMeasured(Record):
-    """A judge measured something once."""
+    """A judge gave one measurement."""
 
     kind: Literal["measured"] = "measured"
     version: Literal[1] = 1
     subject: Fingerprint
-    """What was judged."""
+    """The theory or pair that was judged."""
     task: str
-    """What about."""
+    """The question that was judged."""
     seat: Digest
     """The `JudgeSeated` record of the judge."""
     epoch: int
-    """In which it was begun; a late one stays under it."""
+    """Epoch in which the measurement began; a late one stays in it."""
     sample: int = 0
-    """Number of the repeat; a judge without chance has only 0."""
+    """Number of the repetition; deterministic judges have only 0."""
     value: float
 
 

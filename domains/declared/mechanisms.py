@@ -73,7 +73,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         name="logistic",
         code=LOGISTIC,
         wording=Wording(
-            clause="choose the better option the more often, the stronger the evidence",
+            clause="choose the better option more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source=f"Luce (1959), Individual choice behavior; {KEENEY}",
@@ -82,8 +82,10 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         slot="choice",
         name="deterministic",
         code=DETERMINISTIC,
-        clause="choose the option for which the evidence speaks, by however little, and any of the best where "
-        "several are",
+        clause=(
+            "choose the option that the evidence favours, however small the difference, and "
+            "any of the best if there are several"
+        ),
         predictions=({"property": "deterministic"},),
         is_null=True,
         source=HARLESS,

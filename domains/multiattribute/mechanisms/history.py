@@ -135,8 +135,8 @@ HISTORY = (
         },
         wording=Wording(
             clause=(
-                "take all reasons to say the opposite after choosing one side [{patience#}|a number of "
-                "times in a row]"
+                "reverse all reasons after choosing one side [{patience#}|a number of times "
+                "in a row]"
             ),
             label="rebellion",
             overrides=True,
@@ -172,9 +172,9 @@ HISTORY = (
             "side_drift": normal(0.0, 1.0, 6.0, "log odds per 50 trials", "towards product B")
         },
         wording=Wording(
-            clause="{much}come to lean to the second product as trials go by",
+            clause="{much}shift towards the second product over the course of the trials",
             clause_short="to the second",
-            opposite_clause="{much}come to lean to the first product as trials go by",
+            opposite_clause="{much}shift towards the first product over the course of the trials",
             opposite_short="to the first",
             parameter="side_drift",
             unit=LOG_ODDS,
@@ -313,7 +313,7 @@ HISTORY = (
     ),
     _history_of_count(
         name="cues_in_turn",
-        clause="look at another cue in every trial, going round by rank",
+        clause="look at a different cue in every trial, in the order of rank",
         code='weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
         source=OTTO,

@@ -122,8 +122,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to be as bold or as cautious as they were in the trial before",
-            opposite_clause="{much}tend to turn from bold to cautious and back from trial to trial",
+            clause="{much}tend to take as much or as little risk as in the previous trial",
+            opposite_clause="{much}tend to alternate between more and less risk from trial to trial",
             parameter="boldness_kept",
             unit=LOG_ODDS,
             label="repetition",

@@ -57,7 +57,7 @@ TWIST = (
         name="contrarian",
         code="evidence = -evidence",
         wording=Wording(
-            clause="do the opposite of what the evidence says",
+            clause="choose against the evidence",
             label="contrariness",
             overrides=True,
         ),
@@ -96,7 +96,7 @@ CHOICE = (
         name="logistic",
         code="p_b = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
         wording=Wording(
-            clause="choose the better gamble the more often, the stronger the evidence",
+            clause="choose the better gamble more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual choice behavior; McFadden (1974)",

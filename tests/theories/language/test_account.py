@@ -77,7 +77,7 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "strongly like it (its range allows no more)"
+        == "strongly like it (at the limit of its range)"
     )
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
