@@ -33,7 +33,7 @@ class ProposalWeighed(Record):
     """Whether all of its trials are asked, those that tell most beside the search's own, or a schedule in place of
     the search's; or whether the search asks the same by itself."""
     n_taken: int
-    """Of its trials, those in the better design with them that the search had not chosen by itself."""
+    """Number of its trials in the better design that the search had not chosen itself."""
     information: float
     """Expected of the better design with them."""
     information_error: float

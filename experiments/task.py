@@ -415,7 +415,7 @@ class Design:
     """What will be shown: distinct stimuli, how often each, and to how many people."""
 
     name: str
-    """Of the experiment, unique in its campaign."""
+    """Name of the experiment, unique in its campaign."""
     stimuli: Stimuli
     repetitions: int
     """Presentations of each stimulus to each person."""
@@ -510,7 +510,7 @@ class OneShot:
         return self.space(settings).some(n_most, rng)
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """As many as there are labels."""
+        """The number of labels."""
         return len(self.options)
 
     def sizes(self, stimuli: Stimuli) -> Array:

@@ -61,7 +61,7 @@ class PageAnswers:
     """People wanted beyond the plan, in place of some whose answers were excluded."""
     collection: Collection = ""
     command: str = "`lakatos prolific pay --stop`"
-    """That stops the study, for messages."""
+    """Command that stops the study, for messages."""
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
         """How the visit ended; None while it has not, or when the person never came."""

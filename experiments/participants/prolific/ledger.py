@@ -87,7 +87,7 @@ class SubmissionEntry:
     bonuses_minor: tuple[int, ...] | None
     """Bonuses that the service shows as paid; None while it has not said."""
     since_s: float
-    """When this state was first seen, in seconds since 1970."""
+    """Time at which this state was first seen, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class BulkPayment:
     id: str | None
     state: BulkState
     asked_s: float | None
-    """When it was asked for, in seconds since 1970."""
+    """Time of the request, in seconds since 1970."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 LONGEST_TEXT = 2000
 """Characters of a free text."""
 MOST_POINTS = 21
-"""Of a scale."""
+"""Maximum number of points of a scale."""
 TAKEN = frozenset(
     [
         "experiment",

@@ -83,7 +83,7 @@ def learn(parameters, trials, xp, state, response, feedback):
 """
 OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_features\s*")
 MOST_CUES = 8
-"""That a trial of the domain can have."""
+"""Largest number of cues that a trial of the domain can have."""
 GREEDY = "# Its policy in AutoCog takes the likelier option; what is scored are the probabilities of predict."
 """Stands in a theory whose policy does so."""
 
