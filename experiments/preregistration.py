@@ -104,7 +104,7 @@ def check_preregistered(preregistration: Preregistration | None, design: Design)
     if preregistration.n_participants != design.n_participants:
         raise PreregistrationError(
             f"the preregistration of {design.name!r} plans {preregistration.n_participants} participants and its "
-            f"design {design.n_participants}. Preregister the number that will be asked."
+            f"design {design.n_participants}. Preregister the number of the design."
         )
 
 

@@ -187,8 +187,9 @@ class Trials:
         n_answered = int((self.totals.sum(axis=1) > 0).sum())
         if not self.pooled and self.n_participants < 2:
             raise TrialsError(
-                f"{self.experiment}: the answers of {self.n_participants} participant; how theories differ cannot be "
-                "told from the people's differences with fewer than 2. Collect more, or leave this experiment out."
+                f"{self.experiment} has the responses of {self.n_participants} participant; the "
+                "standard error of a difference "
+                "between theories needs at least 2. Collect more, or leave this experiment out."
             )
         if n_answered < 2:
             raise TrialsError(

@@ -57,8 +57,8 @@ class JudgeMeasurements:
         """
         if measured.epoch > epoch:
             raise MeasurementError(
-                f"the measurement of {measured.subject[:8]} says it is of judge epoch {measured.epoch}, and epoch "
-                f"{epoch} is open; nothing comes from the future. Measure it again."
+                f"the measurement of {measured.subject[:8]} belongs to judge epoch {measured.epoch}, and epoch "
+                f"{epoch} is open, which is earlier. Measure it again."
             )
         key = (measured.subject, measured.task, measured.seat, measured.sample)
         if key in self._known:

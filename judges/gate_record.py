@@ -51,8 +51,8 @@ class ChallengeRecord(Record):
     def _held_its_level(cls, value: Any) -> Any:
         if isinstance(value, dict) and value.get("version") == 1:
             raise ValueError(
-                "this challenge was decided by a test that does not hold its level, and counts for nothing now; look "
-                "at the run with the version that began it, or begin the study anew"
+                "this challenge was decided by a test that does not hold its level, and does not count any more; look "
+                "at the run with the version that began it, or begin a new study"
             )
         return value
 

@@ -126,9 +126,7 @@ def advance(state: Epoch, record: Record) -> Epoch:
     if isinstance(record, EpochCommitted):
         _expect(state, record, "freeze", state.number)
         if record.decisions != _digests(state.decided) or record.slots != _winners(state):
-            raise EpochStateError(
-                f"the commit of epoch {state.number} is not what its decisions say."
-            )
+            raise EpochStateError(f"the commit of epoch {state.number} differs from its decisions.")
         return replace(
             state,
             phase="commit",
@@ -176,7 +174,7 @@ def commit(state: Epoch, seats: Mapping[str, Digest]) -> EpochCommitted:
     changed = tuple(sorted(slot for slot in winners if winners[slot] != state.slots[slot]))
     if missing := [slot for slot in changed if slot not in seats]:
         raise EpochStateError(
-            f"no record says when the judge of slot {missing[0]!r} took its seat; cite it."
+            f"no record shows that the judge of slot {missing[0]!r} took its seat; cite it."
         )
     names = ", ".join(f"{slot}: {state.slots[slot][:8]} by {winners[slot][:8]}" for slot in changed)
     return EpochCommitted(

@@ -326,7 +326,7 @@ class TaskDeclaration(TaskSection):
         if len(set(labels)) != len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ValueError(
-                f"attributes: two of them have the label {twice!r}; nobody could tell them apart"
+                f"attributes: two of them have the label {twice!r}; give each a label of its own"
             )
         for kind in ("own", "other", "probability", "delay"):
             named = [name for name, item in self.attributes.items() if item.kind == kind]

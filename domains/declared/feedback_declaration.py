@@ -121,7 +121,7 @@ class TaskFeedback(TaskSection):
     def _makes_sense(self) -> TaskFeedback:
         if bool(self.outcomes) == bool(self.weights):
             raise ValueError(
-                "give either outcomes, of each option, or weights, of attributes that foretell what comes"
+                "give either outcomes of each option, or weights of attributes that predict outcomes"
             )
         if self.blocks > self.steps // 2:
             raise ValueError(f"blocks: {self.steps} steps have {self.steps // 2} blocks at most")

@@ -244,7 +244,7 @@ def recruited_in(known: Mapping[Digest, Known], recruitment: Recruitment) -> Kno
     """
     if recruitment.key not in known:
         raise SourceError(
-            f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+            f"no participants were recruited for {recruitment.experiment!r} here; recruit with the same key."
         )
     return known[recruitment.key]
 
@@ -276,6 +276,6 @@ def check_new_people(
         )
     if design.n_participants < 1:
         raise SourceError(
-            f"{design.name} asks for {design.n_participants} participants; ask for at least 1."
+            f"{design.name} plans {design.n_participants} participants; plan at least 1."
         )
     domain.check(design.stimuli)

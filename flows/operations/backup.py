@@ -255,7 +255,7 @@ class BackupManifest(BaseModel):
                 raise ValueError(f"{name!r} is no file of a folder of runs")
             if parts[-1] in ELSEWHERE:
                 raise ValueError(
-                    f"{name!r} says that a run is kept elsewhere, which no backup holds"
+                    f"{name!r} refers to a run that is kept elsewhere, which no backup contains"
                 )
         return files
 
@@ -318,7 +318,7 @@ def _compare(archive: Path, place: Path, manifest: BackupManifest) -> None:
     found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
     if extra := sorted(found - set(manifest.files)):
         raise FlowError(
-            f"{archive} holds {extra[0]}, of which its manifest says nothing; it was tampered with."
+            f"{archive} holds {extra[0]}, which its manifest does not list; it was tampered with."
         )
 
 

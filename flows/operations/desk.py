@@ -76,7 +76,7 @@ def check_asks_on_page(folder: Path) -> None:
     source = _source_of(folder)
     if source and not _is_on_page(source):
         raise RunMissingError(
-            f"nobody answers the run {folder} on a page: its people are {source!r}. Name a run whose study says "
+            f"the run {folder} has no participant page: its source is {source!r}. Name a run whose study has "
             '`source = "web"` in [participants]; `lakatos design STUDY` shows trials beforehand.'
         )
 

@@ -99,7 +99,8 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
             )
         if config.source.origin == LANGUAGE_MODEL:
             raise FlowError(
-                f"the run {folder} asks a language model, and its answers are never mixed with those of people; import "
+                f"the run {folder} has a language model as participant, whose responses are never "
+                "mixed with those of people; import "
                 f'{file} into a run of its own, with participants.source = "file".'
             )
         designs = _designs(trace, state)
@@ -110,8 +111,9 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
             raise FlowError(
-                f"the key of the pseudonyms of {folder} is gone, so that nobody in {file} can be told from those who "
-                "answered before or withdrew. If all in it are new people, make another key: "
+                f"the key of the pseudonyms of {folder} is gone, so that no participant in {file} can "
+                "be distinguished from those who "
+                "responded before or withdrew. If all are new participants, make another key: "
                 f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
         key = collection_key(folder)
@@ -174,7 +176,7 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     if service:
         if not (folder / KEY_FILE).exists():
             raise FlowError(
-                f"{folder} has no key of pseudonyms, so that only a pseudonym finds somebody; give one."
+                f"{folder} has no key of pseudonyms, so that participants are found by pseudonym only; give one."
             )
         name = pseudonym(collection_key(folder), service, name)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
@@ -437,8 +439,9 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         or n_more < 1
     ):
         raise FlowError(
-            f"the run {folder} does not collect answers to {name or 'anything'} now, or is asked for {n_more} people; "
-            "ask for at least one more while it waits. People who answer later can still join by an import."
+            f"the run {folder} does not collect responses to {name or 'anything'} now, or {n_more} "
+            "participants were requested; "
+            "request at least one more while it waits. Later responses can still be imported."
         )
     with Trace.open(folder, RECORD_TYPES) as writing:
         asked = state.experiments.recruited[name]

@@ -186,7 +186,7 @@ def measure_transfer(
     domain = domain or find_reader(data).domain
     if domain_file is None and domain not in DOMAINS:
         raise TransferError(
-            f"{domain!r} is no domain of the package; say which file declares it (domain_file in Python)."
+            f"{domain!r} is no domain of the package; name the file that declares it (domain_file in Python)."
         )
     task = find_domain(domain, domain_file)
     found = try_theory(
@@ -340,7 +340,7 @@ def check_travel(
     if same:
         raise TransferError(
             f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {told}, so "
-            "that these answers say nothing new about it. Name another data set, or other experiments of this one "
+            "that these responses cannot test it. Name another data set, or other experiments of this one "
             "with --experiments."
         )
 
@@ -353,8 +353,9 @@ def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
     same = [item.experiment for item in target.trials if item.digest in travelling.answers]
     if same:
         raise TransferError(
-            f"{travelling.theory.name!r} was found on the answers of {same[0]}, which {target.name} holds, so that "
-            "they say nothing new about it. Name another run, or a data set."
+            f"{travelling.theory.name!r} was found on the responses of {same[0]}, which {target.name} "
+            "contains, so that "
+            "they cannot test it. Name another run, or a data set."
         )
 
 
@@ -432,7 +433,7 @@ def _file_target(
         found = describe_table(read_answers(path), task).with_columns(said)
         if task is None and not found.domain:
             raise DataMissingError(
-                f"the kind of task of {path} cannot be guessed from its columns; say --domain: "
+                f"the kind of task of {path} cannot be guessed from its columns; give --domain: "
                 f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data "
                 f"describe {path}` shows what it holds."
             )

@@ -116,7 +116,7 @@ class AnchorLedger:
         if before and before[0].alpha != alpha:
             raise LedgerError(
                 f"{self.folder} promises alpha = {before[0].alpha:g} for all campaigns that use the anchor file, and "
-                f"this study says {alpha:g}; write judges.alpha = {before[0].alpha:g}, or use another anchor set."
+                f"this study has {alpha:g}; write judges.alpha = {before[0].alpha:g}, or use another anchor set."
             )
 
     def open_vault(

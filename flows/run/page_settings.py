@@ -136,7 +136,7 @@ class PageConfig(ConfigSection):
         )
         if self.conditions and any(item.name == CONDITION for item in self.questions):
             raise ValueError(
-                f"a question is called {CONDITION!r}, like the column that says a person's condition; rename it"
+                f"a question is called {CONDITION!r}, like the column of a participant's condition; rename it"
             )
         return self
 

@@ -125,7 +125,7 @@ def whole_archive(
     found = adopt_file(Path(people.file), people.columns, domain_of(config)).trials
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(
-            f"the file {people.file} was changed since the study was read; begin the study anew, or put back the file."
+            f"the file {people.file} was changed since the study was read; restore the file, or begin a new study."
         )
     return found
 

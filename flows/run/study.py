@@ -128,7 +128,7 @@ class CampaignConfig(ConfigSection):
             )
         if self.roles.reflector and self.memory.arm == "none":
             raise ValueError(
-                "roles.reflector: with memory.arm = 'none' nobody reads its lessons; remove one of the two"
+                "roles.reflector: with memory.arm = 'none' its lessons are never read; remove one of the two"
             )
         return self
 
@@ -201,7 +201,7 @@ class CampaignConfig(ConfigSection):
         else:
             if self.exclusions != ExclusionsConfig():
                 raise ValueError(
-                    "exclusions need people who are asked anew; published answers come as they are"
+                    "exclusions need newly recruited participants; published responses are used as they are"
                 )
             if self.design.stopping.rule != "fixed":
                 raise ValueError(

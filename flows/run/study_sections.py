@@ -77,10 +77,10 @@ class TheoriesConfig(ConfigSection):
         if not isinstance(value, dict) or "induction" not in value:
             return value
         if "advocates" in value:
-            raise ValueError("induction is said by `advocates` now; remove the key `induction`")
+            raise ValueError("`advocates` replaces the key `induction`; remove `induction`")
         rest = {name: item for name, item in value.items() if name != "induction"}
         if value["induction"] not in (True, False):
-            raise ValueError('induction is true or false; better say advocates = ["grammar"]')
+            raise ValueError('induction is true or false; better write advocates = ["grammar"]')
         wanted = [name for name in ADVOCATES if value["induction"] or name != "induction"]
         return {**rest, "advocates": wanted}
 
@@ -207,7 +207,7 @@ class ParticipantsConfig(ConfigSection):
             )
         if not archive or not all(archive):
             raise ValueError(
-                "name the data sets, or one of them; a list without a name says nothing"
+                "name one or several data sets; the list is empty, or has an empty name"
             )
         return archive if len(archive) > 1 else archive[0]
 
@@ -249,7 +249,7 @@ class ParticipantsConfig(ConfigSection):
                 "file and columns go together: `lakatos new STUDY --data FILE` writes both"
             )
         if any(not persona.strip() for persona in self.personas):
-            raise ValueError("personas: one is empty; say who it is, or leave it out")
+            raise ValueError("personas: one is empty; describe it, or leave it out")
         self._check_rule()
         return self
 
@@ -454,12 +454,16 @@ class ValidationConfig(ConfigSection):
     @model_validator(mode="after")
     def _cuts_of_something(self) -> Self:
         if self.group_cuts and not self.groups:
-            raise ValueError("group_cuts means nothing without groups; say what divides people")
+            raise ValueError(
+                "group_cuts means nothing without groups; name the attribute that divides participants"
+            )
         if self.group_shift != SHIFT and not self.groups:
-            raise ValueError("group_shift means nothing without groups; say what divides people")
+            raise ValueError(
+                "group_shift means nothing without groups; name the attribute that divides participants"
+            )
         if (self.effect_sd, self.effect_size) != (EFFECT_SD, SHIFT) and not self.effects:
             raise ValueError(
-                "effect_sd and effect_size mean nothing without effects; say what may have one"
+                "effect_sd and effect_size mean nothing without effects; name the attribute"
             )
         return self
 

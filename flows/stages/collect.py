@@ -405,8 +405,9 @@ def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) 
     """Refuse answers of a language model among those of people, and the other way round."""
     if (answers.source == LANGUAGE_MODEL) != (config.source.origin == LANGUAGE_MODEL):
         raise SourceError(
-            f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
-            f"asks {config.participants.source!r}: answers of a language model are never mixed with those of "
+            f"the inbox holds responses from {answers.source!r} to experiment {answers.experiment!r}, "
+            "and the source of this run "
+            f"is {config.participants.source!r}: responses of a language model are never mixed with those of "
             f"people. `lakatos data withdraw {folder} {answers.person[:12]}` removes them; use a run of its "
             "own for them."
         )
@@ -422,8 +423,10 @@ def _check_asked(
     """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
     if answers.experiment not in asked:
         raise SourceError(
-            f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
-            f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+            f"the inbox holds responses of participant {answers.person[:12]} to experiment "
+            f"{answers.experiment!r}, for which "
+            f"no participants were recruited (recruited for: {', '.join(asked) or 'none'}). `lakatos "
+            "data withdraw` removes them."
         )
     try:
         check_answers(answers, designs[answers.experiment], domain)

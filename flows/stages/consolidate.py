@@ -332,9 +332,7 @@ def caller_of(known: Mapping[Digest, tuple[str, Any, Any]]) -> Call:
     def call(name: str, arguments: Mapping[str, Any]) -> Any:
         key = canonical_json([name, dict(arguments)])
         if key not in answers:
-            raise ToolError(
-                f"no study made this call of {name}, so that nobody knows what it gives."
-            )
+            raise ToolError(f"no study made this call of {name}, so that its result is unknown.")
         return answers[key]
 
     return call

@@ -231,7 +231,7 @@ def _rival_named(state: RunState, name: str, turn: AdvocateTurn, names: Sequence
     found = known.get(" ".join(name.lower().split()))
     if found is None:
         told = ", ".join(state.theories.name(item) for item in known.values())
-        raise DesignError(f"there is no rival {name!r} to tell yours from. Known: {told}")
+        raise DesignError(f"there is no rival {name!r} to compare with yours. Known: {told}")
     return found
 
 

@@ -232,7 +232,7 @@ class ProlificClerk:
             for other in account.submissions
         ):
             raise LedgerError(
-                f"the person of submission {submission} has a reward in the books; nobody gets two."
+                f"the participant of submission {submission} has a reward in the books and cannot get a second one."
             )
         committed = spent(account) + screen_outs_left(account)
         if account.limit is None or not committed + self.plan.reward_cost <= account.limit:

@@ -471,7 +471,7 @@ class PaymentLedger:
                     )
                 except sqlite3.IntegrityError:
                     raise LedgerError(
-                        f"submission {submission} has a bonus in the books; nobody gets two."
+                        f"submission {submission} has a bonus in the books and cannot get a second one."
                     ) from None
                 self._note(change, plan.key, submission, "bonus", f"promised {amount}")
         return number

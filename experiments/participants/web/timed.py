@@ -112,7 +112,8 @@ def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) ->
     np.add.at(times, (condition, right), 1)
     if (times != times[:, :1]).any():
         raise ValueError(
-            "design.sides: not every key is right equally often in each condition, so that keys tell conditions; give "
+            "design.sides: not every key is correct equally often in each condition, so that keys "
+            "reveal conditions; give "
             '`sides = "both"`, an even number of repetitions, and as many `trials` as there are'
         )
 

@@ -79,7 +79,10 @@ def test_answers_as_asked_pass():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"trial": (2, 0, 1, 1, 0, 3)}, "answer 6: trial 3 was not asked; the design has 0 to 2"),
+        (
+            {"trial": (2, 0, 1, 1, 0, 3)},
+            "answer 6: trial 3 was not presented; the design has 0 to 2",
+        ),
         ({"response": (0, 1, 2, 0, 1, 1)}, "answer 3: trial 1 has no option 2"),
         (
             {"trial": (2, 2, 1, 1, 0, 2)},
