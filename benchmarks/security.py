@@ -122,13 +122,16 @@ SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
 def table_of(results: Mapping[str, Any]) -> str:
     """All probes with their outcomes, in Markdown, counted by kind.
 
-    Cheats are counted by the check that refuses them; each probe of access has a row of its own.
+    Cheats are counted by the check that refuses them, hostile programs together. Each probe of access has a row.
     """
     lines = ["| section | what is tried | outcome |", "| --- | --- | --- |"]
     for section in SECTIONS:
         probes = [SecurityProbe(**item) for item in results.get(section, {}).get("probes", ())]
         if section == "cheating theories":
             probes = [replace(probe, kind=_refusal(probe.outcome)) for probe in probes]
+        if section == "sandbox":
+            kinds = len({probe.kind for probe in probes})
+            probes = [replace(probe, kind=f"hostile programs, {kinds} kinds") for probe in probes]
         if section != "doors":
             lines += [_counted(section, kind, own) for kind, own in _by_kind(probes).items()]
         else:
