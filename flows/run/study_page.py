@@ -42,9 +42,15 @@ def _models(name: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseM
     for key, field in model.model_fields.items():
         if (own := _model_in(field.annotation)) is not None and not _is_filled_in(model, key):
             inside = f"{name}.{key}" if name else key
-            kind = getattr(field.annotation, "__origin__", None)
-            inside = {dict: f"{inside}.NAME", tuple: f"[{inside}]"}.get(kind, inside)
-            yield from _models(inside, own)
+            yield from _models(_heading(inside, field.annotation), own)
+
+
+def _heading(name: str, annotation: Any) -> str:
+    """A section's name as a study file writes it: once, by names of one's own, or as a list."""
+    kind = getattr(annotation, "__origin__", None)
+    if kind is dict:
+        return f"{name}.NAME"
+    return f"[{name}]" if kind is tuple else name
 
 
 def _is_filled_in(model: type[BaseModel], key: str) -> bool:

@@ -66,7 +66,7 @@ COMPARATIVES = frozenset((
 ))  # fmt: skip
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
-OTHERWISE = ", or the other way round"
+OTHERWISE = ", or the reverse"
 """After a clause of which the opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""

@@ -131,7 +131,7 @@ RUNS = (
     ),
     _run(
         name="growing tired",
-        what="it was picked",
+        what="it was chosen",
         names=("stamina", "stamina_loyalty", "weariness"),
         counted="reward == reward",
         unit="picks",
@@ -177,8 +177,8 @@ LAST_PICKS = Mechanism(
     },
     wording=tuple(
         Wording(
-            clause=f"are {{much}}drawn to what they picked {AGO[lag]}",
-            opposite_clause=f"are {{much}}driven away from what they picked {AGO[lag]}",
+            clause=f"are {{much}}drawn to what they chose {AGO[lag]}",
+            opposite_clause=f"are {{much}}driven away from what they chose {AGO[lag]}",
             parameter=f"pull_{lag}",
             unit=LOG_ODDS,
             label="repetition",
@@ -237,7 +237,7 @@ def _meaning(memory: str) -> str:
 def _remembered(memory: str) -> Wording:
     """What a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
-    course = f"a pick that {last} after the {place} option {before}"
+    course = f"a choice that {last} after the {place} option {before}"
     return Wording(
         clause=f"{{much}}stay with {course}",
         opposite_clause=f"{{much}}leave {course}",

@@ -41,8 +41,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the side that they chose last",
-            opposite_clause="{much}tend away from the side that they chose last",
+            clause="{much}tend to choose the side that they chose last",
+            opposite_clause="{much}tend to avoid the side that they chose last",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -66,8 +66,8 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}tend to the side that they have chosen more often lately",
-            opposite_clause="{much}tend away from the side that they have chosen more often lately",
+            clause="{much}tend to choose the side that they chose more often recently",
+            opposite_clause="{much}tend to avoid the side that they chose more often recently",
             parameter="habit_strength",
             unit=LOG_ODDS,
             label="habit",
@@ -114,8 +114,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the side that they chose two trials ago",
-            opposite_clause="{much}tend away from the side that they chose two trials ago",
+            clause="{much}tend to choose the side that they chose two trials ago",
+            opposite_clause="{much}tend to avoid the side that they chose two trials ago",
             parameter="two_back",
             unit=LOG_ODDS,
             label="repetition",
@@ -281,8 +281,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the product that resembles the one they chose last",
-            opposite_clause="{much}tend away from the product that resembles the one they chose last",
+            clause="{much}tend to choose the product that resembles the one they chose last",
+            opposite_clause="{much}tend to avoid the product that resembles the one they chose last",
             parameter="same_again",
             unit=LOG_ODDS,
             label="repetition",

@@ -44,8 +44,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the place that they chose last",
-            opposite_clause="{much}tend away from the place that they chose last",
+            clause="{much}tend to choose the place that they chose last",
+            opposite_clause="{much}tend to avoid the place that they chose last",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -69,8 +69,8 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}tend to the place that they have chosen more often lately",
-            opposite_clause="{much}tend away from the place that they have chosen more often lately",
+            clause="{much}tend to choose the place that they chose more often recently",
+            opposite_clause="{much}tend to avoid the place that they chose more often recently",
             parameter="habit_strength",
             unit=LOG_ODDS,
             label="habit",
