@@ -45,7 +45,7 @@ BERNOULLI = "Bernoulli (1738/1954), Econometrica 22, 23-36"
 
 
 def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
-    """In the grammar's order."""
+    """All mechanisms in the grammar's order."""
     if domain.cues:
         readers = tuple(_reading(domain))
         for item in _perception(domain):

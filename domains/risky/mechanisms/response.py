@@ -115,7 +115,7 @@ CHOICE = (
 
 
 def _mixture(*, clause: str, parameter: str, lead: str, **more: Any) -> Mechanism:
-    """In some choices another strategy decides alone: B where ``lead`` is above 0, A below, a coin at 0."""
+    """A mixture in which another strategy decides some choices: B if ``lead`` is above 0, A below, either at 0."""
     code = f"""{lead.strip()}
 other = 0.5 + 0.5 * xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0)
 p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
