@@ -46,7 +46,7 @@ _MOST_TRIES = 5
 
 @dataclass(frozen=True)
 class BackupContents:
-    """What a backup holds: its runs, and the number and size of its files."""
+    """Content of a backup: its runs, and the number and size of its files."""
 
     path: Path
     runs: tuple[str, ...]
@@ -229,7 +229,7 @@ def _add_file(
 
 
 class SavedFile(BaseModel):
-    """What a manifest says of one file."""
+    """One file in a manifest."""
 
     model_config = ConfigDict(strict=True)
 
@@ -238,7 +238,7 @@ class SavedFile(BaseModel):
 
 
 class BackupManifest(BaseModel):
-    """What a backup says that it holds; written by whoever made the archive, so that nothing in it is believed."""
+    """The stated content of a backup. Its author is unknown, so everything in it is checked."""
 
     model_config = ConfigDict(strict=True)
 

@@ -17,7 +17,7 @@ from lakatos.judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
 from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
-"""Of an anchor set that is built: fewer leave no part with every group in it."""
+"""Minimum number of items of an anchor set that is built; with fewer, some part would lack a group."""
 
 
 class JudgesConfig(FrozenPart):

@@ -18,7 +18,7 @@ from lakatos.experiments.participants.web.timed import TimedAnswers
 from lakatos.traces.section import ConfigSection
 
 CONDITION: Final = "condition"
-"""What divides people, as an attribute of theirs."""
+"""Name of the attribute with a participant's condition."""
 LATER_PAGE_KEYS: Final = (
     "practice",
     "break_every",

@@ -1,4 +1,4 @@
-"""What the trace keeps about a campaign as a whole, and the table of all record types."""
+"""Records about a campaign as a whole, and the table of all record types."""
 
 from __future__ import annotations
 
@@ -239,4 +239,4 @@ ACTS = frozenset(
         EpochCommitted,
     )
 )
-"""What was done, which stays done when the evidence behind it is withdrawn; see `traces.validity.Validity`."""
+"""Acts, which remain valid when the evidence behind them is withdrawn; see `traces.validity.Validity`."""

@@ -140,7 +140,7 @@ class Run:
 
     @property
     def evidence(self) -> RunEvidence:
-        """What the run knows now, for functions that only read."""
+        """The run's present state, for functions that only read."""
         return RunEvidence(
             terms=terms_of(self.config),
             domain=self.domain,

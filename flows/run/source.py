@@ -1,4 +1,4 @@
-"""Who answers in a campaign: the source of participants that a study asks for."""
+"""The source of participants that a study names."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def keep_answers(
 
 
 def archive_readers(config: CampaignConfig) -> list[ArchiveReader]:
-    """What there is to say of each data set that a study names; nothing where people are asked anew."""
+    """The archive readers of the data sets that a study names; none if participants are recruited."""
     people = config.participants
     if people.file:
         name, title = Path(people.file).name, f"answers in the file {Path(people.file).name}"

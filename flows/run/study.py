@@ -173,7 +173,7 @@ class CampaignConfig(ConfigSection):
 
     @property
     def source(self) -> SourceProfile:
-        """What holds for the source of the study's participants."""
+        """Profile of the source of the study's participants."""
         people = self.participants
         excludes = bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
         stops_early = self.design.stopping.rule != "fixed"
@@ -349,7 +349,7 @@ _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS
 
 
 def anchor_name(file: Path) -> str:
-    """What an anchor file holds, as a digest; its path where it cannot be read."""
+    """Digest of the content of an anchor file, or its path if it cannot be read."""
     try:
         return digest_bytes(file.read_bytes())
     except OSError:

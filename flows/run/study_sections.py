@@ -121,7 +121,7 @@ OWN_ANSWERS = ("file", "columns", "answers", "told")
 
 
 class ParticipantsConfig(ConfigSection):
-    """Where responses come from. The text of a key begins with the source that uses it."""
+    """The source of responses. The text of a key begins with the source that uses it."""
 
     source: str = Field(json_schema_extra={"enum": list(SOURCES)})
     """Simulated participants; published data or a file of your own; the laboratory's own page;
@@ -391,7 +391,7 @@ class PrivacyConfig(ConfigSection):
 
 
 class StopConfig(ConfigSection):
-    """When the campaign ends."""
+    """Conditions under which the campaign ends."""
 
     cycles: int = Field(5, ge=1)
     """Maximum number of cycles."""
@@ -406,7 +406,7 @@ class StopConfig(ConfigSection):
 
 
 class ValidationConfig(ConfigSection):
-    """What is hidden from the search until the verdict, and which comparisons are made there."""
+    """Responses that are hidden from the search until the verdict, and the comparisons made there."""
 
     sealed_share: float = Field(0.0, ge=0, lt=1)
     """Archival: share of distinct trials sealed until the verdict; in learning tasks, of
@@ -498,7 +498,7 @@ def _known(what: str, name: str, table: Any) -> None:
 
 
 def only_for(key: str, applies: list[str], source: str) -> str:
-    """That a setting means nothing here, and what to do."""
+    """A message that a setting has no meaning here, and what to do."""
     names = " or ".join(repr(name) for name in applies)
     return (
         f"{key} means nothing where the source is {source!r}, only where it is {names}; remove it"

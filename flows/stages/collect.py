@@ -178,11 +178,11 @@ class _Collection:
     plan: Recorded[Preregistration]
     asked: Recorded[PeopleRecruited]
     key: Digest
-    """Of the step that recruited."""
+    """Key of the step that recruited."""
     design: Design
     tables: tuple[Recorded[TrialsCollected], ...]
     closed: Recorded[CollectionClosed] | None
-    """That ended it before everybody planned had answered."""
+    """Record that ended it before all planned participants had completed."""
 
     @property
     def name(self) -> str:
@@ -202,7 +202,7 @@ class _Collection:
 
 @dataclass(frozen=True)
 class _People:
-    """Who answered so far, and who of them counts by the preregistered exclusions."""
+    """Participants with responses so far, and those who count by the preregistered exclusions."""
 
     everybody: Sequence[Recorded[AnswersArrived]]
     kept: Sequence[Recorded[AnswersArrived]]
@@ -538,7 +538,7 @@ def _exclusions(
     plan: Recorded[Preregistration],
     people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Exclusion]:
-    """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
+    """Exclusions by preregistered rules; ``recruited`` names the experiments with recruitments."""
     before = [known for known in recruited if known != plan.record.experiment]
     earlier = {item.record.person for item in answers_of(trace, *before)}
     answers = [get_answers(trace.artifacts, item.record.answers) for item in people]

@@ -37,7 +37,7 @@ from lakatos.traces.step import Recorded, StepContext
 MOST_THEORIES = 3
 """The leading theories that are compared; each is fitted to everybody and to each group."""
 QUANTILES = np.array([0.1, 0.5, 0.9])
-"""Of people, for each parameter."""
+"""Quantiles of participants for each parameter."""
 
 
 @task(name="compare_groups")
