@@ -19,13 +19,15 @@ import importlib
 import io
 import os
 import signal
-import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.traces.errors import PlatformError
+
+if TYPE_CHECKING:
+    import sqlite3
 
 try:
     fcntl: Any = importlib.import_module("fcntl")
@@ -105,6 +107,8 @@ def _apart(path: Path) -> Path:
 
 def _take_apart(path: Path, patience_s: float | None) -> sqlite3.Connection:
     """Hold SQLite's own lock on an empty database beside ``path``; raises `BlockingIOError` if it is held."""
+    import sqlite3  # only here, since every command loads this module
+
     while True:
         connection = sqlite3.connect(
             _apart(path), isolation_level=None, check_same_thread=False, timeout=patience_s or 1.0
