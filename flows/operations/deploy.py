@@ -109,7 +109,7 @@ def next_pass(
     ] = False,
     reason: Annotated[str, Field(description="Why it was started.")] = "",
 ) -> State[Any]:
-    """What every deployment runs; also the entry point of work pools."""
+    """The flow that every deployment runs; also the entry point of work pools."""
     end_with_parent()
     schedule = schedule_of(run, load_schedules(Path(runs)))
     if schedule is not None and schedule.paused:
