@@ -57,6 +57,18 @@ def theory_map(reading: RunReading) -> Markup:
 
 def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
     """Predicted and observed shares on every trial; filled where the prediction came first."""
+    shares = predicted_shares(reading, theory)
+    if shares is None:
+        return Markup("")
+    several = (
+        max(reading.trials(name).n_options for name in reading.state.experiments.collected) > 2
+    )
+    unit = "options of trials" if several else "trials"
+    return small(charts.scatter(shares, scattered_option(reading), NARROW, unit))
+
+
+def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedShares | None:
+    """Predicted and observed shares of all experiments that have scored a theory; None where none has."""
     parts = []
     for name in reading.state.experiments.collected:
         score = reading.state.theories.scores.get((theory, name))
@@ -72,16 +84,11 @@ def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
             shares = ChoiceShares.of(trials, option)
             parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))
     if not parts:
-        return Markup("")
+        return None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     n = len(columns[0])
     rows = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(int)
-    shown = charts.PredictedShares(*(column[rows] for column in columns))
-    several = (
-        max(reading.trials(name).n_options for name in reading.state.experiments.collected) > 2
-    )
-    unit = "options of trials" if several else "trials"
-    return small(charts.scatter(shown, scattered_option(reading), NARROW, unit))
+    return charts.PredictedShares(*(column[rows] for column in columns))
 
 
 def folds_scatter(folds: Sequence[FoldFinished], option: str) -> Markup:
