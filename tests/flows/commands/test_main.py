@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -319,11 +320,12 @@ def test_a_shell_completes_commands_and_options(typed: str, wanted: set[str]) ->
     assert set(done.stdout.split()) == wanted
 
 
-def test_completion_is_installed_on_request(tmp_path: Path) -> None:
-    code = "import sys; sys.argv = ['lakatos', '--install-completion', 'bash']\n"
+def test_completion_is_installed_for_the_shell_that_asks_for_it(tmp_path: Path) -> None:
+    code = 'import sys; sys.argv = ["lakatos", "--install-completion"]; '
     code += "from lakatos.flows.commands.door import main; main()"
+    typed = f"{shlex.quote(sys.executable)} -c '{code}'; exit $?"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"HOME": str(tmp_path)},
+        ["bash", "-c", typed], env=os.environ | {"HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
