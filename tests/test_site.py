@@ -27,6 +27,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_site_has_the_functions_and_finds_the_settings(site: Path) -> None:
     page = (site / "reference.html").read_text(encoding="utf-8")
     assert "Score theories on responses that had no part in fitting them" in page
+    commands = (site / "commands.html").read_text(encoding="utf-8")
+    assert "lakatos data describe FILE" in commands
+    records = (site / "records.html").read_text(encoding="utf-8")
+    assert "trials_collected" in records
     search = (site / "search" / "search_index.json").read_text(encoding="utf-8")
     assert "on_refusal" in search
 
