@@ -85,6 +85,8 @@ class AdoptedAnswers:
     """Rows that could not be read, and that the study lets be left out."""
     read_back: tuple[str, ...] = ()
     """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
+    beside: tuple[Mapping[str, Array], ...] = ()
+    """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -178,8 +180,18 @@ def adopt(
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
     back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
-        found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows, tuple(back)
-    )
+        found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows, tuple(back),
+        beside=tuple(_beside(whole, rows, columns) for rows in used),
+    )  # fmt: skip
+
+
+def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[str, Array]:
+    """What attributes say beside each response of an experiment, whether or not they vary within participants."""
+    if columns.is_pooled or columns.participant not in whole.columns:
+        return {}
+    names = dict.fromkeys([columns.participant, *columns.attributes])
+    cells = whole.loc[rows]
+    return {name: cells[name].to_numpy(dtype=object) for name in names}
 
 
 def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:

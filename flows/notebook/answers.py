@@ -95,11 +95,15 @@ class PeoplesAnswers:
     """What was left out or assumed."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """For each experiment what is known of its people, by column, in their order."""
+    beside: tuple[Mapping[str, Any], ...] = ()
+    """For each experiment the cells of further columns beside each response, of those named as known, in text."""
+    columns: tuple[str, ...] = ()
+    """Of the file or data frame."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """A row for each answer (or group of counted answers), with what was shown in columns of numbers."""
-        return pd.concat([_frame_of(item, self.domain) for item in self.trials], ignore_index=True)
+        return pd.concat([frame_of(item, self.domain) for item in self.trials], ignore_index=True)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
@@ -168,7 +172,9 @@ def adopt(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
+    return PeoplesAnswers(
+        task, adopted.trials, adopted.told, adopted.people, adopted.beside, tuple(table.columns)
+    )
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
@@ -181,7 +187,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     mapping = AnswerColumns.model_validate(mapping.model_dump())
     mapping = _with_known(mapping, known, read_answers(file).columns)
     adopted = adopt_file(file, mapping, task)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
+    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people, adopted.beside)
 
 
 def _with_known(
@@ -218,7 +224,8 @@ def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
     return {"trial": np.arange(len(rows)), "shown": described, **stimulus_columns(trials.stimuli)}
 
 
-def _frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
+def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
+    """A row for each response (or group of counted responses) of an experiment, with what was shown."""
     labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
     people = {} if trials.pooled else {"participant": trials.participant}
     return pd.DataFrame(
