@@ -66,9 +66,7 @@ def edited(record: Record, edit: RecordEdit) -> Record:
     body, kind = body_of(record), kind_of(type(record))
     changed = _with_value(body, edit, f"the {kind} record")
     if edit.field in ("kind", "version"):
-        raise RewindError(
-            f"{edit.field!r} says what kind of record it is; set one of its other fields."
-        )
+        raise RewindError(f"{edit.field!r} is the kind of the record; set one of its other fields.")
     try:
         found = parse_record(kind, changed, {kind: type(record)})
     except RecordError as error:
@@ -235,7 +233,7 @@ def branch(
     """
     check_run(origin)
     if edit is not None and not after:
-        raise RewindError("a record that is taken anew cannot be changed too.")
+        raise RewindError("a record that is computed again cannot be changed as well.")
     with Trace.open(origin, types, read_only=True) as trace:
         events = list(trace.journal.events())
         chosen = find_record(events, at)

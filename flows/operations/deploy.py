@@ -109,7 +109,7 @@ def next_pass(
     ] = False,
     reason: Annotated[str, Field(description="Why it was started.")] = "",
 ) -> State[Any]:
-    """What every deployment runs; also the entry point of work pools."""
+    """The flow that every deployment runs; also the entry point of work pools."""
     end_with_parent()
     schedule = schedule_of(run, load_schedules(Path(runs)))
     if schedule is not None and schedule.paused:
@@ -158,7 +158,7 @@ def transient_errors() -> tuple[type[Exception], ...]:
 
 
 def end_with_parent() -> None:
-    """Where the system can do that, end this process when the one that started it dies."""
+    """End this process when the one that started it dies, if the system can do that."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)
 

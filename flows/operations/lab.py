@@ -55,7 +55,7 @@ class LabPart:
     begin_again: Callable[[], subprocess.Popen[bytes]] | None = None
     """Starts it anew, with the sockets that it had."""
     ended_at: list[float] = field(default_factory=list)
-    """When it ended by itself, on this process's clock."""
+    """Times at which it ended by itself, on this process's clock."""
 
     def check(self) -> None:
         """Raise if it has ended.
@@ -221,7 +221,7 @@ def _await_server(part: LabPart, say: Callable[[str], None]) -> None:
 
 
 def reachable(address: str, timeout_s: float = 5.0) -> str:
-    """What is wrong with a Prefect server's address (ending in ``/api``); empty if it answers."""
+    """The problem with a Prefect server's address (ending in ``/api``); empty if the server replies."""
     import httpx
 
     try:
@@ -304,7 +304,7 @@ def server_of(runs: Path) -> str | None:
 
 
 def secret_of(runs: Path) -> str:
-    """What the Prefect server that carries a folder of runs wants to be told; empty where it wants nothing."""
+    """Credentials that the Prefect server of a folder of runs requires; empty if none."""
     own = configured_server() is None and running(runs)
     return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
 
@@ -331,7 +331,7 @@ class LabPorts:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where each part is asked first."""
+        """Address of each part."""
         paths = {
             "pages": "/study/",
             "observatory": "/",

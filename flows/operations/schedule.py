@@ -28,10 +28,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True)
 class CampaignSchedule:
-    """When a study's campaign is carried on."""
+    """Times at which a study's campaign is continued."""
 
     name: str
-    """Of the schedule and of the run that it carries."""
+    """Name of the schedule and of its run."""
     study: str
     """Path of the study file."""
     data: str = ""
@@ -44,7 +44,7 @@ class CampaignSchedule:
     at: str = ""
     """One pass at this time, ISO 8601 with an offset."""
     anchor: str = ""
-    """From when intervals are counted, ISO 8601."""
+    """Time from which intervals are counted, ISO 8601."""
     new_run: bool = False
     """Whether each time begins a run of its own, named after the time, instead of carrying on the same one."""
     paused: bool = False
@@ -52,7 +52,7 @@ class CampaignSchedule:
 
     @property
     def words(self) -> str:
-        """When the campaign is carried on, in words."""
+        """The times at which the campaign is continued, in words."""
         when = "whenever answers arrive"
         if self.cron:
             when = f"cron {self.cron} ({self.timezone})"

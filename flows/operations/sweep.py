@@ -40,9 +40,9 @@ class SweepCell:
     """One campaign of a sweep."""
 
     name: str
-    """Of its run; made of what it changes, so that a grid can grow without renaming what ran."""
+    """Name of its run, made from its changes, so that a grid can grow without renaming runs."""
     labels: Mapping[str, str]
-    """What it is on each axis."""
+    """Its label on each axis."""
     config: CampaignConfig
 
 
@@ -207,7 +207,7 @@ def write_studies(folder: Path, cells: Sequence[SweepCell]) -> None:
 
 
 def study_file(folder: Path, cell: SweepCell) -> Path:
-    """Where the study of a cell is written."""
+    """File of the study of a cell."""
     return folder / STUDIES_FOLDER / f"{cell.name}.json"
 
 
@@ -305,7 +305,7 @@ def run_sweep(
 
 
 def compare(folder: Path, outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
-    """What came out of every cell, and on average for every label of every axis."""
+    """Results of every cell, and averages for every label of every axis."""
     rows = [_row(folder, item) for item in outcomes]
     axes = list(outcomes[0].cell.labels) if outcomes else []
     means = [

@@ -39,7 +39,7 @@ Ended = Literal["concluded", "waiting"]
 
 @dataclass(frozen=True)
 class PendingWork:
-    """What a run has to do, as far as can be told without opening it."""
+    """Pending work of a run, as far as it is known without opening the run."""
 
     folder: Path
     seq: int
@@ -51,7 +51,7 @@ class PendingWork:
     ended: Ended | None
     """How the last pass ended, if nothing was written since; None where a pass is unfinished."""
     text: str
-    """What that pass said: the verdict, or what is waited for."""
+    """Last message of that pass: the verdict, or what it waits for."""
 
     @property
     def due(self) -> bool:
@@ -148,7 +148,7 @@ ARRIVED = "lakatos.answers.arrived"
 
 
 def resource_of(folder: Path) -> str:
-    """What the event is about."""
+    """The resource of the event."""
     return f"lakatos.run.{folder.name}"
 
 

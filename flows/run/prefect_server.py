@@ -37,7 +37,7 @@ PRIVATE = {
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
 }
 SERVER_SECRET = "PREFECT_SERVER_API_AUTH_STRING"
-"""What a server wants to be told by whoever asks it; ``user:password``."""
+"""Variable with the credentials that a server requires, as ``user:password``."""
 
 
 def start_server(
@@ -183,7 +183,7 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
 
 
 def _empty_database() -> Path:
-    """Where an empty database with Prefect's tables is kept: making the tables takes 5 s, half of the start."""
+    """Place of an empty database with Prefect's tables, because making the tables takes 5 s, half of the start."""
     return cache_home() / "lakatos" / f"prefect-{version('prefect')}.db"
 
 

@@ -1,4 +1,4 @@
-"""Who answers in a campaign: the source of participants that a study asks for."""
+"""The source of participants that a study names."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def whole_archive(
     found = adopt_file(Path(people.file), people.columns, domain_of(config)).trials
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(
-            f"the file {people.file} was changed since the study was read; begin the study anew, or put back the file."
+            f"the file {people.file} was changed since the study was read; restore the file, or begin a new study."
         )
     return found
 
@@ -139,7 +139,7 @@ def keep_answers(
 
 
 def archive_readers(config: CampaignConfig) -> list[ArchiveReader]:
-    """What there is to say of each data set that a study names; nothing where people are asked anew."""
+    """The archive readers of the data sets that a study names; none if participants are recruited."""
     people = config.participants
     if people.file:
         name, title = Path(people.file).name, f"answers in the file {Path(people.file).name}"

@@ -26,11 +26,11 @@ class AsksAbout(Protocol):
 
     @property
     def domain_file(self) -> TaskFile | None:
-        """What declares the domain; None for one of the package."""
+        """File that declares the domain; None for a domain of the package."""
 
 
 def domain_of(study: AsksAbout) -> Domain:
-    """What a study asks about."""
+    """The domain of a study."""
     return find_domain(study.domain, study.domain_file)
 
 

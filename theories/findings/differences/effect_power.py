@@ -89,7 +89,7 @@ class EffectPower(SimulatedStudies):
         return found if found <= MOST_NEEDED else None
 
     def to_text(self) -> str:
-        """In words, for a design."""
+        """The power in words, for the record of a design."""
         low, high = self.interval
         needed = f"about {self.n_needed}" if self.n_needed else f"more than {MOST_NEEDED}"
         return (
