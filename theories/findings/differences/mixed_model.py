@@ -150,10 +150,10 @@ def _weights(cells: CellValues, covariances: Covariances) -> Array:
     for c in range(n_cells):
         whole[:, c, :, c, :] += covariances.within + cells.variance[:, c]
     pair = cells.there[:, :, None, None, None] & cells.there[:, None, None, :, None]
-    whole = np.where(pair, whole, 0.0).reshape(n_people, n_cells * n, n_cells * n)
+    square = np.where(pair, whole, 0.0).reshape(n_people, n_cells * n, n_cells * n)
     missing = np.repeat(~cells.there, n, axis=1)
-    whole[:, np.arange(n_cells * n), np.arange(n_cells * n)] += missing
-    inverse = np.linalg.inv(whole)
+    square[:, np.arange(n_cells * n), np.arange(n_cells * n)] += missing
+    inverse = np.linalg.inv(square)
     inverse *= ~(missing[:, :, None] | missing[:, None, :])
     return np.asarray(inverse.reshape(n_people, n_cells, n, n_cells, n))
 
@@ -175,7 +175,7 @@ def _solved(
     matrix, right = _normal_equations(cells, weight, design)
     if ridge is not None:
         matrix = matrix + np.diag(ridge)
-    inverse = np.linalg.pinv(matrix, hermitian=True)
+    inverse: Array = np.asarray(np.linalg.pinv(matrix, hermitian=True), dtype=np.float64)
     n, n_columns = cells.value.shape[2], design.shape[2]
     return (inverse @ right).reshape(n, n_columns), inverse
 
