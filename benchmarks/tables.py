@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "judges/loop": {"table": ("study", "arm"), "rows": ("study", "arm")},
     "memory/signature": {"rows": ("way",)},
     "memory/tools": {"rows": ("way",)},
+    "memory/prior_odds": {"cells": ("domain", "world")},
     "memory/winners": {"cells": ("domain", "arm")},
     "models/campaign": {"cells": ("seed",)},
     "models/pins": {
@@ -216,6 +217,6 @@ def write_table(raw: Path) -> Path:
     with out.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for row in table_of(name, json.loads(raw.read_text())):
+        for row in table_of(name, json.loads(raw.read_text(encoding="utf-8"))):
             writer.writerow([*map(_shown, row), *[""] * (len(COLUMNS) - len(row))])
     return out

@@ -22,7 +22,9 @@ BY_PARTICIPANT: Literal["by participant"] = "by participant"
 """Unit of response times of which some participants' are in seconds and the others' in milliseconds."""
 ALL_COLUMNS = "*"
 """Key of `AnswerColumns.missing`: marks that hold for every column."""
-LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept")
+FROM_DATA: Literal["from data"] = "from data"
+"""Window of response times that is found from the times themselves; see `time_window.window_of`."""
+LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept", "time_window")
 """Keys that are left out of what is written where they say nothing, since earlier studies lack them."""
 
 
@@ -48,6 +50,10 @@ class AnswerColumns(BaseModel):
     response_time_unit: Literal["ms", "s", "by participant"] = "ms"
     """Unit of ``response_time``; ``by participant`` if some participants' times are in s and
     others' in ms."""
+    time_window: tuple[float, float] | Literal["from data"] | None = None
+    """Response times in seconds that are used, as in ``[0.2, 5]``; ``from data`` for those within
+    three standard deviations of the median of log times. By default 0.2 to 3 s in `attention` and
+    all elsewhere."""
     counts: tuple[str, ...] = ()
     """Counts: one column for each option, in order."""
     count: str = ""

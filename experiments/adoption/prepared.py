@@ -105,6 +105,13 @@ def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> Answer
 def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
+    if expression.equal is not None:
+        folded = {name: own.map(_folded).to_numpy(dtype=object) for name, own in cells.items()}
+        left, right = expression.compared(folded)
+        return [
+            "" if "" in (one, two) else str(int(one == _folded(two)))
+            for one, two in zip(left, right, strict=True)
+        ]
     numbers = {
         name: pd.to_numeric(own, errors="coerce").to_numpy(np.float64)
         for name, own in cells.items()

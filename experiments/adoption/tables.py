@@ -481,7 +481,7 @@ def _read_folder(path: Path) -> AnswerTable:
         table = read_answers(file)
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
-        parts.append(table.frame.assign(**extra, file=str(file.relative_to(path))))
+        parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
         for note in table.notes:
             said_by.setdefault(note, []).append(file.name)
     frame = pd.concat(parts, ignore_index=True).fillna("")

@@ -23,6 +23,7 @@ from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, RecordTypes, body_of, kind_of, parse_record
 from lakatos.traces.step import ARTIFACT_FOLDER, Trace
+from lakatos.traces.system import link_file
 
 ORIGIN = "origin"
 """Key of a branch's journal description that says what it was branched from."""
@@ -283,4 +284,4 @@ def _link_artifacts(source: Path, target: Path) -> None:
     for path in sorted(source.glob("[0-9a-f][0-9a-f]/*")):
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place.symlink_to(path.resolve())
+        link_file(path.resolve(), place)

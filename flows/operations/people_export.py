@@ -152,7 +152,7 @@ def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
 def _exports(folder: Path) -> list[str]:
     file = folder / EXPORTS_FILE
     found = (
-        [json.loads(line)["path"] for line in file.read_text().splitlines()]
+        [json.loads(line)["path"] for line in file.read_text(encoding="utf-8").splitlines()]
         if file.exists()
         else []
     )

@@ -6,9 +6,7 @@ about when something runs; what has been done is told by each run's journal alon
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from typing import Any
 
 from lakatos.flows.errors import ScheduleError
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.system import FileLock
 
 SCHEDULES_FILE = "schedules.json"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -293,9 +292,5 @@ def change_schedules(
 @contextmanager
 def _alone(runs: Path) -> Iterator[None]:
     runs.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(runs / f"{SCHEDULES_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with FileLock(runs / f"{SCHEDULES_FILE}.lock", wait=True):
         yield
-    finally:
-        os.close(descriptor)

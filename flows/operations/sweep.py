@@ -261,7 +261,10 @@ def last_line(log: Path) -> str:
     """The last line of a log, such as a command's one-line error."""
     with contextlib.suppress(OSError, IndexError):
         return (
-            log.read_text(errors="replace").strip().splitlines()[-1].removeprefix("lakatos: ")[:500]
+            log.read_text(encoding="utf-8", errors="replace")
+            .strip()
+            .splitlines()[-1]
+            .removeprefix("lakatos: ")[:500]
         )
     return ""
 

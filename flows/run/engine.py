@@ -384,7 +384,12 @@ class _PrefectSession:
     def _last_words(self) -> str:
         assert self._home is not None
         with contextlib.suppress(OSError):
-            lines = (self._home / "server.log").read_text(errors="replace").strip().splitlines()
+            lines = (
+                (self._home / "server.log")
+                .read_text(encoding="utf-8", errors="replace")
+                .strip()
+                .splitlines()
+            )
             if lines:
                 return lines[-1][:300].rstrip(".") + "."
         return "it left no message."

@@ -28,6 +28,7 @@ from lakatos.traces.errors import JournalError
 from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.system import is_locked
 from lakatos.traces.wording import plural
 
 PASS_FILE = "pass.json"
@@ -107,14 +108,7 @@ def runs_in(runs: Path) -> Iterator[Path]:
 
 def is_written(folder: Path) -> bool:
     """Whether a pass is writing the journal now, found out without disturbing it."""
-    lock = folder / f"{JOURNAL_FILE}.lock"
-    try:
-        node = lock.stat()
-        held = Path("/proc/locks").read_text()
-    except OSError:
-        return False  # the lock itself still keeps a second writer out
-    place = f"{os.major(node.st_dev):02x}:{os.minor(node.st_dev):02x}:{node.st_ino}"
-    return any(place in line.split() for line in held.splitlines())
+    return is_locked(folder / f"{JOURNAL_FILE}.lock")
 
 
 def _head(folder: Path) -> tuple[int, str]:

@@ -21,6 +21,7 @@ from typing import IO
 from lakatos import IMPORT_ROOT
 from lakatos.traces.home import cache_home
 from lakatos.traces.owner import for_owner
+from lakatos.traces.system import require_handing
 
 # -- Prefect and its temporary server --------------------------------------------------------------------------------
 
@@ -51,6 +52,7 @@ def start_server(
         environment: Of the process.
         keep: Leave ``home`` when it ends.
     """
+    require_handing("Prefect's server")
     words = [sys.executable, "-P", "-c", _SERVER, str(IMPORT_ROOT)]
     words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
     with open(home / "server.log", "wb", opener=for_owner) as log:

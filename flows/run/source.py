@@ -26,6 +26,7 @@ from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import draw_population
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -216,7 +217,7 @@ def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
     domain = domain_of(config)
     sample = domain.candidates(config.space, np.random.default_rng(0), 50)
     if config.participants.program:
-        with Sandbox() as sandbox:
+        with Sandbox(is_own=own_texts(domain)) as sandbox:
             try:
                 load_theory(hidden.program, domain, sandbox, [sample])
             except TheoryError as error:
@@ -232,7 +233,7 @@ def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
         people = {name: values[: len(order)] for name, values in drawn.items()} or {
             "": np.zeros(len(order))
         }
-        with Sandbox() as sandbox:
+        with Sandbox(is_own=own_texts(domain)) as sandbox:
             return behave(hidden, domain, sandbox, people, stimuli, order, rng, random_choice_share)
 
     return respond

@@ -116,7 +116,7 @@ class TheoriesConfig(ConfigSection):
         return self
 
 
-OWN_ANSWERS = ("file", "columns", "answers", "told")
+OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option", "time_window")
 """Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
 
 
@@ -161,6 +161,16 @@ class ParticipantsConfig(ConfigSection):
     told: tuple[str, ...] = ()
     """Archival: rows of ``file`` that were excluded, and assumptions made in reading it; filled in
     automatically."""
+    closed: dict[str, str] = Field({})
+    """Archival: inputs that ``file`` does not show, with the reason; theories that need them are
+    not considered. Filled in automatically; an earlier study, which lacks the key, considers all."""
+    first_option: str = ""
+    """Archival: description of the first option of ``file`` if it is always the same; filled in
+    automatically."""
+    time_window: tuple[float, float] | None = None
+    """Archival: response times of ``file`` in seconds that are used, if ``columns`` state or
+    request them. Filled in automatically; an earlier study, which lacks the key, keeps the usual
+    ones."""
     model: str = ""
     """Language model: the model under ``models`` that responds in place of participants."""
     personas: tuple[str, ...] = ()
@@ -179,7 +189,11 @@ class ParticipantsConfig(ConfigSection):
         """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
-        unused += () if self.told else ("told",)
+        unused += tuple(
+            name
+            for name in ("told", "closed", "first_option", "time_window")
+            if not getattr(self, name)
+        )
         return {key: value[key] for key in value if key not in unused}
 
     @property

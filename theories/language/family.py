@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import task_file_of
-from lakatos.theories.errors import GrammarError
+from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.language.grammar import Composition, Grammar
 from lakatos.theories.language.option_score import TermVocabulary
-from lakatos.theories.language.theory import TheoryProgram
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,19 @@ class Family:
     terms: Callable[[Sequence[Stimuli]], TermVocabulary] | None = None
     """Vocabulary in which induction words its rules, for the trials of some experiments; without one it goes by the
     shapes of the arrays."""
+
+    def without(self, inputs: Collection[str]) -> Family:
+        """The theories that can be considered where some inputs are missing; see `Mechanism.needs`."""
+        grammar = self.grammar.without(inputs)
+        if grammar is self.grammar:
+            return self
+        seeds = {name: item for name, item in self.seeds.items() if not self.needed(name, inputs)}
+        return replace(self, grammar=grammar, seeds=seeds)
+
+    def needed(self, name: str, inputs: Collection[str]) -> list[str]:
+        """Which of some inputs a published theory needs."""
+        used = self.grammar.used(self.seeds[name][1])
+        return sorted({own for item in used for own in item.inputs} & set(inputs))
 
     def program(self, name: str) -> TheoryProgram:
         """Source of a published theory; raises KeyError for a name the family does not have."""
@@ -43,6 +57,21 @@ class HasFamily(Protocol):
 def family_of(domain: Domain) -> Family | None:
     """The theories about a domain; None where there are none."""
     return domain.family() if isinstance(domain, HasFamily) else None
+
+
+def own_texts(domain: Domain) -> Callable[[str], bool]:
+    """What says of a theory's text whether the grammar of a domain would write its code letter by letter."""
+    family = family_of(domain)
+
+    @cache
+    def is_own(source: str) -> bool:
+        try:
+            slots = read_program(TheoryProgram(source, "")).composition
+        except TheoryError:
+            return False
+        return family is not None and slots is not None and family.grammar.writes(source, slots)
+
+    return is_own
 
 
 def find_family(domain: Domain) -> Family:

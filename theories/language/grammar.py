@@ -7,15 +7,17 @@ compositions one change away. The advocate searches this space; a family file de
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.language.account import Wording, account_of, general_clause
@@ -58,11 +60,19 @@ class Mechanism:
     rests_on: tuple[str, ...] = ()
     """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
     reasons that are drawn at random, say, where nothing weighs any."""
+    needs: tuple[str, ...] = ()
+    """Inputs without which it has nothing to work on, such as "sides": where an option stood. What remembers earlier
+    trials needs their order besides; see `inputs`."""
     is_null: bool = False
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
     source: str = ""
     """Where it was published."""
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """All inputs that it needs."""
+        return frozenset((*self.needs, *((ORDER,) if self.learn else ())))
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
@@ -193,6 +203,19 @@ class Grammar:
         known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
         raise GrammarError(
             f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
+        )
+
+    def without(self, inputs: Collection[str]) -> Grammar:
+        """The grammar without mechanisms that need one of some inputs."""
+        kept = tuple(item for item in self.mechanisms if not item.inputs & set(inputs))
+        return self if len(kept) == len(self.mechanisms) else replace(self, mechanisms=kept)
+
+    def has(self, composition: Composition) -> bool:
+        """Whether all mechanisms of a composition are the grammar's."""
+        return all(
+            (slot, name) in self._places
+            for slot, names in composition.slots.items()
+            for name in names
         )
 
     @cached_property
@@ -391,6 +414,17 @@ class Grammar:
             return False
         return _functions_of(source) == _functions_of(own)
 
+    def writes(self, source: str, slots: Mapping[str, Sequence[str]]) -> bool:
+        """Whether a source, but for its docstring and declarations, is letter by letter this grammar's.
+
+        `wrote` asks for the same and takes no source whose helpers begin with another statement than a function.
+        """
+        try:
+            own = self.write(composition_of(slots, {}))
+        except GrammarError:
+            return False
+        return _code_of(source) == _code_of(own)
+
     def _learning(self, used: Sequence[Mechanism]) -> str:
         """Source of ``start`` and ``learn``."""
         start = _joined("state = {}", *(item.start for item in used), "return state")
@@ -484,6 +518,21 @@ def _functions_of(source: str) -> str:
         return source
     is_told = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
     return function + rest if is_told and all(map(_is_declaration, declared)) else source
+
+
+def _code_of(source: str) -> str:
+    """A source after its docstring and the declarations that follow it; all of it if other code shares their lines."""
+    try:
+        docstring, *body = parse(source).body
+    except (SyntaxError, ValueError):
+        return source
+    if not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
+        return source
+    declared = list(takewhile(_is_declaration, body))
+    last = (declared or [docstring])[-1].end_lineno or 0
+    if any(node.lineno <= last for node in body[len(declared) :]):
+        return source
+    return "".join(source.splitlines(keepends=True)[last:])
 
 
 def _is_declaration(node: ast.stmt) -> bool:

@@ -31,7 +31,7 @@ def flankers(path: Path, n_people: int = 8, n_trials: int = 60) -> Path:
             said = "" if trial == 20 else f"{0.1 if trial == 30 else time:.3f}"
             condition = "incongruent" if in_conflict else "congruent"
             lines.append(f"s{person},{trial},{condition},{right},{pressed},{said}")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -70,10 +70,12 @@ ESTIMATES = {
 
 def quick(study: Path, seeds: str) -> Path:
     """The study with no search, so that it ends soon."""
-    text = re.sub(r"seeds = .*", f"seeds = {seeds}\ninduction = false", study.read_text())
+    text = re.sub(
+        r"seeds = .*", f"seeds = {seeds}\ninduction = false", study.read_text(encoding="utf-8")
+    )
     text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
     text = re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text)
-    study.write_text(text + "company = false\n")
+    study.write_text(text + "company = false\n", encoding="utf-8")
     return study
 
 
@@ -98,8 +100,8 @@ def test_a_file_of_keys_and_times_is_described_and_has_a_study_without_a_word_mo
 def test_a_study_of_numbers_is_written_for_points_in_a_file_of_their_own(tmp_path: Path) -> None:
     made = new_study(tmp_path / "mine.toml", estimates(tmp_path), "estimation", columns=ESTIMATES)
     assert made.open_questions == ()
-    assert any("outcomes hide" in line for line in made.assumed)
-    assert not any("no outcome" in line for line in made.assumed)
+    assert any("outcomes hide" in line for line in made.read)
+    assert not any("no outcome" in line for line in made.read)
     assert load_study(made.study).domain == "estimation"
 
 

@@ -92,7 +92,7 @@ def answer_file(
         )
     sums = design.stimuli["ratings"].sum(axis=2)
     rng = np.random.default_rng(seed)
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
             ["experiment", "participant", "trial", "response", "response_time_ms", *columns]
