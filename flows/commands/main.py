@@ -24,7 +24,7 @@ from lakatos.traces.wording import printable  # noqa: E402
 
 FLOWS = "lakatos.flows"
 THEORY = Noun(
-    "Check, import, score and fit single theories, and compare groups of participants.",
+    "Check, import, score and fit single theories, and estimate effects on their parameters.",
     {
         "check": f"{FLOWS}.notebook.exchange:check",
         "import": f"{FLOWS}.notebook.exchange:import_theory",
@@ -37,6 +37,7 @@ THEORY = Noun(
         "export": f"{FLOWS}.notebook.exchange:export_theory",
         "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
     },
+    hidden=("groups",),
 )
 DATA = Noun(
     "Describe, list, fetch, import and export responses; withdraw participants and expire data.",

@@ -440,9 +440,6 @@ def by_group(
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
         seed: Of points that are tried, and of exchanged labels.
-
-    Examples:
-        $ lakatos theory effects responses.csv hyperbolic --by group
     """
     warnings.warn(
         "groups are compared by `lakatos theory effects --by COLUMN`, in Python lakatos.effects(..., by=...)",
@@ -479,7 +476,9 @@ def response_columns(
         )
         columns.append({name: np.asarray(table[name], dtype=object) for name in wanted})
     if cuts:
-        columns = [{name: in_ranges(own[name], cuts, name) for name in own} for own in columns]
+        columns = [
+            {name: in_ranges(own[name].tolist(), cuts, name) for name in own} for own in columns
+        ]
     return ResponseColumns(tuple(people), tuple(columns))
 
 

@@ -120,7 +120,10 @@ class TheoryView:
         return np.concatenate(found, axis=1)
 
     def log_likelihood_of_parts(
-        self, parameters: Mapping[str, Array], trials: Sequence[Trials], parts: Sequence[Array]
+        self,
+        parameters: Mapping[str, Array],
+        trials: Sequence[Trials],
+        parts: Sequence[NDArray[np.int64]],
     ) -> Array:
         """``(n_draws, n_parts of all experiments)`` nats of parts of people's answers; see `sequence`.
 

@@ -312,7 +312,7 @@ def _ask(
 def _unit(scale: ParameterScale, values: Array) -> Array:
     """Values in the parameter's unit, inside its declared range to the last bit."""
     ends = scale.to_unit(np.array([scale.low, scale.high]))
-    return np.clip(scale.to_unit(values), ends[0], ends[1])
+    return np.asarray(np.clip(scale.to_unit(values), ends[0], ends[1]))
 
 
 def _near(rng: np.random.Generator, centers: Array, covariances: Array, n_near: int) -> Array:

@@ -145,14 +145,13 @@ def divide_into_cells(
             f"{' and '.join(sorted(within))} divide the responses of a participant into {most} conditions of "
             f"{frame[N_RESPONSES].median():.0f} responses; at most {MOST_CELLS} can be compared. Name fewer columns."
         )
-    cells, start = [], 0
-    place = np.empty(len(frame), dtype=np.int64)
-    for number_of, size in enumerate(sizes):
-        own = number[start : start + size]
+    cells: list[Ints] = []
+    place, n_before = np.empty(len(frame), dtype=np.int64), 0
+    for own in np.split(number, np.cumsum(sizes)[:-1]):
         inside, local = np.unique(own, return_inverse=True)
-        place[inside] = np.arange(len(inside)) + sum(int(c.max()) + 1 for c in cells)
+        place[inside] = np.arange(len(inside)) + n_before
         cells.append(local.astype(np.int64))
-        start += sizes[number_of]
+        n_before += len(inside)
     frame = frame.iloc[np.argsort(place)].reset_index(drop=True)
     return ConditionCells(frame, tuple(cells), frozenset(within), tuple(notes))
 
@@ -552,8 +551,8 @@ def _told(table: Array | None, row: int, column: int, is_tested: Sequence[bool])
 
 def _tested_columns(labels: Array, stratum: Ints) -> list[bool]:
     """Which columns of labels vary within a stratum, as the level that all are compared with must, too."""
-    reference = (np.abs(labels) < 1e-12).all(axis=1)
-    if _is_of_strata(reference[:, None], stratum) and _has_levels(labels):
+    reference = np.asarray((np.abs(labels) < 1e-12).all(axis=1)).reshape(-1, 1)
+    if _is_of_strata(reference, stratum) and _has_levels(labels):
         return [False] * labels.shape[1]
     return [not _is_of_strata(column[:, None], stratum) for column in labels.T]
 
