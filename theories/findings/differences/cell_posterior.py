@@ -320,7 +320,7 @@ def _near(rng: np.random.Generator, centers: Array, covariances: Array, n_near: 
     factor = np.linalg.cholesky(covariances)
     noise = rng.standard_normal((len(centers), n_near, centers.shape[1]))
     points = centers[:, None] + np.einsum("ckl,cnl->cnk", factor, noise)
-    return points.reshape(-1, centers.shape[1])
+    return np.asarray(points.reshape(-1, centers.shape[1]))
 
 
 def _log_weights(tried: _Tried, center: Array, covariance: Array) -> tuple[Array, Array]:
