@@ -15,6 +15,7 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     lakatos.transfer(outcome.theory(), other_answers)    # on other people
     lakatos.effects(answers, "hyperbolic", by="age")     # which parameters change with an age, a group, a condition
     lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
+    lakatos.plot_verdict(outcome), lakatos.plot_predictions(outcome)  # figures on Matplotlib axes
 
 `lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.each import fit_each
     from lakatos.flows.notebook.effects import EffectsOnParameters, by_group, effects, effects_of
     from lakatos.flows.notebook.fitted import FittedTheory
+    from lakatos.flows.notebook.plots import plot_effects, plot_predictions, plot_verdict
     from lakatos.flows.notebook.posterior import posterior
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
     from lakatos.flows.notebook.theory import fit, predict, published, score
@@ -52,6 +54,7 @@ _PLACES = {
     "each": ("fit_each",),
     "effects": ("EffectsOnParameters", "by_group", "effects", "effects_of"),
     "fitted": ("FittedTheory",),
+    "plots": ("plot_effects", "plot_predictions", "plot_verdict"),
     "posterior": ("posterior",),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
     "theory": ("fit", "predict", "published", "score"),
@@ -61,7 +64,8 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "fit_each", "transfer", "effects", "by_group", "effects_of", "DataDescription", "PeoplesAnswers", "StudyOutcome",
+    "fit_each", "transfer", "effects", "by_group", "effects_of",
+    "plot_verdict", "plot_predictions", "plot_effects", "DataDescription", "PeoplesAnswers", "StudyOutcome",
     "FittedTheory", "EffectsOnParameters", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 

@@ -82,7 +82,7 @@ def check_cells(
                 columns,
                 notes,
                 "far_numbers",
-                f"{cells.name}: {column} is {mark:g} in {_rows(rows)}, and the other numbers are from "
+                f"{cells.name}: {column} is {mark:g} in {rows_named(rows)}, and the other numbers are from "
                 f"{known[known != mark].min():g} to {known[known != mark].max():g}. If {mark:g} stands for a missing "
                 f"value, say --column missing.{column}={mark:g} (participants.columns.missing)",
             )
@@ -112,7 +112,7 @@ def marks_of_missing(values: Array) -> list[float]:
             continue
         low, high = float(rest[0]), float(rest[-1])
         gap = max(mark - high, low - mark)
-        if gap >= (high - low) * (0.5 if abs(mark) >= 999 else 1.0) or mark < 0 <= low:
+        if gap > (high - low) * (0.5 if abs(mark) >= 999 else 1.0) or mark < 0 <= low:
             found.append(float(mark))
     return found
 
@@ -284,7 +284,7 @@ def n_all_words(trials: Sequence[Trials]) -> str:
     return f"{sum(item.n_responses for item in trials):,} responses"
 
 
-def _rows(rows: Array) -> str:
+def rows_named(rows: Array) -> str:
     """Rows in words: the first ones, and how many there are."""
     named = [str(row) for row in rows[:3]]
     if len(rows) <= 3:
