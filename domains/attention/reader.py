@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.tables import by_distinct
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -173,11 +174,11 @@ def _rows(
             "for the trial after it each counts as an error"
         )
     cells.refuse(
-        (said != "") & ~np.isin(said, list(code)),
+        (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
         columns.response,
         f"is no answer; answers are {', '.join(code)}",
     )
-    chosen = np.array([code.get(cell, -1) for cell in said], dtype=np.float64)
+    chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
         right = _right_keys(cells, str(told["right_key"]), code)
         is_right, pressed = answered & (chosen == right), np.where(answered, chosen, np.nan)
@@ -251,11 +252,11 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
         cells.refuse_empty(said == "", told)
         code = _congruence_code(cells.name, told, set(said.tolist()), notes)
         cells.refuse(
-            ~np.isin(said, list(code)),
+            ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
         )
-        return np.array([code[cell] for cell in said])
+        return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
         raise TrialsError(
             "columns.stimulus.congruence: name one column, or two: what is asked for, and what distracts from it."
@@ -300,8 +301,12 @@ def _congruence_code(
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
     said = folded(cells.text(column))
     cells.refuse_empty(said == "", column)
-    cells.refuse(~np.isin(said, list(code)), column, f"is no key; keys are {', '.join(code)}")
-    return np.array([code[cell] for cell in said], dtype=np.float64)
+    cells.refuse(
+        ~pd.Series(said).isin(list(code)).to_numpy(),
+        column,
+        f"is no key; keys are {', '.join(code)}",
+    )
+    return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
 
 
 def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list[str]) -> Array:
@@ -316,8 +321,10 @@ def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list
     said = folded(cells.text(column))
     cells.refuse_empty(said == "", column)
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
-    cells.refuse(~np.isin(said, list(places)), column, f"is none of {', '.join(places)}")
-    side = np.array([places[cell] for cell in said])
+    cells.refuse(
+        ~pd.Series(said).isin(list(places)).to_numpy(), column, f"is none of {', '.join(places)}"
+    )
+    side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
 
 

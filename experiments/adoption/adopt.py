@@ -354,7 +354,7 @@ def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
     if columns.is_pooled and not columns.response:
         return
     column = columns.response or "response"
-    empty = np.array([not str(cell).strip() for cell in cells.text(column)], dtype=bool)
+    empty = cells.changed(column, str.strip) == ""
     if empty.all():
         raise TrialsError(f"{cells.name}: the column {column!r} is empty in every row.")
     cells.refuse_empty(empty, column, "the response" if columns.wide else column)
@@ -422,8 +422,7 @@ def _people(cells: RowCells, columns: AnswerColumns) -> Array:
     """``(n_rows,)`` number of the person."""
     names = cells.text(columns.participant)
     cells.refuse_empty(names == "", columns.participant)
-    number = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
-    return np.array([number[name] for name in names], dtype=np.int64)
+    return pd.factorize(names)[0].astype(np.int64)
 
 
 def _known_of_people(

@@ -22,8 +22,7 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     kept = np.ones(len(table.frame), dtype=bool)
     for column, allowed in columns.where.items():
         wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        said = np.array([whole(cell) for cell in cells.text(column)], dtype=str)
-        kept &= np.isin(said, sorted(wanted))
+        kept &= cells.is_in(column, wanted, whole)
     if not kept.any():
         raise TrialsError(f"{table.name}: no row is as columns.where says.")
     if not kept.all():

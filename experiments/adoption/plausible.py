@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -72,7 +73,7 @@ def check_cells(
     for column in dict.fromkeys(name for name in used if isinstance(name, str)):
         if column not in cells.frame.columns:
             continue
-        values = pd.to_numeric(cells.frame[column], errors="coerce").to_numpy(np.float64)
+        values = numbers_of(cells.frame[column]).to_numpy()
         known = values[~np.isnan(values)]
         for mark in marks_of_missing(known):
             rows = cells.row_numbers(np.flatnonzero(values == mark))

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.tables import AnswerTable, whole
+from lakatos.experiments.adoption.tables import (
+    AnswerTable,
+    by_distinct,
+    numbers_of,
+    places_of,
+    whole,
+)
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -51,7 +57,7 @@ def _without_marks(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
         _check_columns(table, names, "missing")
         wanted = {_folded(mark) for mark in marks}
         for name in names:
-            is_missing = frame[name].map(_folded).isin(wanted).to_numpy()
+            is_missing = pd.Series(by_distinct(frame[name], _folded)).isin(wanted).to_numpy()
             if is_missing.any():
                 frame[name] = frame[name].mask(is_missing, "")
                 notes.append(
@@ -68,7 +74,7 @@ def _recoded(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     frame = table.frame.copy()
     for column, meanings in columns.recode.items():
         code = {_folded(cell): value for cell, value in meanings.items()}
-        frame[column] = [code.get(_folded(cell), cell) for cell in frame[column]]
+        frame[column] = by_distinct(frame[column], lambda cell, c=code: c.get(_folded(cell), cell))
     return replace(table, frame=frame)
 
 
@@ -105,10 +111,7 @@ def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> Answer
 def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
-    numbers = {
-        name: pd.to_numeric(own, errors="coerce").to_numpy(np.float64)
-        for name, own in cells.items()
-    }
+    numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
     value = expression.value(numbers)
     found = ["" if np.isnan(item) else whole(repr(float(item))) for item in value.round(12)]
     for name, own in cells.items():
@@ -147,11 +150,13 @@ def alternative_rows(
     for choice in [name for name in names if name == response] if response else named:
         if {_folded(cell) for cell in frame[choice].unique()} - {""} != {"0", "1"}:
             continue
-        is_chosen = (frame[choice].map(_folded) == "1").to_numpy()
+        is_chosen = by_distinct(frame[choice], _folded) == "1"
+        if 2 * is_chosen.sum() > len(frame):
+            continue  # groups of which one row each was chosen have two rows or more
         for name in names:
             if name == choice or frame[name].nunique() < 2:
                 continue
-            group = pd.factorize(pd.MultiIndex.from_arrays([who, frame[name]]))[0]
+            group = places_of(who, frame[name])
             sizes, n_chosen = np.bincount(group), np.bincount(group, is_chosen)
             if len(sizes) == is_chosen.sum() and (n_chosen == 1).all() and sizes.min() >= 2:
                 others = [other for other in names if other not in (choice, name)]
@@ -163,10 +168,14 @@ def _naming(frame: pd.DataFrame, names: Sequence[str], group: NDArray[np.int64])
     """The column that names alternatives: no name comes twice in a choice, and all choices share a few names."""
     found = []
     for name in names:
-        pairs = pd.MultiIndex.from_arrays([group, frame[name]])
+        n_pairs = int(places_of(group, frame[name]).max()) + 1
         is_named = bool(set(words_of(name)) & ALTERNATIVES)
-        is_word = pd.to_numeric(frame[name], errors="coerce").isna().all()
-        if frame[name].nunique() <= MOST_ALTERNATIVES and pairs.is_unique and (is_named or is_word):
+        is_word = numbers_of(frame[name]).isna().all()
+        if (
+            frame[name].nunique() <= MOST_ALTERNATIVES
+            and n_pairs == len(frame)
+            and (is_named or is_word)
+        ):
             found.append((not is_named, name))
     return min(found)[1] if found else ""
 
@@ -182,10 +191,10 @@ def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> An
     frame, response = table.frame, columns.response
     _check_columns(table, [columns.alternative, columns.choice_set, response], "alternative")
     keys = [name for name in (columns.participant, columns.choice_set) if name in frame.columns]
-    group, _ = pd.factorize(pd.MultiIndex.from_frame(frame[keys]))
+    group = places_of(*(frame[name] for name in keys))
     place, labels = pd.factorize(frame[columns.alternative], sort=True)
-    twice = pd.MultiIndex.from_arrays([group, place]).duplicated()
-    said = frame[response].map(_folded)
+    twice = pd.Series(places_of(group, place)).duplicated().to_numpy()
+    said = pd.Series(by_distinct(frame[response], _folded))
     odd = ~said.isin(CHOSEN | NOT_CHOSEN).to_numpy()
     is_chosen = said.isin(CHOSEN).to_numpy()
     n_chosen = np.bincount(group, is_chosen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.tables import by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -70,14 +71,24 @@ class RowCells:
             )
         return np.asarray(self.frame[column].to_numpy(dtype=object))
 
+    def changed(self, column: str, change: Callable[[Any], Any]) -> NDArray[np.object_]:
+        """``(n_rows,)`` what a function makes of each cell of a column."""
+        return by_distinct(pd.Series(self.text(column)), change)
+
+    def is_in(
+        self, column: str, wanted: Collection[str], change: Callable[[Any], Any] = str
+    ) -> NDArray[np.bool_]:
+        """``(n_rows,)`` whether what a function makes of a cell is one of those that are wanted."""
+        found = by_distinct(pd.Series(self.text(column)), lambda cell: change(cell) in wanted)
+        return found.astype(bool)
+
     def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
         """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
         cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
-        cells = cells.str.strip()
-        filled = (cells != "").to_numpy()
+        filled = (cells.str.strip() != "").to_numpy(dtype=bool)
         if not empty:
             self.refuse_empty(~filled, column)
-        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
+        values = numbers_of(cells).to_numpy()
         self.refuse(filled & ~np.isfinite(values), column, "is no number")
         return np.asarray(values)
 
@@ -269,11 +280,9 @@ def read_part(
             raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
-        said = cells.text(value)
-        cells.refuse_empty(said == "", value)
-        unknown = ~np.isin(said, list(words))
-        cells.refuse(unknown, value, f"is none of {', '.join(words)}")
-        return np.array([float(words.index(word)) for word in said])
+        cells.refuse_empty(cells.text(value) == "", value)
+        cells.refuse(~cells.is_in(value, words), value, f"is none of {', '.join(words)}")
+        return cells.changed(value, words.index).astype(np.float64)
     if isinstance(value, str):
         return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import TrialsError
 
 Array = NDArray[Any]
@@ -110,7 +111,7 @@ def _blocks(
     found: dict[str, Array] = {}
     for name in map(str, cells.frame.columns):
         if name not in used and set(words_of(name)) & BLOCKS:
-            values = pd.to_numeric(cells.frame[name].str.strip(), errors="coerce").to_numpy()
+            values = numbers_of(cells.frame[name].str.strip()).to_numpy()
             if np.isfinite(values).all():
                 found[name] = values
     choices = [[name] for name in found] + ([list(found)] if len(found) > 1 else [])

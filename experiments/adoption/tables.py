@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -163,8 +164,33 @@ def _with_whole_numbers(table: AnswerTable) -> AnswerTable:
         if any("." in cell for cell in distinct) and all(
             cell.removeprefix("-").isdecimal() or WHOLE.fullmatch(cell) for cell in distinct
         ):
-            frame[name] = frame[name].map(whole)
+            frame[name] = by_distinct(frame[name], whole)
     return replace(table, frame=frame)
+
+
+def by_distinct(cells: pd.Series, change: Callable[[Any], Any]) -> NDArray[np.object_]:
+    """``(n_rows,)`` what a function makes of each cell; it is called once for each different cell."""
+    place, distinct = pd.factorize(cells)
+    made = np.empty(len(distinct), dtype=object)
+    made[:] = [change(cell) for cell in distinct.tolist()]
+    return made[place]
+
+
+def numbers_of(cells: pd.Series) -> pd.Series:
+    """Cells as numbers, with their index; NaN where a cell is none."""
+    place, distinct = pd.factorize(cells)
+    values = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy(np.float64)
+    return pd.Series(values[place], index=cells.index)
+
+
+def places_of(*columns: pd.Series | NDArray[Any]) -> NDArray[np.int64]:
+    """``(n_rows,)`` number of the combination of cells that a row has in some columns, in the order of the rows."""
+    place = np.zeros(len(columns[0]), dtype=np.int64)
+    for cells in columns:
+        own, distinct = pd.factorize(cells)
+        # Numbered anew after each column, so that numbers stay below the product of two columns'.
+        place = pd.factorize(place * len(distinct) + own)[0].astype(np.int64)
+    return place
 
 
 def whole(cell: str) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.tables import by_distinct
 from lakatos.experiments.errors import TrialsError
 
 RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
@@ -28,9 +29,9 @@ ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
 """Words of names of columns."""
 
 
-def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.str_]:
+def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
     """Cells without the differences that mean nothing: those of case and of spaces around."""
-    return np.array([str(cell).strip().casefold() for cell in cells], dtype=str)
+    return by_distinct(pd.Series(cells, dtype=object), lambda cell: str(cell).strip().casefold())
 
 
 def guessed_keys(said: set[str]) -> dict[str, int]:
