@@ -21,7 +21,7 @@ from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
-from lakatos.experiments.adoption.tables import by_distinct
+from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -133,14 +133,10 @@ def conflict_answers(
     _refuse_people_without_answers(cells, participant, kept)
     notes.extend(_times_in_words(rows.time_s, columns))
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
-    table = np.stack(list(shown.values()), axis=1)
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    distinct = {name: values[first[order]] for name, values in shown.items()}
+    first, which = distinct_rows(*shown.values())
+    distinct = {name: values[first] for name, values in shown.items()}
     outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept])
-    return conflict_trials(distinct), place[which.ravel()], outcome, kept
+    return conflict_trials(distinct), which, outcome, kept
 
 
 def _check_order(cells: RowCells, columns: AnswerColumns, participant: Array) -> None:

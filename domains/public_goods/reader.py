@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.tables import distinct_rows
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -166,16 +167,12 @@ def gift_answers(
         notes.append(f"{alone:,} gifts of people whose group had left them alone are left out")
     if not len(kept):
         raise TrialsError(f"{cells.name}: nobody was in a group with others.")
-    table = np.stack([values[kept] for values in shown.values()], axis=1)
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    distinct = {name: values[kept][first[order]] for name, values in shown.items()}
+    first, which = distinct_rows(*(values[kept] for values in shown.values()))
+    distinct = {name: values[kept][first] for name, values in shown.items()}
     stimuli = situations(distinct, distinct["all_or_nothing"] == 1)
     return (
         stimuli,
-        place[which.ravel()],
+        which,
         SCALE.outcomes_of(np.rint(ENDOWMENT * gift[kept]).tolist()),
         kept,
     )

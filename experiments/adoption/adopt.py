@@ -22,6 +22,7 @@ from lakatos.experiments.adoption.chosen_rows import (
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     StimulusLayout,
+    as_table,
     known_layout,
     layout_of,
 )
@@ -54,7 +55,7 @@ from lakatos.experiments.adoption.row_cells import (
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, distinct_rows, read_answers
 from lakatos.experiments.adoption.timed_answers import with_answer_code
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
@@ -518,11 +519,9 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
-    flat = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
-    _, first, which = np.unique(
-        flat, axis=0, return_index=True, return_inverse=True, equal_nan=True
+    first, which = distinct_rows(
+        *(column for part in parts.values() for column in as_table(part).T)
     )
-    which = which.ravel()
     parts = {name: part[first] for name, part in parts.items()}
     if unit := columns.stimulus.get("delay_unit"):
         if unit not in DAYS:

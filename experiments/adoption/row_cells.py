@@ -206,8 +206,8 @@ def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns)
     """How many people have no row left; not who, as a run keeps these words and no names."""
     if columns.participant not in whole.columns:
         return []
-    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
-    n_gone = sum(1 for name in before if name not in after and name != "")
+    before, after = (set(frame[columns.participant].unique()) for frame in (whole, left))
+    n_gone = len(before - after - {""})
     who = "person has" if n_gone == 1 else "people have"
     return [f"{n_gone:,} {who} no row left"] if n_gone else []
 
