@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.errors import TrialsError
@@ -146,9 +147,9 @@ def _check_order(cells: RowCells, columns: AnswerColumns, participant: Array) ->
     twice = pd.DataFrame({"who": participant, "when": cells.numbers(columns.order)}).duplicated()
     if twice.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(twice)[0])}: {columns.order} says the same as in "
-            "another row of this person, so that nobody knows what came before. Name a column that counts through all "
-            "blocks, or leave order out where rows are in their order."
+            f"{cells.name}: {rows_named(cells.row_numbers(twice))}: {columns.order} says the same as in another row of "
+            "this person, so that nobody knows what came before. Name a column that counts through all blocks "
+            "(--column order=COLUMN), or leave order out where rows are in their order (--column order=)."
         )
 
 
@@ -166,7 +167,7 @@ def _rows(
         if columns.bad_rows == "refuse":
             cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
         notes.append(
-            f"{len(missing):,} rows without a key or a time are left out (first row {cells.row_numbers(missing[0])}); "
+            f"{len(missing):,} rows without a key or a time are left out ({rows_named(cells.row_numbers(missing))}); "
             "for the trial after it each counts as an error"
         )
     cells.refuse(
@@ -224,11 +225,11 @@ def _seconds(
         )
         return np.where(is_ms, times / 1000, times)
     if in_larger is not None:
-        first = cells.row_numbers(np.flatnonzero(in_larger)[0])
+        rows = rows_named(cells.row_numbers(in_larger))
         raise TrialsError(
             f"{cells.name}: {columns.response_time} seems to be in ms for "
-            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants (from row "
-            f"{first}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
+            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants "
+            f"({rows}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
             f"'response_time_unit={BY_PARTICIPANT}' to convert each participant's times (response_time_unit in "
             "participants.columns), or correct the file."
         )
@@ -237,7 +238,10 @@ def _seconds(
 
 def _whole_number(value: Any, name: str) -> int:
     if not isinstance(value, int):
-        raise TrialsError(f"columns.stimulus.{name}: {value!r} is no whole number.")
+        raise TrialsError(
+            f"{name} is {value!r}, which is no whole number; say --column {name}=2 "
+            "(participants.columns.stimulus)."
+        )
     return value
 
 
@@ -255,7 +259,8 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
         return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
         raise TrialsError(
-            "columns.stimulus.congruence: name one column, or two: what is asked for, and what distracts from it."
+            "congruence: name one column, or two: what is asked for, and what distracts from it (--column "
+            'congruence=COLUMN, or congruence=\'["TARGET", "DISTRACTOR"]\').'
         )
     target, distractor = (folded(cells.text(str(column))) for column in told)
     cells.refuse_empty(target == "", str(told[0]))
@@ -264,7 +269,7 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
     if not (target == distractor).any():
         raise TrialsError(
             f"{cells.name}: {told[1]} is never the same as {told[0]}, so that no row tells what is congruent; "
-            "name a column that says it (columns.stimulus.congruence)."
+            "name a column that says it (--column congruence=COLUMN)."
         )
     return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
 
@@ -362,7 +367,7 @@ def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) 
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
             f"{columns.response_time_unit}, and most are not from {SCALE.edges[0]:g} to {SCALE.edges[-1]:g} s. Say the "
-            'unit: response_time_unit = "s" or "ms" in participants.columns.'
+            "unit: --column response_time_unit=s or =ms (response_time_unit in participants.columns)."
         )
 
 
@@ -371,7 +376,7 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
     if gone.any():
         reason = "no time of this person can be that of an answer"
         raise RowsWrongError(
-            f"{cells.name}: row {cells.row_numbers(gone)[0]}: {reason}.",
+            f"{cells.name}: {rows_named(cells.row_numbers(gone))}: {reason}.",
             cells.frame.index.to_numpy()[gone],
             reason,
             empty=True,

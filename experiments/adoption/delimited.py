@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import csv
+from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -186,7 +188,7 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
     rows = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
     n_rows, names = first, list[str]()
     chunks: list[list[pa.Array]] = []
-    numbers: list[int] = []
+    numbers = array("q")
     waiting: list[list[str]] = []
     wrong: dict[int, int] = {}
 
@@ -230,7 +232,7 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
         else pd.array([], dtype="str")
         for at, name in enumerate(names)
     }
-    return pd.DataFrame(columns, index=pd.Index(numbers, dtype="int64"))
+    return pd.DataFrame(columns, index=pd.Index(np.asarray(numbers), dtype="int64"))
 
 
 def _names(path: Path, cells: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, l
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
@@ -612,10 +613,9 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
     ]
     twice = frame.duplicated()
     if twice.any() and mapping.participant in table.columns:
-        rows = ", ".join(map(str, frame.index[twice.to_numpy()][:3]))
-        more = ", ..." if int(twice.sum()) > 3 else ""
+        rows = rows_named(frame.index[twice.to_numpy()])
         odd.append(
-            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell (row {rows}{more})"
+            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell ({rows})"
         )
     if mapping.participant in table.columns:
         names = frame[mapping.participant].drop_duplicates()
@@ -629,13 +629,15 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
         cells = frame[item.name]
         formula = cells.str.match(re.compile(r"[=@][A-Za-z(]")).to_numpy(dtype=bool)
         if formula.any():
-            row = frame.index[formula][0]
-            odd.append(f"{item.name}: row {row} holds a formula, which is read as text")
+            rows = rows_named(frame.index[formula])
+            odd.append(f"{item.name}: a formula is read as text ({rows})")
         if not item.numeric:
             numbers = numbers_of(cells[cells != ""]).notna()
             if 0.5 < float(numbers.mean()) < 1:
-                row = numbers.index[~numbers.to_numpy()][0]
-                odd.append(f"{item.name}: numbers, but row {row} says {cells[row]!r:.40}")
+                others = numbers.index[~numbers.to_numpy()]
+                odd.append(
+                    f"{item.name}: numbers, but {cells[others[0]]!r:.40} and the like in {rows_named(others)}"
+                )
     return odd + _odd_codes(table, mapping) + _odd_times(table, mapping)
 
 

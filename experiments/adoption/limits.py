@@ -7,7 +7,7 @@ from pathlib import Path
 from lakatos.experiments.errors import TrialsError
 
 MOST_BYTES = 2**30
-MOST_ROWS = 20_000_000
+MOST_ROWS = 10_000_000
 MOST_COLUMNS = 5_000
 MOST_CELLS = 100_000_000
 MOST_LETTERS = 131_072

@@ -262,7 +262,8 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
         f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
         f"for a missed response, say --column missing.{column}=CELL"
         if code
-        else "names no option that is known; say in columns.responses which cell is which option, from 0",
+        else "names no option that is known; say which cell is which option, from 0: --column responses.CELL=PLACE "
+        "(participants.columns.responses)",
     )
     return cells.changed(column, lambda cell: code[whole_word(cell)]).astype(np.int64)
 

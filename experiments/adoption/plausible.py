@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
@@ -81,7 +82,7 @@ def check_cells(
                 columns,
                 notes,
                 "far_numbers",
-                f"{cells.name}: {column} is {mark:g} in {_rows(rows)}, and the other numbers are from "
+                f"{cells.name}: {column} is {mark:g} in {rows_named(rows)}, and the other numbers are from "
                 f"{known[known != mark].min():g} to {known[known != mark].max():g}. If {mark:g} stands for a missing "
                 f"value, say --column missing.{column}={mark:g} (participants.columns.missing)",
             )
@@ -91,13 +92,13 @@ def check_cells(
         if larger is not None:
             n_larger, n_all = len(np.unique(participant[larger])), len(np.unique(participant))
             own = [float(np.nanmedian(np.abs(values[part]))) for part in (larger, ~larger)]
-            first = cells.row_numbers(np.flatnonzero(larger)[0])
+            rows = rows_named(cells.row_numbers(larger))
             question(
                 columns,
                 notes,
                 "two_units",
-                f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants (from row "
-                f"{first}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
+                f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants "
+                f"({rows}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
             )
 
 
@@ -281,11 +282,3 @@ def _check_direction(
 def n_all_words(trials: Sequence[Trials]) -> str:
     """How many responses there are, in words."""
     return f"{sum(item.n_responses for item in trials):,} responses"
-
-
-def _rows(rows: Array) -> str:
-    """Rows in words: the first ones, and how many there are."""
-    named = [str(row) for row in rows[:3]]
-    if len(rows) <= 3:
-        return f"row{'s' * (len(rows) > 1)} {', '.join(named)}"
-    return f"rows {', '.join(named)} and {len(rows) - 3:,} more"

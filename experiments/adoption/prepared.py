@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
     by_distinct,
@@ -199,16 +200,21 @@ def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> An
     is_chosen = said.isin(CHOSEN).to_numpy()
     n_chosen = np.bincount(group, is_chosen)
     for wrong, words in (
-        (twice, f"names an alternative twice in one choice ({columns.choice_set})"),
-        (odd, f"says neither 1 (chosen) nor 0 in {response}"),
+        (
+            twice,
+            f"{columns.alternative} names an alternative twice in one choice ({columns.choice_set})",
+        ),
+        (odd, f"{response} says neither 1 (chosen) nor 0"),
         (
             n_chosen[group] > 1,
-            f"belongs to a choice in which more than one was chosen ({response})",
+            f"{response} says that more than one alternative of the choice was chosen",
         ),
     ):
         if wrong.any():
             raise TrialsError(
-                f"{table.name}: row {frame.index[wrong][0]} {words}; {int(wrong.sum()):,} rows are so."
+                f"{table.name}: {rows_named(frame.index[wrong])}: {words}. Each choice has a row for each alternative, "
+                "of which one was chosen; say --column alternative=COLUMN --column choice_set=COLUMN --column "
+                "response=COLUMN (participants.columns), or correct the file."
             )
     n_groups = int(group.max()) + 1
     first = np.full(n_groups, len(frame))

@@ -86,5 +86,8 @@ def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
         return len(domain.options)
     told = columns.stimulus.get("options")
     if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+        raise TrialsError(
+            "say how many options each step has, from 2: --column options=2 "
+            "(participants.columns.stimulus.options)."
+        )
     return told

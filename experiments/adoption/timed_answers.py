@@ -89,8 +89,8 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
             else "0 for a right answer and 1 for a wrong one"
         )
         raise TrialsError(
-            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say in columns.responses what each "
-            f"means: {wanted}."
+            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say what each means by --column "
+            f"responses.CELL=PLACE (participants.columns.responses): {wanted}."
         )
     if not has_keys and not set(code) <= {*RIGHT, *WRONG}:
         wrong = ", ".join(cell for cell in code if code[cell])

@@ -126,7 +126,7 @@ def test_columns_are_guessed_and_a_row_that_is_no_answer_tells_what_came_before(
     assert any(note.startswith("times in rt are seconds (median 0.6 s)") for note in found.notes)
     assert any("of 10 answers 0 are below 0.2 s and 2 above 3 s" in note for note in found.notes)
     assert any(
-        "2 rows without a key or a time are left out (first row 6)" in n for n in found.notes
+        "2 rows without a key or a time are left out (rows 6 and 7)" in n for n in found.notes
     )
 
 

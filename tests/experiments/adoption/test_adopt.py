@@ -174,8 +174,7 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
     found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
     assert len(found.trials[0].response) == 5
     assert (
-        "1 row equal to an earlier one in every cell (from row 6) counted as an answer"
-        in found.notes[0]
+        "1 row equal to an earlier one in every cell (row 6) counted as an answer" in found.notes[0]
     )
     with pytest.raises(TrialsError, match="row 6 equals an earlier one"):
         adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
