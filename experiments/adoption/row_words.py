@@ -21,6 +21,7 @@ def rows_named(rows: Iterable[Any], most: int = MOST_ROWS_NAMED, *, noun: str = 
     numbers = list(dict.fromkeys(int(row) for row in rows))
     if not numbers:
         return ""
+    most += len(numbers) == most + 1  # "and 1 more" is no shorter than its number
     named = [f"{number}" for number in numbers[:most]]
     if len(numbers) > most:
         named.append(f"{len(numbers) - most:,} more")

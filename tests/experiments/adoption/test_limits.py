@@ -38,6 +38,7 @@ def file_of(folder: Path, name: str, data: str | bytes) -> Path:
         ([12, 12, 40, 51], "rows 12, 40 and 51"),
         ([12, 40, 51, *range(100, 418)], "rows 12, 40, 51 and 318 more"),
         (range(2, 2_000), "rows 2, 3, 4 and 1,995 more"),
+        ([1, 2, 3, 4], "rows 1, 2, 3 and 4"),
         ([], ""),
     ],
 )
