@@ -40,6 +40,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "judges/loop": {"table": ("study", "arm"), "rows": ("study", "arm")},
     "memory/signature": {"rows": ("way",)},
     "memory/tools": {"rows": ("way",)},
+    "memory/prior_odds": {"cells": ("domain", "world")},
     "memory/winners": {"cells": ("domain", "arm")},
     "models/campaign": {"cells": ("seed",)},
     "models/pins": {

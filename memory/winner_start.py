@@ -1,9 +1,8 @@
-"""Winners of earlier campaigns as starts of a search: the best of each form, taken apart by the grammar."""
+"""Winners of earlier campaigns as starts of a search and as evidence for prior odds of mechanisms."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from lakatos.memory.winner import TheoryWon, has_its_source
@@ -11,11 +10,9 @@ from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.checks.complexity import form_of_source
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.language.grammar import Grammar, composition_of
+from lakatos.theories.language.grammar import Composition, Grammar, composition_of
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
-SEEN_TWICE: Final = 2
-MOST_REMEDIES: Final = 4
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
 """What a stranger's source may raise when it is read."""
 
@@ -49,38 +46,46 @@ def starts_of_winners(
         known: Keys of compositions that are tried anyway.
     """
     found: dict[object, SearchStart] = {}
-    for winner in filter(has_its_source, winners):
-        try:
-            check_source(winner.source)
-            literal = read_program(TheoryProgram(winner.source, winner.author)).composition
-            if literal is None:
-                continue
-            composition = composition_of(literal, {})
-            grammar.used(composition)
-        except UNREADABLE:  # of another version of the grammar, or a stranger's
-            continue
-        if composition.key not in known:
+    for winner in winners:
+        composition = composition_of_winner(winner, grammar)
+        if composition is not None and composition.key not in known:
             start = SearchStart(None, composition, f"won in {winner.study}")
             found.setdefault(composition.key, start)
     return tuple(found.values())
 
 
-def shared_mechanisms(
-    starts: Sequence[SearchStart], have: Mapping[str, Sequence[str]]
-) -> tuple[str, ...]:
-    """Mechanisms (``slot:name``) of several winners that a composition lacks, the commonest first."""
-    counts = Counter(
-        (slot, name)
-        for start in starts
-        for slot, names in start.composition.slots.items()
-        for name in names
-    )
-    common = [
-        f"{slot}:{name}"
-        for (slot, name), count in counts.most_common()
-        if count >= SEEN_TWICE and name not in have.get(slot, ())
-    ]
-    return tuple(common[:MOST_REMEDIES])
+def campaigns_found(
+    winners: Sequence[TheoryWon], grammar: Grammar
+) -> list[tuple[TheoryWon, Composition]]:
+    """Leaders of earlier campaigns with their compositions; they are the evidence for prior odds of mechanisms.
+
+    A study counts once, and so do the campaigns on one set of archived responses; the newest counts.
+
+    Args:
+        winners: Oldest first.
+        grammar: Of the campaign that uses the odds.
+    """
+    found: dict[str, tuple[TheoryWon, Composition]] = {}
+    for winner in winners:
+        if winner.leads and (composition := composition_of_winner(winner, grammar)) is not None:
+            found[winner.answers or winner.study] = (winner, composition)
+    return list(found.values())
+
+
+def composition_of_winner(winner: TheoryWon, grammar: Grammar) -> Composition | None:
+    """The composition of a winner's source; None where the source is forged or of another grammar."""
+    if not has_its_source(winner):
+        return None
+    try:
+        check_source(winner.source)
+        literal = read_program(TheoryProgram(winner.source, winner.author)).composition
+        if literal is None:
+            return None
+        composition = composition_of(literal, {})
+        grammar.used(composition)
+    except UNREADABLE:  # of another version of the grammar, or a stranger's
+        return None
+    return composition
 
 
 def form_of_winner(winner: TheoryWon) -> str:

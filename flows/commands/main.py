@@ -102,6 +102,7 @@ MEMORY = Noun(
         "list": f"{FLOWS}.commands.memory:memory_list",
         "show": f"{FLOWS}.commands.memory:memory_show",
         "recall": f"{FLOWS}.commands.memory:memory_recall",
+        "odds": f"{FLOWS}.commands.memory:memory_odds",
         "rebuild": f"{FLOWS}.commands.memory:memory_rebuild",
     },
 )

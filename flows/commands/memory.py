@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from lakatos.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunOption, RunsFolder
 from lakatos.flows.errors import StudyError
@@ -27,6 +28,8 @@ from lakatos.memory.recall import LexicalRecall, RecallSituation, lesson_text
 from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import plan_in_short
 from lakatos.memory.tools import TOOLS
+from lakatos.memory.winner_start import campaigns_found
+from lakatos.theories.discovery.grammar_search.prior_odds import prior_odds
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.wording import plural
 
@@ -150,6 +153,43 @@ def memory_recall(
         )
     if not found.lessons:
         yield "nothing comes back"
+
+
+def memory_odds(
+    domain: str, *, runs: RunsFolder = Path("runs"), most: Annotated[int, Argument(least=1)] = 20
+) -> Iterator[Shown]:
+    """Prior odds of mechanisms that earlier campaigns give the next search, with the campaigns that they rest on.
+
+    A new campaign counts fewer of these campaigns where they used its own responses or simulated participants.
+
+    Args:
+        domain: Kind of task.
+        most: Mechanisms that are listed, those with the most unequal odds first.
+
+    Examples:
+        $ lakatos memory odds risky
+    """
+    if domain not in DOMAINS:
+        raise StudyError(f"there is no domain {domain!r}; there are: {', '.join(DOMAINS)}.")
+    grammar = FAMILIES[domain].grammar
+    campaigns = campaigns_found(shared_library(runs).winners(domain), grammar)
+    if not campaigns:
+        yield f"no concluded campaign of {domain} in {escape(str(runs))}: all odds are equal"
+        return
+    odds = prior_odds(grammar, [composition for _, composition in campaigns])
+    by_size = sorted(odds.present.items(), key=lambda item: -abs(item[1]))
+    table = Table("slot", "mechanism", "odds against chance", "found in")
+    for (slot, name), value in by_size[:most]:
+        there = [
+            winner.study
+            for winner, composition in campaigns
+            if name in composition.slots.get(slot, ())
+        ]
+        table.add_row(slot, name, f"{math.exp(value):.2g}", escape(", ".join(there)))
+    yield table
+    yield f"from {plural(len(campaigns), 'campaign')}: " + escape(
+        ", ".join(winner.study for winner, _ in campaigns)
+    )
 
 
 def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:

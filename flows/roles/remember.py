@@ -41,7 +41,8 @@ from lakatos.memory.record import (
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import SEED, TheoryWon, may_compete
-from lakatos.memory.winner_start import rank_winners, shared_mechanisms, starts_of_winners
+from lakatos.memory.winner_start import campaigns_found, rank_winners, starts_of_winners
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds, prior_odds
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
 from lakatos.theories.engine.scoreboard import left_out_advantage
@@ -365,8 +366,10 @@ class RevisionAdvice:
     """Changes that failed in situations like this one."""
     starts: tuple[SearchStart, ...] = ()
     """Theories that won in earlier campaigns."""
-    remedies: tuple[str, ...] = ()
-    """Mechanisms that these have in common."""
+    odds: PriorOdds = EQUAL_ODDS
+    """Prior odds of mechanisms, from the leaders of these campaigns."""
+    n_campaigns: int = 0
+    """Campaigns that the odds rest on."""
     inputs: tuple[Digest, ...] = ()
     """Records behind it."""
 
@@ -379,22 +382,30 @@ def advice_on(evidence: RunEvidence, diagnosis: Diagnosis) -> RevisionAdvice:
     avoid = library.changes_to_avoid(evidence.config.domain, diagnosis.location, valid=valid)
     leader = evidence.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
-    winners = winners_in(evidence) if library_fits(evidence.state) else []
-    starts = starts_of_winners(winners, evidence.family.grammar, known)
+    winners = competing_in(evidence) if library_fits(evidence.state) else []
+    grammar = evidence.family.grammar
+    starts = starts_of_winners(rank_winners(winners), grammar, known)
+    campaigns = campaigns_found(winners, grammar)
     return RevisionAdvice(
         warnings=avoid,
         starts=starts[: max(evidence.config.theories.candidates // START_SHARE, 1)],
-        remedies=shared_mechanisms(starts, leader),
+        odds=prior_odds(grammar, [composition for _, composition in campaigns]),
+        n_campaigns=len(campaigns),
         inputs=tuple(cited(evidence.state)),
     )
 
 
 def winners_in(evidence: RunEvidence) -> list[TheoryWon]:
-    """Theories of earlier campaigns of the domain that these answers had no part in, the most promising first."""
+    """Theories of earlier campaigns of the domain that these responses had no part in, the most promising first."""
+    return rank_winners(competing_in(evidence))
+
+
+def competing_in(evidence: RunEvidence) -> list[TheoryWon]:
+    """Theories of earlier campaigns of the domain that these responses had no part in, the oldest first."""
     if not evidence.config.memory.takes_winners:
         return []
     there = library_in(evidence).winners(evidence.config.domain, validity_in(evidence.state))
-    return rank_winners([item for item in there if competes(item, evidence.config)])
+    return [item for item in there if competes(item, evidence.config)]
 
 
 def competes(winner: TheoryWon, config: CampaignConfig) -> bool:

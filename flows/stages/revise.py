@@ -62,10 +62,14 @@ async def revise(
     settings = run.config.theories
     run.progress.stage(cycle, "revise", ", ".join(settings.advocates))
     advice = advice_on(run.evidence, diagnosis.record)
-    remedies = (*diagnosis.record.remedies, *advice.remedies)
+    if advice.n_campaigns:
+        run.progress.note(
+            f"prior odds of mechanisms rest on {plural(advice.n_campaigns, 'earlier campaign')}"
+        )
     brief = AdvocateBrief(
         starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
-        remedies=tuple(dict.fromkeys(remedies)),
+        remedies=diagnosis.record.remedies,
+        odds=advice.odds,
         warnings=advice.warnings,
         published=tuple(composition for _, composition in run.family.seeds.values()),
         n_candidates=settings.candidates,

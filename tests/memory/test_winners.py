@@ -7,9 +7,9 @@ from lakatos.memory.library import Library, weight_of
 from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.winner import TheoryTried, TheoryWon, has_its_source, may_compete, won_among
 from lakatos.memory.winner_start import (
+    campaigns_found,
     form_of_winner,
     rank_winners,
-    shared_mechanisms,
     starts_of_winners,
 )
 from lakatos.theories.language.theory import TheoryProgram
@@ -101,20 +101,19 @@ def test_searches_begin_with_what_the_grammar_can_take_apart_and_pass_over_what_
     assert rank_winners(left)  # sources that cannot be read do not stop it
 
 
-def test_mechanisms_of_several_winners_are_remedies_where_they_are_missing():
-    starts = starts_of_winners(
-        [winner(source) for source in sources("tallying", "weighted_additive")], FAMILY.grammar, ()
-    )
-    compositions = [start.composition for start in starts]
-    both = {
-        f"{slot}:{name}"
-        for slot, names in compositions[0].slots.items()
-        for name in names
-        if name in compositions[1].slots.get(slot, ())
-    }
-    assert both
-    assert set(shared_mechanisms(starts, {})) <= both
-    assert shared_mechanisms(starts, compositions[0].slots) == ()
+def test_prior_odds_count_the_leader_of_each_campaign_once():
+    first, second, third = sources("tallying", "weighted_additive", "take_the_best")
+    left = [
+        winner(first, "one"),
+        winner(third, "one", leads=False),  # tied with the leader
+        winner(second, "one"),  # the same study again
+        winner(first, "two", answers="published"),
+        winner(third, "three", answers="published"),  # the same responses again
+        winner(second, "four", theory=winner(first).theory),  # forged
+    ]
+    found = campaigns_found(left, FAMILY.grammar)
+    assert [item.study for item, _ in found] == ["one", "three"]
+    assert [item.source for item, _ in found] == [second, third]
 
 
 @pytest.mark.parametrize("doubted", [False, True])
@@ -159,6 +158,7 @@ def test_a_source_that_its_record_does_not_name_begins_no_search():
     forged = winner(first, theory=winner(second).theory)
     assert not has_its_source(forged)
     assert starts_of_winners([forged], FAMILY.grammar, ()) == ()
+    assert campaigns_found([forged], FAMILY.grammar) == []
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Backward elimination leaves out what answers that did not choose it can do without, and nothing else."""
 
 import numpy as np
+import pytest
 
 from lakatos.theories.discovery.grammar_search.prune import (
     PrunedComposition,
+    price_of_parameter,
     prune,
     simplifications,
 )
@@ -160,3 +162,25 @@ def test_small_losses_do_not_add_up_to_a_large_one():
     worth = {name: 1.6 * 0.4 / np.sqrt(200) for name in "xyz"}
     found = prune(GRAMMAR, FULL, bench({"curved": 0.5, **worth}, noise=0.4), price=1e-3)
     assert 0 < len(names_of(found) & set("xyz")) < 3
+
+
+def test_a_price_is_paid_in_all_and_not_per_response():
+    """What 200 people gain is 20 nats whether each responds 10 or 10,000 times; log 200 is 5.3 nats."""
+    for n_each in (10, 10_000):
+        scores = (UnitScores(np.zeros(200), np.full(200, float(n_each))),)
+        assert price_of_parameter(scores) * 200 * n_each == pytest.approx(np.log(200))
+
+
+@pytest.mark.parametrize(("n_each", "stays"), [(10, False), (10_000, True)])
+def test_with_more_responses_a_smaller_gain_per_response_keeps_a_part(n_each, stays):
+    def validate(compositions):
+        found = []
+        for composition in compositions:
+            names = {name for chosen in composition.slots.values() for name in chosen}
+            gain = sum(name in names for name in ("curved", "x", "y")) * 0.02 + 0.0008 * (
+                "z" in names
+            )
+            found.append((UnitScores((gain - 1.0) * np.full(200, n_each), np.full(200, n_each)),))
+        return found
+
+    assert ("z" in names_of(prune(GRAMMAR, FULL, validate, price=1e-3))) == stays

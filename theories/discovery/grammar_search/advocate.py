@@ -15,7 +15,8 @@ best of other families, and every published form with the best's further mechani
 the people that are known, and only what looks best is fitted. Fitting costs several times as much as a glance, and of a
 hundred edits the one that is missing is seen at once (`theories.engine.fitting.fit.glance`).
 
-Candidates are compared by log score less a price for every parameter and mechanism. What is submitted must also be
+Candidates are compared by log score less a price for every parameter and mechanism, and by the prior odds of their
+mechanisms where earlier campaigns found any (`grammar_search.prior_odds`). What is submitted must also be
 among the best in its error on choice proportions: with few distinct trials, the log score alone finds mechanisms that
 describe how these people differ and distort what they do on average. Without a language model this is the whole of
 invention; every theory that it submits is source that a person can read.
@@ -152,7 +153,9 @@ class GrammarAdvocate(SearchPolicy):
 
         def leave_out(attempt: Trial, *, always: bool = True) -> None:
             composition, parent, change = attempt
-            found = prune(self.grammar, composition, validate, price=self.price, same=same)
+            found = prune(
+                self.grammar, composition, validate, price=self.price, same=same, odds=self.odds
+            )
             if always or found.changes:
                 trial = (found.composition, parent, _told(change, found))
                 cut.setdefault(found.composition.key, trial)
@@ -196,7 +199,8 @@ class GrammarAdvocate(SearchPolicy):
         for item in tree.working:
             assert item.evaluated is not None
             lost = paired_difference(best.left_out, item.evaluated.left_out)
-            if lost.value <= lost.standard_error:
+            prior = self.prior(pruned[0].composition, best) - self.prior(item.composition, best)
+            if lost.value + prior <= lost.standard_error:
                 alike.append(item)
         return min(alike, key=lambda item: (length_of(item), -item.criterion))
 

@@ -56,7 +56,7 @@ def search_compositions(
         rng: Source of the order in which candidates are considered.
         told: Hears, while candidates are found, how many were tried and the best one's nats per choice.
     """
-    advocate = GrammarAdvocate(grammar)
+    advocate = GrammarAdvocate(grammar, odds=brief.odds)
     whole_people = laboratory.domain.sequential or brief.looks_back
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)

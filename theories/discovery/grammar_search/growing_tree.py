@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
     CompositionAttempt,
@@ -23,6 +24,8 @@ from lakatos.theories.discovery.grammar_search.proposal import (
 )
 from lakatos.theories.discovery.grammar_search.prune import (
     MECHANISM,
+    n_responses,
+    price_of_parameter,
     size_of,
 )
 from lakatos.theories.discovery.grammar_search.search_tree import (
@@ -76,7 +79,7 @@ class SearchPolicy:
 
     grammar: Grammar
     price: float = 1e-3
-    """Nats per choice that a parameter must be worth, at least; with few answers, what fitting it gains by itself."""
+    """Nats per choice that a parameter must be worth in elimination, at most; see `prune.price_of_parameter`."""
     slack: float = 1.1
     """A submission's error on choice proportions, at most, relative to the smallest error found."""
     afresh: float = 0.25
@@ -95,6 +98,8 @@ class SearchPolicy:
     memory_of_leader: float = 0.4
     """The same when the best so far has one."""
     name: str = "grammar"
+    odds: PriorOdds = EQUAL_ODDS
+    """Prior odds of mechanisms."""
 
     def attempt(
         self,
@@ -110,16 +115,18 @@ class SearchPolicy:
             )
         size = len(result.theory.priors) + MECHANISM * result.n_mechanisms
         criterion = result.mean - self.price_among(result) * size
+        criterion += self.prior(result.composition, result)
         return CompositionAttempt(result.composition, parent, change, result, criterion)
 
     def price_among(self, result: EvaluatedComposition) -> float:
-        """Nats per choice that a parameter must be worth among candidates on the answers of this one."""
-        if result.pooled:
-            # Each trial was predicted from the others, so that parts pay for themselves already.
-            return self.price / 50
-        n_choices = sum(float(scores.n_choices.sum()) for scores in result.scores)
-        n_units = sum(len(scores.n_choices) for scores in result.scores)
-        return max(self.price, float(np.log(max(n_units, 2))) / n_choices)
+        """Nats per choice that a parameter must be worth among candidates on the responses of this one."""
+        price = price_of_parameter(result.scores)
+        # Pooled: each trial was predicted from the others, so that parts pay for themselves already.
+        return min(self.price / 50, price) if result.pooled else price
+
+    def prior(self, composition: Composition, result: EvaluatedComposition) -> float:
+        """Log prior odds of a composition, in nats per choice on the responses that a result was scored on."""
+        return self.odds.of(composition) / n_responses(result.scores)
 
 
 Child = tuple[Composition, CompositionAttempt | None]
@@ -316,11 +323,13 @@ class SearchTree:
         }
         values = glance([(child, node.evaluated) for child in children.values()])
         price = self.advocate.price_among(node.evaluated)
-        return {
-            key: GlancedChild(child, node, value - price * size_of(self.grammar, child))
-            for (key, child), value in zip(children.items(), values, strict=True)
-            if not isinstance(value, TheoryError)
-        }
+        found = {}
+        for (key, child), value in zip(children.items(), values, strict=True):
+            if not isinstance(value, TheoryError):
+                criterion = value - price * size_of(self.grammar, child)
+                criterion += self.advocate.prior(child, node.evaluated)
+                found[key] = GlancedChild(child, node, criterion)
+        return found
 
     def _exchanged(self, composition: Composition) -> list[Composition]:
         """One part that may be missing exchanged for one of another slot."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
 from lakatos.theories.engine.checks.complexity import code_length
 from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.errors import TheoryError
@@ -48,6 +49,8 @@ class AdvocateBrief:
     """Forms of published theories, tried before any that are composed at random."""
     n_candidates: int = 60
     n_successors: int = 3
+    odds: PriorOdds = EQUAL_ODDS
+    """What earlier campaigns say of mechanisms."""
     looks_back: bool = True
     """Whether compositions with a memory are worth trying where the diagnosis does not ask for them."""
 

@@ -3,7 +3,8 @@
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
 and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
 stays only if leaving it out costs more than its price and more than two standard errors of the paired difference: the
-search has chosen it among hundreds on answers of the same people, so that one standard error is soon found.
+search has chosen it among hundreds on answers of the same people, so that one standard error is soon found. Log prior
+odds of what is left out, divided by the number of responses, count as part of that cost.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
 from lakatos.theories.discovery.grammar_search.search_tree import combined
 from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
@@ -77,6 +79,7 @@ def prune(
     price: float,
     n_rounds: int = 12,
     same: Same | None = None,
+    odds: PriorOdds = EQUAL_ODDS,
 ) -> PrunedComposition:
     """Leave out one part after the other for as long as nothing is lost by it, the least missed first.
 
@@ -91,35 +94,39 @@ def prune(
         grammar: Of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
-        price: Nats per choice that a parameter must be worth.
+        price: Nats per choice that a parameter must be worth; less where `price_of_parameter` is less.
         n_rounds: Changes that are made, at most.
         same: Tells which simplifications predict what the whole does.
+        odds: Prior odds of mechanisms.
     """
     here, changes = Composition(composition.slots), list[str]()
     while same and (idle := _first_idle(grammar, here, same)):
         words, here = idle
         changes.append(words)
     (own,) = validate([here])
-    whole, n_whole = own, size_of(grammar, here)
+    if not isinstance(own, TheoryError):
+        price = min(price, price_of_parameter(own))
+    whole, n_whole, whole_odds = own, size_of(grammar, here), odds.of(here)
 
     def is_free(item: _TriedChange) -> bool:
         """Whether it costs nothing beside what is there now, nor beside the whole: small losses add up."""
         assert not isinstance(whole, TheoryError)
         worth = price * (n_whole - size_of(grammar, item.composition))
-        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth)
+        prior = (whole_odds - odds.of(item.composition)) / n_responses(whole)
+        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth, prior)
 
     kept: dict[str, _TriedChange] = {}
     while len(changes) < n_rounds and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
         for options in _options(grammar, here, kept):
-            tried = _tried(grammar, here, own, options, validate, price)
+            tried = _tried(grammar, here, own, options, validate, price, odds)
             free = [item for item in tried if is_free(item)]
             kept |= {item.words: item for item in tried if item not in free}
             if free:
                 break
         if not free:
             break
-        best = min(free, key=lambda item: (item.cost.value - item.worth, item.words))
+        best = min(free, key=lambda item: (item.cost.value + item.prior - item.worth, item.words))
         here, own = best.composition, best.scores
         changes.append(best.words)
     needed = [item for item in kept.values() if item.among == here.key]
@@ -157,19 +164,41 @@ class _TriedChange:
     cost: ScoreEstimate
     worth: float
     """Price of what it leaves out."""
+    prior: float
+    """Log prior odds that it gives up, in nats per choice."""
     among: object
     """Key of the composition that was simplified."""
 
     @property
     def is_free(self) -> bool:
         """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
-        return is_no_loss(self.cost, self.worth)
+        return is_no_loss(self.cost, self.worth, self.prior)
 
 
-def is_no_loss(cost: ScoreEstimate, worth: float) -> bool:
-    """Whether a cost is at most what it is worth, or no more than chance makes of nothing."""
+def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
+    """Whether a cost is at most what it is worth, or no more than chance makes of nothing.
+
+    Args:
+        cost: Nats per choice that a simplification loses.
+        worth: Price of what it leaves out.
+        prior: Log prior odds that it gives up, in nats per choice; negative where it gains.
+    """
     chance = CLEAR * cost.standard_error
-    return cost.value <= max(worth, chance if np.isfinite(chance) else 0.0)
+    return cost.value + prior <= max(worth, chance if np.isfinite(chance) else 0.0)
+
+
+def price_of_parameter(scores: HeldOutScores) -> float:
+    """Price of a parameter in nats per choice: log n in all, for n people (n trials where responses are pooled).
+
+    A price per response would grow with the data, and no part could ever pay for itself.
+    """
+    n_units = sum(len(units.n_choices) for units in scores)
+    return float(np.log(max(n_units, 2))) / n_responses(scores)
+
+
+def n_responses(scores: HeldOutScores) -> float:
+    """Number of responses behind scores."""
+    return sum(float(units.n_choices.sum()) for units in scores)
 
 
 def _options(
@@ -198,6 +227,7 @@ def _tried(
     options: Sequence[tuple[str, Composition]],
     validate: Validate,
     price: float,
+    odds: PriorOdds,
 ) -> list[_TriedChange]:
     """What each simplification costs; those that do not run are left away."""
     results = validate([smaller for _, smaller in options]) if options else []
@@ -206,7 +236,8 @@ def _tried(
         if not isinstance(scores, TheoryError):
             worth = price * (size_of(grammar, here) - size_of(grammar, smaller))
             cost = paired_difference(own, scores)
-            found.append(_TriedChange(words, smaller, scores, cost, worth, here.key))
+            prior = (odds.of(here) - odds.of(smaller)) / n_responses(scores)
+            found.append(_TriedChange(words, smaller, scores, cost, worth, prior, here.key))
     return found
 
 
