@@ -171,7 +171,7 @@ def test_a_distractor_that_is_never_asked_for_suggests_no_answer() -> None:
         ({"key": list("abcdab"), "correct_key": list("abcdab")}, {"responses": FOUR}, "2 or 3 keys, and these have 4"),
         ({}, {"response_time": ""}, "name the columns"),
         ({}, {"participant": "", "count": "rt"}, "cannot be counted by option"),
-        ({"trial": [1, 2, 3] * 2}, {"order": "trial"}, "rows 5, 6, 7 and 3 more: trial says the same as in another row"),
+        ({"trial": [1, 2, 3] * 2}, {"order": "trial"}, "rows 5, 6, 7 and 3 more: trial says the same"),
         ({"key": ""}, {"responses": {"f": 0, "j": 1}}, "no row has both key and rt"),
         ({}, {"bad_rows": "refuse"}, "key or rt is empty"),
         (OTHERS, {"stimulus": {"congruence": TWO, "right_key": "correct_key"}}, "is never the same as target"),
