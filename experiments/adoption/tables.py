@@ -71,6 +71,10 @@ KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
 
+NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
+"""Names that pandas gives to columns of an index that has none."""
+
+
 @dataclass(frozen=True)
 class AnswerTable:
     """Rows of text cells, an empty cell being empty text."""
@@ -329,7 +333,10 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _plain(path: Path, batch: pa.RecordBatch, n_before: int) -> pa.RecordBatch:
-    """Rows of a Parquet file, if no cell is too long; a long text that many cells share is kept once until then."""
+    """Rows of a Parquet file, if no cell is too long; a long text that many cells share is kept once until then.
+
+    What pandas wrote of its data frame is not used: its index is a column, or was numbers of rows.
+    """
     for name, cells in zip(batch.schema.names, batch.columns, strict=True):
         if pa.types.is_dictionary(cells.type) and _is_text(cells.type.value_type):
             lengths = pc.binary_length(cells.dictionary).to_numpy(zero_copy_only=False)
@@ -337,7 +344,8 @@ def _plain(path: Path, batch: pa.RecordBatch, n_before: int) -> pa.RecordBatch:
                 worst = int(lengths.argmax())
                 row = pc.index(cells.indices, worst).as_py()
                 check_cell(path, n_before + row + 2, name, int(lengths[worst]))
-    return batch
+    kept = [name for name in batch.schema.names if not NUMBERS_OF_ROWS.fullmatch(name)]
+    return batch.select(kept).replace_schema_metadata(None)
 
 
 def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
