@@ -120,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--commands", nargs="+", default=["describe", "score", "notebook"])
     parser.add_argument("--again", action="store_true")
     given = parser.parse_args()
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
@@ -139,7 +140,7 @@ def main() -> None:
                 "notebook": ["-c", NOTEBOOK, str(file), *theories],
             }
             for name, words in commands.items():
-                if (kind, n_rows, name) not in there:
+                if name in given.commands and (kind, n_rows, name) not in there:
                     cell = {"kind": kind, "rows": n_rows, "command": name, **measured(words)}
                     found["cells"].append(cell)
                     found |= provenance()
