@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lakatos.domains.declared.task_file import domain_in, read_task_file
 from lakatos.domains.kit.archive import ArchiveReader
+from lakatos.experiments.answer_scale import HasTimeWindow
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -72,8 +73,19 @@ FAMILIES: Mapping[str, Family] = _Families()
 
 
 def find_domain(name: str, file: TaskFile | None = None) -> Domain:
-    """A domain of the package by its name, or the domain that a researcher's file defines."""
-    return DOMAINS[name] if file is None else domain_in(file)
+    """A domain of the package by its name, or the domain that a researcher's file defines.
+
+    A name such as ``attention@0.2-5`` says besides between which times, in seconds, responses count.
+    """
+    if file is not None:
+        return domain_in(file)
+    plain, at, window = name.partition("@")
+    domain = DOMAINS[plain]
+    if not at:
+        return domain
+    low, _, high = window.partition("-")
+    assert isinstance(domain, HasTimeWindow)
+    return domain.within(float(low), float(high))
 
 
 def open_domain(word: str) -> Domain:

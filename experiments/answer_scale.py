@@ -181,6 +181,23 @@ def scale_of(domain: Domain) -> AnswerScale | None:
 
 
 @runtime_checkable
+class HasTimeWindow(Protocol):
+    """A domain whose responses have their times, and whose window of times a study may choose."""
+
+    scale: AnswerScale
+
+    def within(self, low_s: float, high_s: float) -> Domain:
+        """The same task where responses between two times, in seconds, count."""
+
+
+def in_window(domain: Domain, window: tuple[float, float] | None) -> Domain:
+    """The domain in which responses within a window count; the same where times are no part of responses."""
+    if window is None or not isinstance(domain, HasTimeWindow) or scale_of(domain) is None:
+        return domain
+    return domain.within(*window)
+
+
+@runtime_checkable
 class HasLandmarks(Protocol):
     """A domain whose trials show numbers that answers may lie near to, so that learners know which outcome is where."""
 

@@ -36,6 +36,8 @@ class Argument:
     """Whether the command line needs it, although Python has a default."""
     hidden: bool = False
     """Whether only Python can give it."""
+    shorthand: tuple[str, str, str] = ("", "", "")
+    """Another option, the key that it stands for (``--accept X`` is ``--column accept=X``), and its help."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
         except (tomllib.TOMLDecodeError, RecursionError):
             value = text
         first, _, rest = key.partition(".")
+        if key == "accept" and isinstance(value, str):  # may be said several times
+            found[key] = [*found.get(key, ()), value]
+            continue
         if rest:
             found.setdefault(first, {})[rest] = value
         elif key in AnswerColumns.model_fields:
@@ -89,7 +94,18 @@ DataFolder = Annotated[
     Argument(kind=Path | None, flag="--data", environment="LAKATOS_DATA"),
 ]
 Workers = Annotated[int, Argument(flag="--workers", least=1)]
+ACCEPT = (
+    "--accept",
+    "accept",
+    "What seems implausible in the file and is right, by the name that the refusal says. May be given again.",
+)
 Columns = Annotated[
     Mapping[str, Any] | None,
-    Argument(kind=list[str] | None, flag="--column", metavar="KEY=COLUMN", read=columns_said),
+    Argument(
+        kind=list[str] | None,
+        flag="--column",
+        metavar="KEY=COLUMN",
+        read=columns_said,
+        shorthand=ACCEPT,
+    ),
 ]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from lakatos.experiments.adoption.names import ORDER
+from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.task import Domain
 from lakatos.memory.winner import TheoryWon, has_its_source
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.checks.complexity import form_of_source
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import GrammarError, TheoryError
+from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, composition_of
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
+BINS: Final = re.compile(r"edges = xp\.array\((\[[^\]]*\])\)")
+"""Where a source says the edges of its bins of time."""
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
 """What a stranger's source may raise when it is read."""
 
@@ -52,6 +59,33 @@ def starts_of_winners(
             start = SearchStart(None, composition, f"won in {winner.study}")
             found.setdefault(composition.key, start)
     return tuple(found.values())
+
+
+def can_be_tested(winner: TheoryWon, family: Family, closed: Collection[str]) -> bool:
+    """Whether a winner needs nothing of what the answers of a campaign do not show.
+
+    Args:
+        winner: Of another campaign.
+        family: Of the domain.
+        closed: Inputs that are missing; see `Mechanism.needs`.
+    """
+    try:
+        program = read_program(TheoryProgram(winner.source, winner.author))
+        if program.composition is None:
+            return not (program.learns and ORDER in closed)
+        used = family.grammar.used(composition_of(program.composition, {}))
+    except UNREADABLE:
+        return True  # whoever takes it in says why it cannot be read
+    return not any(item.inputs & set(closed) for item in used)
+
+
+def has_bins_of(winner: TheoryWon, domain: Domain) -> bool:
+    """Whether a winner predicts the bins of a domain, where these are bins of time, which a study may choose."""
+    scale = scale_of(domain)
+    if scale is None or scale.kind != "timed":
+        return True
+    own = BINS.search(winner.source)
+    return own is None or own[1] == str(list(scale.edges))
 
 
 def campaigns_found(

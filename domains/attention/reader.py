@@ -8,7 +8,8 @@ even where it is no answer itself, because it came too early, too late or not at
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
-from lakatos.experiments.adoption.layouts import StimulusLayout
+from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
@@ -24,6 +25,7 @@ from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
+from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 from lakatos.traces.wording import plural
@@ -106,15 +108,18 @@ class ConflictRows:
             "repeats": 1.0 * (later & (self.pressed[before] == self.right)),
         }
 
-    @property
-    def can_be_answers(self) -> Array:
-        """``(n_rows,)`` whether the time is an outcome of the domain."""
-        low, high = SCALE.edges[0], SCALE.edges[-1]
+    def can_be_answers(self, scale: AnswerScale) -> Array:
+        """``(n_rows,)`` whether the time is an outcome of the scale."""
+        low, high = scale.edges[0], scale.edges[-1]
         return np.asarray((self.time_s >= low) & (self.time_s <= high))
 
 
 def conflict_answers(
-    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+    scale: AnswerScale = SCALE,
 ) -> tuple[Stimuli, Array, Array, Array]:
     """Answers with their times, from rows in the order in which each person saw them.
 
@@ -128,15 +133,15 @@ def conflict_answers(
     _check_order(cells, columns, participant)
     rows = _rows(cells, columns, participant, notes)
     _question_accuracy(rows, cells, columns, notes)
-    fine = rows.can_be_answers
-    _check_times(rows.time_s, fine, cells.name, columns)
+    fine = rows.can_be_answers(scale)
+    _check_times(rows.time_s, fine, cells.name, columns, scale)
     kept = np.flatnonzero(fine)
     _refuse_people_without_answers(cells, participant, kept)
-    notes.extend(_times_in_words(rows.time_s, columns))
+    notes.extend(_times_in_words(rows.time_s, columns, scale))
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
     first, which = distinct_rows(*shown.values())
     distinct = {name: values[first] for name, values in shown.items()}
-    outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept])
+    outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept], scale)
     return conflict_trials(distinct), which, outcome, kept
 
 
@@ -356,7 +361,9 @@ def _question_accuracy(
     )
 
 
-def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) -> None:
+def _check_times(
+    time_s: Array, fine: Array, name: str, columns: AnswerColumns, scale: AnswerScale
+) -> None:
     known = ~np.isnan(time_s)
     if not known.any():
         raise TrialsError(
@@ -366,8 +373,9 @@ def _check_times(time_s: Array, fine: Array, name: str, columns: AnswerColumns) 
         middle = float(np.median(time_s[known]))
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
-            f"{columns.response_time_unit}, and most are not from {SCALE.edges[0]:g} to {SCALE.edges[-1]:g} s. Say the "
-            "unit: --column response_time_unit=s or =ms (response_time_unit in participants.columns)."
+            f"{columns.response_time_unit}, and most are not from {scale.edges[0]:g} to {scale.edges[-1]:g} s. Say the "
+            "unit: --column response_time_unit=s or =ms (response_time_unit in participants.columns); or the window of "
+            "times, in seconds: --column 'time_window=[0.2, 5]'."
         )
 
 
@@ -383,11 +391,11 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
         )
 
 
-def _times_in_words(time_s: Array, columns: AnswerColumns) -> list[str]:
+def _times_in_words(time_s: Array, columns: AnswerColumns, scale: AnswerScale) -> list[str]:
     """The unit, what is left out, and what bins of time hide."""
     known = time_s[~np.isnan(time_s)]
     unit = {"s": "seconds", "ms": "milliseconds"}.get(columns.response_time_unit, "seconds or ms")
-    fit = SCALE.fit_in_words(known.tolist()).rstrip(".")
+    fit = scale.fit_in_words(known.tolist()).rstrip(".")
     return [
         f"times in {columns.response_time} are {unit} (median {float(np.median(known)):.3g} s)",
         f"{fit}. What is no outcome is left out, and counts as what happened before the next trial",
@@ -432,5 +440,19 @@ LAYOUT = StimulusLayout(
     guess_cells=guessed_parts,
     guess_rank=5,
     from_rows=conflict_answers,
+    properties=lambda stimuli: {name: stimuli[name] for name in ("congruence", "side")},
+    inputs={
+        "keys": NeededParts(
+            ("right_key", "side"),
+            "which key was right",
+            "leans towards a key, and repetitions of a key",
+        )
+    },
 )
 """The trials of this kind of task as columns; they are made from the order of the responses."""
+
+
+@lru_cache(maxsize=8)
+def layout_within(scale: AnswerScale) -> StimulusLayout:
+    """The layout where responses count between the first and the last edge of a scale."""
+    return replace(LAYOUT, from_rows=partial(conflict_answers, scale=scale))

@@ -29,8 +29,8 @@ from lakatos.domains.attention.figure import (
 )
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
 from lakatos.experiments.adoption.layouts import StimulusLayout
-from lakatos.experiments.answer_scale import timed
-from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.answer_scale import AnswerScale, timed
+from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
 from lakatos.theories.language.family import Family
@@ -44,6 +44,27 @@ EDGES = (
 )  # fmt: skip
 """Of the bins of time, in seconds: narrow where most answers are."""
 SCALE = timed(("right", "wrong"), EDGES)
+LATER_EDGES = (4.0, 5.0, 7.0)
+"""Of bins beyond the usual ones, where a study's window is wider."""
+SHORTEST, LONGEST = 0.05, 10.0
+"""Seconds between which a study's window may lie."""
+NARROWEST = 2.0
+"""Times its beginning that a window must end at least."""
+
+
+def edges_within(low_s: float, high_s: float) -> tuple[float, ...]:
+    """Edges of bins for a window of times: the usual ones in it, and its ends.
+
+    Raises:
+        TrialsError: It is no window, or too narrow.
+    """
+    if not SHORTEST <= low_s <= high_s / NARROWEST or high_s > LONGEST:
+        raise TrialsError(
+            f"time_window is {low_s:g} to {high_s:g} s; give two times from {SHORTEST:g} to {LONGEST:g} s of which the "
+            f"second is at least {NARROWEST:g} times the first."
+        )
+    inside = [edge for edge in (*EDGES, *LATER_EDGES) if 1.02 * low_s < edge < 0.98 * high_s]
+    return (low_s, *inside, high_s)
 
 
 class TrialNumber(NamedTuple):
@@ -110,10 +131,14 @@ def conflict_trials(numbers: Mapping[str, Sequence[float] | Array]) -> Stimuli:
     return Stimuli(usual | given)
 
 
-def timed_outcomes(is_right: Sequence[bool] | Array, times_s: Sequence[float] | Array) -> Array:
+def timed_outcomes(
+    is_right: Sequence[bool] | Array,
+    times_s: Sequence[float] | Array,
+    scale: AnswerScale = SCALE,
+) -> Array:
     """The outcome that each answer is; raises `TrialsError` for a time that nobody can have needed."""
     chosen = 1 - np.asarray(is_right, dtype=np.int64)
-    return SCALE.outcomes_of(np.asarray(times_s, dtype=np.float64).tolist(), chosen.tolist())
+    return scale.outcomes_of(np.asarray(times_s, dtype=np.float64).tolist(), chosen.tolist())
 
 
 def check(stimuli: Stimuli) -> None:
@@ -142,21 +167,38 @@ def check(stimuli: Stimuli) -> None:
 class AttentionDomain(OneShot):
     """A target is answered to while a distractor suggests an answer, too."""
 
-    name = "attention"
-    scale = SCALE
-    options: tuple[str, ...] = SCALE.labels
+    def __init__(self, edges: tuple[float, ...] = EDGES) -> None:
+        """Make the domain.
+
+        Args:
+            edges: Of the bins of time, in seconds; responses before the first and after the last do not count.
+        """
+        self.edges = edges
+        self.name = "attention" if edges == EDGES else f"attention@{edges[0]:g}-{edges[-1]:g}"
+        self.scale = SCALE if edges == EDGES else timed(("right", "wrong"), edges)
+        self.options: tuple[str, ...] = self.scale.labels
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.edges == self.edges
+
+    def __hash__(self) -> int:
+        return hash(self.edges)
+
+    def within(self, low_s: float, high_s: float) -> AttentionDomain:
+        """See `experiments.answer_scale.HasTimeWindow`."""
+        return AttentionDomain(edges_within(low_s, high_s))
 
     def layout(self) -> StimulusLayout:
         """How trials are written as columns of a file."""
-        from lakatos.domains.attention.reader import LAYOUT
+        from lakatos.domains.attention.reader import layout_within
 
-        return LAYOUT
+        return layout_within(self.scale)
 
     def family(self) -> Family:
         """The theories about this task."""
-        from lakatos.domains.attention.theories import FAMILY
+        from lakatos.domains.attention.theories import family_within
 
-        return FAMILY
+        return family_within(self.edges)
 
     def space(self, settings: Mapping[str, Any]) -> Stimuli:
         """Every trial that the settings allow.

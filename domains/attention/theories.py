@@ -25,6 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from math import ceil
 from typing import Any
 
 from lakatos.domains.attention.task import EDGES
@@ -204,6 +206,7 @@ HABIT = (
         ),
         repairs=("side",),
         breaks=("sides",),
+        needs=("keys",),
         source=MCKOON,
     ),
     Mechanism(
@@ -228,6 +231,7 @@ HABIT = (
         ),
         repairs=("repeats",),
         breaks=("repeats",),
+        needs=("keys",),
         source=BERTELSON,
     ),
     Mechanism(
@@ -247,6 +251,7 @@ HABIT = (
         ),
         repairs=("repeats",),
         breaks=("repeats",),
+        needs=("keys",),
         source=BERTELSON,
     ),
     Mechanism(
@@ -796,3 +801,17 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
 }
 
 FAMILY = Family("attention", GRAMMAR, SEEDS)
+
+
+@lru_cache(maxsize=8)
+def family_within(edges: tuple[float, ...]) -> Family:
+    """The theories where responses count between other times: the same texts with other bins of time."""
+    if edges == EDGES:
+        return FAMILY
+    n_late = max(20, ceil((edges[-1] - 1.0) / 0.1))
+    grammar = replace(
+        GRAMMAR,
+        before=GRAMMAR.before.replace(f"{list(EDGES)}", f"{list(edges)}"),
+        helpers=GRAMMAR.helpers.replace("xp.arange(1, 21)", f"xp.arange(1, {n_late + 1})"),
+    )
+    return replace(FAMILY, grammar=grammar)

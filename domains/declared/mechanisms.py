@@ -66,6 +66,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
             opposite_label="later places",
         ),
         breaks=("sides",),
+        needs=("sides",),
         source="Nisbett & Wilson (1977), Psychological Review 84, 231-259 (position effect)",
     )
     yield Mechanism(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations, permutations, product
 from math import comb, perm, prod
@@ -28,6 +28,8 @@ from lakatos.domains.declared.declaration import (
     read_task,
 )
 from lakatos.domains.declared.picture import draw
+from lakatos.experiments.adoption.layouts import StimulusLayout, layout_of_attributes
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
@@ -131,6 +133,11 @@ class DeclaredSpace:
         return {name: found[name] for name in self.levels}
 
 
+COINS = {"tokens", "token", "endowment", "coins", "budget"}
+WORTH = {"value", "rate", "factor", "multiplier", "worth"}
+"""Words in names of columns of what there is to give, and of what a coin is worth to the other."""
+
+
 class DeclaredDomain(OneShot):
     """A domain as a text declares it; equal texts are equal domains."""
 
@@ -158,6 +165,29 @@ class DeclaredDomain(OneShot):
         from lakatos.domains.declared.theories import declared_family
 
         return declared_family(self)
+
+    def layout(self) -> StimulusLayout:
+        """How trials are written as columns: attributes of each option, or what both share where coins are given."""
+        plain = layout_of_attributes(self)
+        return replace(plain, guess=lambda names: plain.guess(names) or self._guess_gifts(names))
+
+    def _guess_gifts(self, names: Sequence[str]) -> dict[str, Any]:
+        """What is kept and what the other gets, from a column of coins and one of what a coin is worth to the other."""
+        own, other = self.task.of_kind("own"), self.task.of_kind("other")
+        gifts = [label.split(" ")[0] for label in self.options]
+        if set(self.task.attributes) != {own, other} or not all(gift.isdigit() for gift in gifts):
+            return {}
+        told = [
+            [name for name in names if set(words_of(name)) & kind and name.isidentifier()]
+            for kind in (COINS, WORTH)
+        ]
+        if any(len(found) != 1 for found in told):
+            return {}
+        (coins,), (worth,) = told
+        return {
+            own: [f"{coins} - {gift}" for gift in gifts],
+            other: [f"{worth} * {gift}" for gift in gifts],
+        }
 
     @cached_property
     def task_file(self) -> TaskFile:

@@ -69,5 +69,9 @@ LAYOUT = StimulusLayout(
     _guess_points,
     ragged=("points_x", "points_y"),
     guess_rank=6,
+    properties=lambda stimuli: {
+        "place asked for": stimuli["query"],
+        "mean height": stimuli["points_y"].sum(axis=1) / stimuli["shown"].sum(axis=1),
+    },
 )
 """The trials of this kind of task as columns."""

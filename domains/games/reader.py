@@ -36,6 +36,17 @@ def _games(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({name: parts[name] for name in PLAYERS})
 
 
+def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
+    """What rows are compared by."""
+    own, other = stimuli["own"], stimuli["other"]
+    return {
+        "mean payoff of one's own": own.mean(axis=2),
+        "worst payoff of one's own": own.min(axis=2),
+        "best payoff of one's own": own.max(axis=2),
+        "mean payoff of the other": other.mean(axis=2),
+    }
+
+
 LAYOUT = StimulusLayout(
     {
         "own": "two lists of two columns: what the person gets, by the own row and the other's column",
@@ -45,5 +56,6 @@ LAYOUT = StimulusLayout(
     _games,
     _guess_games,
     guess_rank=0,
+    properties=_properties,
 )
 """The trials of this kind of task as columns."""

@@ -508,6 +508,7 @@ LEAN = Mechanism(
         opposite_label="a side bias",
     ),
     repairs=("constant",),
+    needs=("sides",),
     source="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
 )
 LAPSE = Mechanism(

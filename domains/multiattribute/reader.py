@@ -33,6 +33,16 @@ def _rated(parts: Mapping[str, Array]) -> Stimuli:
     )
 
 
+def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
+    """What products are compared by."""
+    ratings = stimuli["ratings"]
+    return {
+        f"rating by expert {cue + 1}": ratings[:, :, cue]
+        for cue in range(ratings.shape[2])
+        if np.isfinite(ratings[:, :, cue]).all()
+    }
+
+
 LAYOUT = StimulusLayout(
     {
         "ratings": "two lists of columns: each expert's rating of the first and of the second product",
@@ -43,5 +53,6 @@ LAYOUT = StimulusLayout(
     _rated,
     _guess_rated,
     guess_rank=4,
+    properties=_properties,
 )
 """The trials of this kind of task as columns."""

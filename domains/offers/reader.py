@@ -29,5 +29,6 @@ LAYOUT = StimulusLayout(
     _offers,
     _guess_offers,
     guess_rank=3,
+    properties=lambda stimuli: {name.replace("_", " "): stimuli[name] for name in ATTRIBUTES},
 )
 """The trials of this kind of task as columns."""

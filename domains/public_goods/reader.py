@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
-from lakatos.experiments.adoption.layouts import StimulusLayout
+from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -307,5 +307,31 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
 
 
-LAYOUT = StimulusLayout(PARTS, NEEDED, None, guessed_parts, guess_rank=7, from_rows=gift_answers)
+INPUTS = {
+    "starts_in_fund": ("where coins lie to begin with", "whether people leave them there"),
+    "talk": ("whether people could talk", "effects of talk"),
+    "deductions": ("what a deduction takes away", "fear of deductions"),
+    "rewards": ("what a reward brings", "hopes of rewards"),
+    "deducted": ("who lost coins to others", "reactions to deductions"),
+    "rewarded": ("who was rewarded", "reactions to rewards"),
+    "n_rounds": ("how many rounds a game has", "effects of a known end"),
+}
+"""What some theories need: what it says, and what is not considered without it."""
+SAID_BY = {"deductions": "deduction_effect", "rewards": "reward_effect"}
+"""Parts of these that have another name."""
+LAYOUT = StimulusLayout(
+    PARTS,
+    NEEDED,
+    None,
+    guessed_parts,
+    guess_rank=7,
+    from_rows=gift_answers,
+    properties=lambda stimuli: {
+        name.replace("_", " "): stimuli[name] for name in ("round", "group_size", "multiplier")
+    },
+    inputs={
+        name: NeededParts((SAID_BY.get(name, name),), said, told)
+        for name, (said, told) in INPUTS.items()
+    },
+)
 """The trials of this kind of task as columns; they are made from the gifts of whole groups."""

@@ -181,6 +181,7 @@ TASTE = (
         feature="starts_in_fund",
         repairs=("starts_in_fund",),
         breaks=("sides",),
+        needs=("starts_in_fund",),
         source=FRAMING,
     ),
 )
@@ -198,6 +199,7 @@ RULES = (
         feature="talk",
         repairs=("talk",),
         breaks=("talk",),
+        needs=("talk",),
         source=TALK,
     ),
     _effect(
@@ -213,6 +215,7 @@ RULES = (
         feature="deduction_effect",
         repairs=("deduction_effect",),
         breaks=("sanctions",),
+        needs=("deductions",),
         source=SANCTIONS,
     ),
     _effect(
@@ -228,6 +231,7 @@ RULES = (
         feature="reward_effect",
         repairs=("reward_effect",),
         breaks=("sanctions",),
+        needs=("rewards",),
         source=REWARDS,
     ),
     _effect(
@@ -416,6 +420,7 @@ REACTION = (
         opposite_label="revenge",
         repairs=("deducted",),
         breaks=("deducted",),
+        needs=("deducted",),
         source=SANCTIONS,
     ),
     _effect(
@@ -430,6 +435,7 @@ REACTION = (
         opposite_label="complacency",
         repairs=("rewarded",),
         breaks=("rewarded",),
+        needs=("rewarded",),
         source=REWARDS,
     ),
     _effect(
@@ -474,6 +480,7 @@ TIME = (
         opposite_label="generous ends",
         repairs=("nearness_of_end",),
         breaks=("time",),
+        needs=("n_rounds",),
         source=END,
     ),
     _effect(
@@ -488,6 +495,7 @@ TIME = (
         opposite_label="rising ends",
         repairs=("nearness_of_end",),
         breaks=("time",),
+        needs=("n_rounds",),
         source=END,
     ),
 )

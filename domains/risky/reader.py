@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.risky.space import dominance, pairs
+from lakatos.domains.risky.space import TOLERANCE, dominance, pairs
 from lakatos.experiments.adoption.layouts import (
     AMOUNTS,
     CHANCES,
@@ -25,6 +25,8 @@ from lakatos.experiments.task import Stimuli
 
 Array = NDArray[np.float64]
 
+HIGH_LOW = ("h", "l")
+"""Words for the high and the low amount of a gamble."""
 MOST_CODES = 3
 """Different cells of a column of choices between two options, with those of missing ones."""
 
@@ -44,10 +46,25 @@ def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
         )
         if of not in (places, places[:-1], [0] * (len(places) - 1)):
             return {}
+    for own_amounts, own_chances in zip(amounts, chances, strict=True):
+        _as_chances_stand(own_amounts, own_chances)
     return {
         "a_amounts": amounts[0], "a_probabilities": chances[0],
         "b_amounts": amounts[1], "b_probabilities": chances[1],
     }  # fmt: skip
+
+
+def _as_chances_stand(amounts: list[str], chances: list[str]) -> None:
+    """Put amounts whose names tell high from low in the order of their chances, as ``lval`` before ``hval``."""
+
+    def mark(name: str) -> str:
+        return next((word for word in words_of(name) if word in HIGH_LOW), "")
+
+    marks = [mark(name) for name in chances]
+    if all(marks) and {mark(name) for name in amounts} == set(HIGH_LOW):
+        amounts.sort(
+            key=lambda name: marks.index(mark(name)) if mark(name) in marks else len(marks)
+        )
 
 
 def _gambles(parts: Mapping[str, Array]) -> Stimuli:
@@ -121,6 +138,23 @@ def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
     return _guess_gambles([str(name) for name in frame.columns]) or _guess_mixed(frame)
 
 
+def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
+    """What gambles are compared by."""
+    outcomes, probabilities = stimuli["outcomes"], stimuli["probabilities"]
+    mean = (probabilities * outcomes).sum(axis=-1)
+    variance = (probabilities * (outcomes - mean[..., None]) ** 2).sum(axis=-1)
+    used = probabilities > 0
+    best = np.where(used, outcomes, -np.inf).max(axis=-1)
+    is_best = used & (outcomes >= best[..., None] - TOLERANCE)
+    return {
+        "spread of outcomes": np.sqrt(variance),
+        "expected value": mean,
+        "best amount": best,
+        "worst amount": np.where(used, outcomes, np.inf).min(axis=-1),
+        "probability of the best amount": (probabilities * is_best).sum(axis=-1),
+    }
+
+
 LAYOUT = StimulusLayout(
     {
         "a_amounts": "amounts that the first gamble can pay, a list of columns",
@@ -138,5 +172,7 @@ LAYOUT = StimulusLayout(
     guess_rank=1,
     in_favour=_for_second,
     dominance=dominance,
+    properties=_properties,
+    always={"spread of outcomes": ("the safer one", "the riskier one")},
 )
 """The trials of this kind of task as columns."""

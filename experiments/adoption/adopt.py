@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.chosen_rows import (
     with_items,
     without_copies,
 )
+from lakatos.experiments.adoption.inputs import missing_inputs
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     StimulusLayout,
@@ -57,8 +58,13 @@ from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
 from lakatos.experiments.adoption.tables import AnswerTable, distinct_rows, read_answers
+from lakatos.experiments.adoption.time_window import (
+    check_window,
+    window_in_words,
+    window_of,
+)
 from lakatos.experiments.adoption.timed_answers import with_answer_code
-from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
@@ -87,6 +93,12 @@ class AdoptedAnswers:
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
     n_left_out: int = 0
     """Rows that could not be read, and that the study lets be left out."""
+    closed: Mapping[str, str] = field(default_factory=dict)
+    """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
+    first_option: str = ""
+    """What the first option is in every trial, where that is one thing."""
+    time_window: tuple[float, float] | None = None
+    """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()
     """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
 
@@ -168,11 +180,15 @@ def adopt(
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
+    window = window_of(frame, columns)
+    domain = in_window(domain, window)
+    notes += window_in_words(frame, columns, window)
     left_out, whole = LeftOutRows(columns, numbers), frame
     while True:
         try:
             told: list[str] = []
             cells = RowCells(frame, table.name, numbers)
+            check_window(cells, columns, domain, window)
             found, people, used = _experiments(cells, columns, domain, told)
             break
         except RowsWrongError as error:
@@ -183,10 +199,20 @@ def adopt(
     left_out.check()
     notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
     notes += left_out_by_condition(whole, np.concatenate(used), columns)
+    missing = missing_inputs(found, columns, domain)
+    notes += missing.notes
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
     back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
-        found, (*table.notes, *notes), people, tuple(notes), left_out.n_rows, tuple(back)
+        trials=found,
+        notes=(*table.notes, *notes),
+        people=people,
+        about_rows=tuple(notes),
+        n_left_out=left_out.n_rows,
+        closed=missing.reasons,
+        first_option=missing.first_option,
+        time_window=window,
+        read_back=tuple(back),
     )
 
 

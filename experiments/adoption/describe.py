@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.layouts import DAYS, SIDES, layout_of, layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
+from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
@@ -34,11 +35,12 @@ from lakatos.experiments.task import Domain
 from lakatos.traces.wording import plural
 
 NAMES: dict[str, str] = {
-    "participant": "participant subject subj sub pid person worker ppt prolific responder respondent user id file",
+    "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
+    "versuchsperson proband probandin teilnehmer teilnehmerin id file",
     "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked accept "
-    "accepted gamble gambled r",
-    "response_time": "rt latency reaction",
-    "order": "trial order index step sequence",
+    "accepted gamble gambled prediction predicted passed gave sent wahl antwort arm deck r",
+    "response_time": "rt latency reaction reaktionszeit",
+    "order": "trial order index step sequence durchgang runde",
     "experiment": "experiment study exp condition platform task",
     "count": "n count answers total",
     "share": "share rate proportion prop",
@@ -60,6 +62,9 @@ PRACTICE = {
 """Words in names of columns of trials that do not count."""
 TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
+PREDICTIONS = {"prediction", "predicted", "predict"}
+OUTCOMES = {"outcome", "actual", "event", "occurred", "result"}
+"""Words in names of columns of what was foretold, and of what came, which is a reward where it was foretold."""
 GAINS, LOSSES = {"gain", "gains", "win", "wins"}, {"loss", "losses", "lose"}
 """Words in names of columns of what was won and lost at a step."""
 SCHEDULE = {"block", "session", "phase", "run"}
@@ -218,7 +223,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
-        mapping = _with_outcomes(mapping, meanings, table.columns, domain)
+        mapping = _with_outcomes(mapping, meanings, table, domain)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
         mapping = _with_numbers(mapping, table, columns, task)
@@ -368,7 +373,8 @@ def _mapping(
         stimulus = {"options": _guessed_options(table, response)}
         if second := _second_stage(table, response, free.get("order", "")):
             stimulus |= second
-        common["feedback"] = {"reward": free.get("reward", "") or _won_and_lost(table)}
+        reward = _foretold(table, response) or free.get("reward", "") or _won_and_lost(table)
+        common["feedback"] = {"reward": reward}
     return AnswerColumns(**common, stimulus=stimulus)
 
 
@@ -379,9 +385,9 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     """
     known = set(meanings.values())
     gains = _won_and_lost(table)
-    if not {"participant", "response"} <= known or (
-        "reward" not in known and gains == OPEN_QUESTION
-    ):
+    named = next((name for name, meaning in meanings.items() if meaning == "response"), "")
+    is_paid = "reward" in known or gains != OPEN_QUESTION or _foretold(table, named)
+    if not {"participant", "response"} <= known or not is_paid:
         return ""
     tasks = [name for name, task in all_domains().items() if task.sequential]
     response = next(name for name, meaning in meanings.items() if meaning == "response")
@@ -391,10 +397,27 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
         for name in table.columns
         if not meanings.get(name)
         and name not in explained
-        and not set(words_of(name)) & SCHEDULE
+        and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES)
         and numbers_of(table.frame[name]).nunique() > 1
     ]
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
+
+
+def _foretold(table: AnswerTable, response: str) -> str:
+    """The reward as whether a prediction came true, where a column of outcomes has the cells of one of predictions."""
+    if response not in table.columns or not set(words_of(response)) & PREDICTIONS:
+        return ""
+    said = set(table.frame[response].str.strip()) - {""}
+    came = [
+        name
+        for name in table.columns
+        if name != response
+        and set(words_of(name)) & OUTCOMES
+        and set(table.frame[name].str.strip()) - {""} <= said
+    ]
+    if len(came) != 1 or not (response.isidentifier() and came[0].isidentifier()):
+        return ""
+    return f"{response} == {came[0]}"
 
 
 def _won_and_lost(table: AnswerTable) -> str:
@@ -458,15 +481,33 @@ def _columns_of_labels(table: AnswerTable, domain: Domain) -> list[str]:
 def _with_outcomes(
     mapping: AnswerColumns,
     meanings: Mapping[str, str],
-    names: Sequence[str],
-    domain: HasOutcomes,
+    table: AnswerTable,
+    domain: Domain,
 ) -> AnswerColumns:
     """The mapping with a column for everything that follows a choice in a declared task."""
+    assert isinstance(domain, HasOutcomes)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
-    found = {name: name if name in names else "?" for name in domain.outcome_names}
-    if found["reward"] == "?":
-        found["reward"] = by_meaning.get("reward", "?")
+    names = table.columns
+    found = {name: name if name in names else OPEN_QUESTION for name in domain.outcome_names}
+    foretold = _foretold(table, mapping.response)
+    if found["reward"] == OPEN_QUESTION:
+        found["reward"] = foretold or by_meaning.get("reward", OPEN_QUESTION)
+    events = _events(table, mapping.response, domain.options) if foretold else []
+    for name, event in zip(list(found)[1:], events, strict=False):
+        if found[name] == OPEN_QUESTION:  # an option would have paid where it is what came
+            found[name] = f"{foretold.partition(' == ')[2]} == {event!r}"
     return mapping.model_copy(update={"feedback": found})
+
+
+def _events(table: AnswerTable, response: str, options: Sequence[str]) -> list[str]:
+    """The cell that stands for each option: its label, or numbers in their order; nothing where that is not known."""
+    said = sorted(set(table.frame[response].str.strip()) - {""})
+    by_label = {cell.casefold(): cell for cell in said}
+    labels = [by_label.get(label.casefold(), "") for label in options]
+    if all(labels):
+        return labels
+    is_number = len(said) == len(options) and all(cell.isdigit() for cell in said)
+    return sorted(said, key=int) if is_number else []
 
 
 def _with_numbers(

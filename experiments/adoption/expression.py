@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -32,7 +33,10 @@ LONGEST = 200
 
 
 class ColumnExpression:
-    """A sum, difference, product or quotient of columns and numbers; ``abs``, ``min`` and ``max`` are known too."""
+    """A sum, difference, product or quotient of columns and numbers; ``abs``, ``min`` and ``max`` are known too.
+
+    Or whether the cells of a column equal those of another, or a word: ``prediction == outcome``.
+    """
 
     def __init__(self, text: str, columns: Sequence[str]) -> None:
         """Read an expression.
@@ -50,15 +54,51 @@ class ColumnExpression:
             self._tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, RecursionError, MemoryError):
             raise ValueError(f"{text!r} is no expression") from None
-        self.columns = tuple(dict.fromkeys(_checked_names(self._tree, set(columns))))
+        self.equal = _equal_parts(self._tree)
+        """The column, and the column or the text in quotation marks, that are compared; None in arithmetic."""
+        parts = self.equal or (self._tree,)
+        known = [part for part in parts if not isinstance(part, ast.Constant)]
+        names = [name for part in known for name in _checked_names(part, set(columns))]
+        self.columns = tuple(dict.fromkeys(names))
         """The columns that it names, in their order."""
         if not self.columns or isinstance(self._tree, ast.Name):
             raise ValueError(f"{text!r} computes nothing from columns")
+
+    def compared(self, cells: Mapping[str, Array]) -> tuple[Array, Array]:
+        """Both sides of a comparison in each row, given the cells of its columns as text."""
+        assert self.equal is not None
+        n_rows = len(cells[self.columns[0]])
+        left, right = (
+            cells[part.id]
+            if isinstance(part, ast.Name)
+            else np.full(n_rows, str(cast(ast.Constant, part).value), dtype=object)
+            for part in self.equal
+        )
+        return left, right
 
     def value(self, numbers: Mapping[str, Array]) -> Array:
         """``(n_rows,)`` its value in each row, given the numbers of its columns."""
         with np.errstate(all="ignore"):
             return np.asarray(_value(self._tree, numbers), dtype=np.float64)
+
+
+def columns_in(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
+    """The columns of the file behind a name: those that an expression computes with, else the column itself."""
+    try:
+        return ColumnExpression(name, [str(column) for column in frame.columns]).columns
+    except ValueError:
+        return (name,)
+
+
+def _equal_parts(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The two sides of ``A == B``, of which the second may be a word or a number; None for anything else."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return None
+    left, right = node.left, node.comparators[0]
+    is_text = isinstance(right, ast.Constant) and type(right.value) in (str, int, float)
+    if not isinstance(node.ops[0], ast.Eq) or not isinstance(left, ast.Name):
+        return None
+    return (left, right) if is_text or isinstance(right, ast.Name) else None
 
 
 def _checked_names(node: ast.expr, columns: set[str]) -> list[str]:

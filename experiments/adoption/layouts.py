@@ -30,6 +30,18 @@ DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 30.4375, "years": 
 
 
 @dataclass(frozen=True)
+class NeededParts:
+    """Parts of a trial without which some theories have nothing to work on."""
+
+    parts: tuple[str, ...]
+    """One of them is enough."""
+    words: str
+    """What they say, as in "which key was right"."""
+    told_by_it: str
+    """What is not considered where none is there, in words."""
+
+
+@dataclass(frozen=True)
 class StimulusLayout:
     """A domain's trials as columns."""
 
@@ -55,6 +67,13 @@ class StimulusLayout:
     """``(n_trials,)`` how much speaks for the second of two options, which a reversed code goes against."""
     dominance: Callable[[Stimuli], Array] | None = None
     """``(n_trials,)`` 1 where the second of two options is better whatever one's taste, -1 where the first one is."""
+    properties: Callable[[Stimuli], Mapping[str, Array]] | None = None
+    """``(n_trials, n_options)`` properties of options by which they are compared, by their names in words;
+    ``(n_trials,)`` those of the whole trial. None: the domain's attributes."""
+    always: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """For properties what an option is that always has less of them than the others, and more, in words."""
+    inputs: Mapping[str, NeededParts] = field(default_factory=dict)
+    """Parts that some theories need, by the name by which mechanisms say so (`Mechanism.needs`)."""
     from_steps: Callable[..., Trials] | None = None
     """Makes the responses of an experiment whose trials are the steps of one schedule."""
 

@@ -22,7 +22,9 @@ BY_PARTICIPANT: Literal["by participant"] = "by participant"
 """Unit of response times of which some participants' are in seconds and the others' in milliseconds."""
 ALL_COLUMNS = "*"
 """Key of `AnswerColumns.missing`: marks that hold for every column."""
-LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept")
+FROM_DATA: Literal["from data"] = "from data"
+"""Window of response times that is found from the times themselves; see `time_window.window_of`."""
+LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept", "time_window")
 """Keys that are left out of what is written where they say nothing, since earlier studies lack them."""
 
 
@@ -46,6 +48,9 @@ class AnswerColumns(BaseModel):
     file, and no theory sees it."""
     response_time_unit: Literal["ms", "s", "by participant"] = "ms"
     """Of ``response_time``. ``by participant``: some participants' times are in s, others' in ms."""
+    time_window: tuple[float, float] | Literal["from data"] | None = None
+    """Times in seconds between which responses count, as in ``[0.2, 5]``; ``from data``: those within three standard
+    deviations of the median of log times. In `attention` 0.2 to 3 s where nothing is said; elsewhere all."""
     counts: tuple[str, ...] = ()
     """Counts instead of single answers: a column for each option, in their order."""
     count: str = ""

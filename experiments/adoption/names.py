@@ -7,15 +7,33 @@ from typing import Final
 
 ALL: Final = "answers"
 """Name of the only experiment of a file where no column tells experiments apart."""
+SIDES: Final = "sides"
+ORDER: Final = "order"
+"""Inputs of theories that every kind of task may have: where an option stood, and in which order trials came."""
 FIRST_PARTS = (
     "subject", "subj", "sub", "participant", "person", "ppt", "prolific", "worker", "trial", "session", "sess",
-    "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key",
+    "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key", "vp",
 )  # fmt: skip
 LAST_PARTS = (
     "id", "ids", "pid", "num", "number", "nr", "no", "idx", "index", "code", "time", "rt", "mag", "cat", "type", "key",
     "keys",
 )  # fmt: skip
 """Words that names write as one: ``subjid``, ``trialnum``, ``responsetime``."""
+KINDS = (
+    "val",
+    "value",
+    "mag",
+    "amt",
+    "amount",
+    "prob",
+    "delay",
+    "reward",
+    "rew",
+    "outcome",
+    "payoff",
+)
+MARKED = ("ss", "ll", "s", "l", "h")
+"""What an option holds, and letters before it: small or sooner, large or later, low and high, as in ``hval``."""
 
 
 def words_of(name: str) -> list[str]:
@@ -29,6 +47,9 @@ def _parted(word: str) -> list[str]:
     for first in FIRST_PARTS:
         if word.startswith(first) and word.removeprefix(first) in LAST_PARTS:
             return [first, word.removeprefix(first)]
+    for mark in MARKED:
+        if word.startswith(mark) and word.removeprefix(mark) in KINDS:
+            return [mark, word.removeprefix(mark)]
     return [word]
 
 

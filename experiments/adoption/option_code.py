@@ -84,6 +84,9 @@ def code_of_cells(
 
 def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:
     places = {label.casefold(): place for place, label in enumerate(labels)}
+    counts = [re.fullmatch(r"(-?\d+(?:\.\d+)?)\s+\D+", label) for label in labels]
+    if all(counts):  # as in "3 coins": the number is enough
+        places |= {found[1]: place for place, found in enumerate(counts) if found}
     return {cell: places[cell.casefold()] for cell in said if cell.casefold() in places}
 
 

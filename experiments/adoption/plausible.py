@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -54,8 +55,8 @@ def question(columns: AnswerColumns, notes: list[str], name: str, words: str) ->
         notes.append(f"accepted ({name}): {words}")
         return
     raise ImplausibleError(
-        f'{words}. If the file is right as it was read, say --column accept={name} (accept = ["{name}"] in the '
-        "section participants.columns of a study)."
+        f'{words}. If the file is right as it was read, say --accept {name} (accept = ["{name}"] in the section '
+        "participants.columns of a study)."
     )
 
 
@@ -71,7 +72,8 @@ def check_cells(
         notes: What was accepted is added to them.
     """
     used = [*leaves_of(columns.stimulus), *columns.feedback.values(), columns.response_time]
-    for column in dict.fromkeys(name for name in used if isinstance(name, str)):
+    named = [name for name in used if isinstance(name, str)]
+    for column in dict.fromkeys(own for name in named for own in columns_in(name, cells.frame)):
         if column not in cells.frame.columns:
             continue
         values = numbers_of(cells.frame[column]).to_numpy()

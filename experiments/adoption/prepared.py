@@ -112,6 +112,13 @@ def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> Answer
 def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
+    if expression.equal is not None:
+        folded = {name: by_distinct(own, _folded) for name, own in cells.items()}
+        left, right = expression.compared(folded)
+        return [
+            "" if "" in (one, two) else str(int(one == _folded(two)))
+            for one, two in zip(left, right, strict=True)
+        ]
     numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
     value = expression.value(numbers)
     found = ["" if np.isnan(item) else whole(repr(float(item))) for item in value.round(12)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.expression import ColumnExpression
+from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
@@ -85,6 +85,8 @@ def _in_words(
         total = int(item.count[item.trial == item.trial[at]].sum())
         return f"{shown}: {int(item.count[at]):,} of {total:,} responses are {meaning}"
     told = [columns.participant, columns.response, columns.response_time]
+    if domain.sequential:
+        told += [own for said in columns.feedback.values() for own in columns_in(said, cells.frame)]
     row = ""
     if place is not None:
         frame = cells.frame.loc[[place]]

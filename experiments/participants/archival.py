@@ -38,7 +38,10 @@ class ArchivalParticipants(ListedSource):
     """
 
     keys: ClassVar[frozenset[str]] = frozenset(
-        {"archive", "experiments", "pooled", "file", "columns", "answers", "told"}
+        {
+            *("archive", "experiments", "pooled", "file", "columns", "answers", "told"),
+            *("closed", "first_option", "time_window"),
+        }
     )
     sections: ClassVar[frozenset[str]] = frozenset({"validation"})
     needs: ClassVar[tuple[str, ...]] = ("archive", "file")

@@ -191,15 +191,21 @@ def _typed(
     if isinstance(typed_default, os.PathLike | str) and kind is Path:
         typed_default = Path(typed_default)
 
+    flag, key, more = mark.shorthand
+
     def read(given: dict[str, Any]) -> Any:
         value = given[name]
+        if flag and given[key]:
+            value = [*(value or ()), *(f"{key}={item}" for item in given[key])]
         if value is None or (many and not value):
             return default if default is not inspect.Parameter.empty else value
         return mark.read(value) if mark.read else value
 
-    return [
-        _parameter(name, kind, _declared(name, mark, text, positional, default), typed_default)
-    ], read
+    made = [_parameter(name, kind, _declared(name, mark, text, positional, default), typed_default)]
+    if flag:
+        option = typer.Option(flag, metavar="NAME", help=more)
+        made.append(_parameter(key, list[str] | None, option, None))
+    return made, read
 
 
 def _is_first(hint: Any) -> bool:

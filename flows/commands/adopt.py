@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
@@ -12,6 +12,9 @@ from rich.table import Table
 from lakatos.flows.argument import Argument, columns_said
 from lakatos.flows.commands.options import ColumnsSaid
 from lakatos.flows.run.console import Console, escape
+
+if TYPE_CHECKING:
+    from lakatos.flows.operations.adopt import NewStudy
 
 AnswerFile = Annotated[
     Path, Argument(help="CSV, TSV, Parquet, JSON (lines), .sav, .rds, or a folder of tables.")
@@ -64,17 +67,30 @@ def describe_command(
         console.print("Please check:")
     for line in look_at:
         console.print(f"  {escape(line)}")
-    told = how_it_is_read(found, file)
-    if told:
-        console.print("How the file is read:")
-    for line in told:
-        console.print(f"  {escape(line)}")
+    print_reading(console, how_it_is_read(found, file))
     if write is not None:
         write_mapping(found, write)
         console.print(
             f"{escape(str(write))} is written: the section participants.columns of a study."
         )
     console.print(_what_next(file, domain, found.domain))
+
+
+def print_reading(console: Console, lines: Sequence[str]) -> None:
+    """Print how a file is read, alike in all commands: what is assumed and left out, and some responses read back."""
+    if lines:
+        console.print("How the file is read:")
+    for line in lines:
+        console.print(f"  {escape(line)}")
+
+
+def _print_new(console: Console, made: NewStudy) -> None:
+    """Print what was guessed for a new study, how its file is read, and what is still open."""
+    for line in made.assumed:
+        console.print(f"assumed: {escape(line)}")
+    print_reading(console, made.read)
+    for line in made.open_questions:
+        console.print(f"[bold]to fill in:[/bold] {escape(line)}")
 
 
 def _what_next(file: Path, said: str, domain: str) -> str:
@@ -122,10 +138,7 @@ def new_command(
 
     made = new_study(study, data, domain, question, columns=columns_said(column))
     console = Console(soft_wrap=True)
-    for line in made.assumed:
-        console.print(f"assumed: {escape(line)}")
-    for line in made.open_questions:
-        console.print(f"[bold]to fill in:[/bold] {escape(line)}")
+    _print_new(console, made)
     then = "Fill in what is marked; then" if made.open_questions else "Read it; then"
     console.print(f"{escape(str(study))} is written. {then}: lakatos run {escape(str(study))}")
 
@@ -143,10 +156,7 @@ def prepared_study(
     console = Console(soft_wrap=True)
     place, columns = new_study_place(runs, file), columns_said(column)
     made = new_study(place, file, domain, cycles=cycles, columns=columns)
-    for line in made.assumed:
-        console.print(f"assumed: {escape(line)}")
-    for line in made.open_questions:
-        console.print(f"[bold]to fill in:[/bold] {escape(line)}")
+    _print_new(console, made)
     if made.open_questions:
         study = escape(str(made.study))
         console.print(f"This cannot be guessed. Fill it in in {study}, then: lakatos run {study}")

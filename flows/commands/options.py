@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from lakatos.flows.argument import Argument
+from lakatos.flows.argument import ACCEPT, Argument
 
 RunsFolder = Annotated[
     Path,
@@ -33,5 +33,6 @@ ColumnsSaid = Annotated[
         metavar="KEY=COLUMN",
         help="What a column means, with the keys of the section participants.columns or the parts of trials: "
         'participant=VP, amounts=\'["soon", "late"]\'. May be given again.',
+        shorthand=ACCEPT,
     ),
 ]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lakatos.flows.argument import Argument
-from lakatos.flows.commands.adopt import DomainName, prepared_study
+from lakatos.flows.commands.adopt import DomainName, prepared_study, print_reading
 from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.study import CampaignConfig
 
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
 WAITING = 3
@@ -95,7 +98,7 @@ def explain(
         >>> lakatos.explain("responses.csv", "intertemporal")  # doctest: +SKIP
     """
     study = prepared_study(file, domain, runs, cycles, column)
-    _run_study(study, None, engine, runs, None, None, workers)
+    _run_study(study, None, engine, runs, None, None, workers, is_read=True)
 
 
 def resume(
@@ -166,7 +169,10 @@ def _run_study(
     name: str | None,
     seed: int | None,
     workers: int,
+    *,
+    is_read: bool = False,
 ) -> None:
+    """Run a study, and say how the file of responses is read that it may name, unless it was just said."""
     from lakatos.flows.run.engine import cool_down, warm_up
 
     if study.is_file():  # else loading it says so at once
@@ -182,6 +188,8 @@ def _run_study(
             config = parse_study(
                 config.model_dump(mode="json") | {"seed": seed}, f"{study} with --seed {seed}"
             )
+        if not is_read:
+            _print_how_read(config)
         folder = new_folder(runs, name or config.name, numbered=name is None)
         shown = progress(run=folder.name)
         _carry(
@@ -192,6 +200,18 @@ def _run_study(
         )
     finally:
         cool_down()
+
+
+def _print_how_read(config: CampaignConfig) -> None:
+    """Print how a study's file of responses is read, where it names one; the file has just been read."""
+    people = config.participants
+    if not people.file or people.columns is None:
+        return
+    from lakatos.experiments.adoption.adopt import adopt_file
+    from lakatos.flows.run.task import domain_of
+
+    found = adopt_file(Path(people.file), people.columns, domain_of(config))
+    print_reading(Console(soft_wrap=True), found.told)
 
 
 def _carry(folder: Path, work: Any) -> None:

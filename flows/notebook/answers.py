@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,13 @@ from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
+from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
+from lakatos.flows.operations.adopt import how_it_is_read
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.task import domain_of
 from lakatos.traces.wording import plural
@@ -44,6 +46,8 @@ class DataDescription:
     """What somebody should look at."""
     mapping: Mapping[str, Any]
     """The guessed meaning of the columns, as `adopt` and a study file take it; "?" where nothing was guessed."""
+    read: tuple[str, ...] = ()
+    """How the rows are read: what is assumed and left out, and some responses read back; or why they are refused."""
 
     def __str__(self) -> str:
         lines = [
@@ -52,6 +56,7 @@ class DataDescription:
         lines += [f"  {fact}" for fact in self.facts]
         lines += [self.columns.to_string(index=False)]
         lines += [f"look at this: {line}" for line in self.odd]
+        lines += ["how it is read:"] * bool(self.read) + [f"  {line}" for line in self.read]
         return "\n".join(lines)
 
 
@@ -81,7 +86,8 @@ def describe(data: Any, domain: str = "") -> DataDescription:
     )
     mapping = found.mapping.model_dump(exclude_defaults=True)
     odd = (*found.odd, *found.beyond_grid)
-    return DataDescription(found.domain, found.n_rows, columns, found.facts, odd, mapping)
+    read = how_it_is_read(found, Path(data) if isinstance(data, str | os.PathLike) else None)
+    return DataDescription(found.domain, found.n_rows, columns, found.facts, odd, mapping, read)
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,8 @@ class PeoplesAnswers:
     """What was left out or assumed."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """For each experiment what is known of its people, by column, in their order."""
+    closed: Mapping[str, str] = field(default_factory=dict)
+    """What a file does not show, and why: published theories that need it are not considered."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -117,6 +125,7 @@ class PeoplesAnswers:
             f"{plural(len(item.stimuli), 'trial')}"
             for item in self.trials
         ]
+        told += self.notes
         return f"answers in the domain {self.domain.name!r}\n  " + "\n  ".join(told)
 
 
@@ -168,7 +177,13 @@ def adopt(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
+    return PeoplesAnswers(
+        in_window(task, adopted.time_window),
+        adopted.trials,
+        adopted.told,
+        adopted.people,
+        adopted.closed,
+    )
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
@@ -181,7 +196,13 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     mapping = AnswerColumns.model_validate(mapping.model_dump())
     mapping = _with_known(mapping, known, read_answers(file).columns)
     adopted = adopt_file(file, mapping, task)
-    return PeoplesAnswers(task, adopted.trials, adopted.told, adopted.people)
+    return PeoplesAnswers(
+        in_window(task, adopted.time_window),
+        adopted.trials,
+        adopted.told,
+        adopted.people,
+        adopted.closed,
+    )
 
 
 def _with_known(

@@ -87,7 +87,8 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
             TheoryError: No candidate runs on them.
         """
         answers = self._answers(as_pandas(conditions), as_pandas(observations))
-        grammar, seeds = find_family(answers.domain).grammar, find_family(answers.domain).seeds
+        family = find_family(answers.domain).without(answers.closed)
+        grammar, seeds = family.grammar, family.seeds
         published = tuple(composition for _, composition in seeds.values())
         starts = tuple(SearchStart(None, composition) for composition in published[:N_STARTS])
         brief = AdvocateBrief(starts, published=published, n_candidates=self.candidates)

@@ -150,8 +150,9 @@ def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
 def forms_of(
     theories: Sequence[TheoryLike] | None, answers: PeoplesAnswers, laboratory: Laboratory
 ) -> dict[str, Theory]:  # fmt: skip
-    """Theories with their declared ranges, by a name each; all published ones where none is named."""
-    wanted = list(find_family(answers.domain).seeds) if theories is None else theories
+    """Theories with their declared ranges, by a name each; where none is named, those published."""
+    known = find_family(answers.domain).without(answers.closed).seeds
+    wanted = list(known) if theories is None else theories
     found: dict[str, Theory] = {}
     for item in wanted:
         theory = find_theory(item, answers.domain, laboratory)

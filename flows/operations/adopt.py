@@ -39,6 +39,8 @@ class NewStudy:
     study: Path
     assumed: tuple[str, ...]
     """What was guessed from names and values."""
+    read: tuple[str, ...]
+    """How the file is read, as `how_it_is_read` says; empty where something is still open."""
     open_questions: tuple[str, ...]
     """What somebody must say before it can run."""
 
@@ -56,13 +58,15 @@ def describe_file(
     return found.with_columns(columns or {})
 
 
-def how_it_is_read(found: TableDescription, data: Path) -> tuple[str, ...]:
+def how_it_is_read(found: TableDescription, data: Path | None) -> tuple[str, ...]:
     """How a described file is read: what is assumed and left out, some responses read back; or why it is refused."""
     if not found.domain:
         return ()
     assert found.source is not None  # `describe_file` has read it
     domain = found.task or DOMAINS[found.domain]
     try:
+        if data is None:  # a data frame
+            return adopt(found.source, found.mapping, domain).told
         return _adopted(data, found.source, found.mapping, domain).told
     except TrialsError as error:
         return (f"not read yet: {error}",)
@@ -122,6 +126,7 @@ def new_study(
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
     adopted = None if open_questions else _adopted(data, table, found.mapping, task)
+    closed = adopted.closed if adopted else {}
     numbers = [len(item.stimuli) for item in adopted.trials] if adopted else []
     can_seal = SEALED_SHARE * min(numbers, default=LEAST_SEALED / SEALED_SHARE) >= LEAST_SEALED
     per_cycle = max(ceil(len(numbers) / cycles), 1)
@@ -133,7 +138,7 @@ def new_study(
         domain_file=os.path.relpath(Path(domain).resolve(), beside) if task_file_of(task) else "",
         file=os.path.relpath(data.resolve(), beside),
         columns=found.mapping,
-        theories=tuple(find_family(task).seeds)[:MOST_FIRST_RIVALS],
+        theories=tuple(find_family(task).without(closed).seeds)[:MOST_FIRST_RIVALS],
         sealed_share=SEALED_SHARE if can_seal else 0.0,
         cycles=cycles,
         per_cycle=per_cycle,
@@ -142,7 +147,7 @@ def new_study(
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
     told = adopted.told if adopted else ()
-    return NewStudy(study, tuple(dict.fromkeys([*_assumed(found), *told])), open_questions)
+    return NewStudy(study, tuple(_assumed(found)), told, open_questions)
 
 
 def _adopted(

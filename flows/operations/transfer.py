@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.adoption.tables import read_answers
+from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.data_sets import data_set_of, published_name
 from lakatos.experiments.errors import DataMissingError
 from lakatos.experiments.task import Domain, Trials
@@ -454,7 +455,7 @@ def _file_target(
     names = frozenset(item.experiment for item in chosen)
     return TransferTarget(
         name=str(path),
-        domain=task.name,
+        domain=in_window(task, adopted.time_window).name,
         trials=tuple(chosen),
         archived={answers_digest(adopted.trials): names},
         domain_file=task_file_of(task),

@@ -41,7 +41,13 @@ from lakatos.memory.record import (
 from lakatos.memory.tool import ToolDraft, ToolStanding
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner import SEED, TheoryWon, may_compete
-from lakatos.memory.winner_start import campaigns_found, rank_winners, starts_of_winners
+from lakatos.memory.winner_start import (
+    campaigns_found,
+    can_be_tested,
+    has_bins_of,
+    rank_winners,
+    starts_of_winners,
+)
 from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds, prior_odds
 from lakatos.theories.discovery.grammar_search.proposal import SearchStart
 from lakatos.theories.engine.record import Diagnosis
@@ -383,7 +389,7 @@ def advice_on(evidence: RunEvidence, diagnosis: Diagnosis) -> RevisionAdvice:
     leader = evidence.theory(diagnosis.leader).composition or {}
     known = {composition_of(leader, {}).key} if leader else set()
     winners = competing_in(evidence) if library_fits(evidence.state) else []
-    grammar = evidence.family.grammar
+    grammar = evidence.open_family.grammar
     starts = starts_of_winners(rank_winners(winners), grammar, known)
     campaigns = campaigns_found(winners, grammar)
     return RevisionAdvice(
@@ -405,7 +411,14 @@ def competing_in(evidence: RunEvidence) -> list[TheoryWon]:
     if not evidence.config.memory.takes_winners:
         return []
     there = library_in(evidence).winners(evidence.config.domain, validity_in(evidence.state))
-    return [item for item in there if competes(item, evidence.config)]
+    competing = (item for item in there if competes(item, evidence.config))
+    closed = evidence.terms.closed
+    return [
+        item
+        for item in competing
+        if has_bins_of(item, evidence.domain)
+        and (not closed or can_be_tested(item, evidence.family, closed))
+    ]
 
 
 def competes(winner: TheoryWon, config: CampaignConfig) -> bool:

@@ -152,6 +152,11 @@ class CampaignConfig(ConfigSection):
         return value
 
     @property
+    def time_window(self) -> tuple[float, float] | None:
+        """Seconds between which responses count, where the study's file says so."""
+        return self.participants.time_window
+
+    @property
     def digest(self) -> Digest:
         """Identity of the study: it changes with every setting."""
         return digest_of(self.identity)
@@ -401,8 +406,31 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
             f"the file {people.file} does not hold the answers that the study names "
             f"({people.answers[:8]}, now {digest[:8]}); leave out participants.answers to take it as it is."
         )
-    known = {"answers": digest, "told": found.about_rows}
+    _check_seeds(config, found.closed)
+    known = {
+        "answers": digest,
+        "told": found.about_rows,
+        "closed": dict(found.closed),
+        "first_option": found.first_option,
+        "time_window": found.time_window,
+    }
     return config.model_copy(update={"participants": people.model_copy(update=known)})
+
+
+def _check_seeds(config: CampaignConfig, closed: Mapping[str, str]) -> None:
+    """Refuse initial theories that rest on what the file does not show."""
+    family = family_of(config)
+    for seed in config.theories.seeds:
+        for name in family.needed(seed, closed):
+            left = [
+                other
+                for other in family.without(closed).seeds
+                if other not in config.theories.seeds
+            ]
+            raise StudyError(
+                f"theories.seeds: {seed!r} cannot be tested with the file {config.participants.file}: {closed[name]}. "
+                f"Name another theory in its place, such as {', '.join(left[:3])}."
+            )
 
 
 def _with_programs(value: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class TheoriesConfig(ConfigSection):
         return self
 
 
-OWN_ANSWERS = ("file", "columns", "answers", "told")
+OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option", "time_window")
 """Keys of the section ``participants`` that mean something where answers come from a file of one's own."""
 
 
@@ -155,6 +155,14 @@ class ParticipantsConfig(ConfigSection):
     """Archival: digest of the answers that ``file`` held when the study was read; found by itself."""
     told: tuple[str, ...] = ()
     """Archival: rows that were left out of ``file``, and what was assumed in reading it; found by itself."""
+    closed: dict[str, str] = Field({})
+    """Archival: what ``file`` does not show, and why, so that theories that need it are not considered; found by
+    itself. An earlier study, which lacks the key, considers all."""
+    first_option: str = ""
+    """Archival: what the first option of ``file`` always is, where it is one thing; found by itself."""
+    time_window: tuple[float, float] | None = None
+    """Archival: seconds between which responses of ``file`` count, where ``columns`` say or ask for them; found by
+    itself. An earlier study, which lacks the key, keeps the usual ones."""
     model: str = ""
     """Language model: the one of ``models`` that answers in place of people."""
     personas: tuple[str, ...] = ()
@@ -171,7 +179,11 @@ class ParticipantsConfig(ConfigSection):
         """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         unused = (() if self.file else OWN_ANSWERS) + (() if self.pooled else ("pooled",))
-        unused += () if self.told else ("told",)
+        unused += tuple(
+            name
+            for name in ("told", "closed", "first_option", "time_window")
+            if not getattr(self, name)
+        )
         return {key: value[key] for key in value if key not in unused}
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from lakatos.domains import DOMAINS, find_domain
 from lakatos.domains.declared.task_file import domain_in, is_changed, read_task_file
+from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -28,10 +29,14 @@ class AsksAbout(Protocol):
     def domain_file(self) -> TaskFile | None:
         """What declares the domain; None for one of the package."""
 
+    @property
+    def time_window(self) -> tuple[float, float] | None:
+        """Seconds between which responses count, where the study says so."""
+
 
 def domain_of(study: AsksAbout) -> Domain:
     """What a study asks about."""
-    return find_domain(study.domain, study.domain_file)
+    return in_window(find_domain(study.domain, study.domain_file), study.time_window)
 
 
 def family_of(study: AsksAbout) -> Family:

@@ -31,7 +31,7 @@ async def arbitrate(run: Run, cycle: int) -> Recorded[Diagnosis]:
             predictions[1],
             board.of(loser).behind,
             features_of_trials(run.evidence),
-            run.family.grammar,
+            run.open_family.grammar,
             context.rng,
             others=predictions[2:],
         )

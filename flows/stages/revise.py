@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from lakatos.experiments.adoption.names import ORDER, SIDES
 from lakatos.experiments.subset import some_people
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.roles.remember import advice_on
@@ -66,12 +67,14 @@ async def revise(
         run.progress.note(
             f"prior odds of mechanisms rest on {plural(advice.n_campaigns, 'earlier campaign')}"
         )
+    starts = (*_starts(run.evidence, diagnosis.record), *advice.starts)
+    grammar = run.open_family.grammar
     brief = AdvocateBrief(
-        starts=(*_starts(run.evidence, diagnosis.record), *advice.starts),
+        starts=tuple(start for start in starts if grammar.has(start.composition)),
         remedies=diagnosis.record.remedies,
         odds=advice.odds,
         warnings=advice.warnings,
-        published=tuple(composition for _, composition in run.family.seeds.values()),
+        published=tuple(composition for _, composition in run.open_family.seeds.values()),
         n_candidates=settings.candidates,
         n_successors=settings.successors,
     )
@@ -89,18 +92,21 @@ async def revise(
 
         (shuffles,) = context.rng.spawn(1)
         few = some_people(trials, MOST_INDUCED, context.rng)
-        past = looks_back(run.domain, few, shuffles)
-        has_memory = ArchiveMap(run.family.grammar).has_memory
-        remembers = past or any(has_memory(start.composition) for start in brief.starts)
+        closed, sides = run.config.participants.closed, run.config.participants.first_option
+        has_order = run.domain.sequential or ORDER not in closed
+        past = has_order and looks_back(run.domain, few, shuffles)
+        has_memory = ArchiveMap(grammar).has_memory
+        remembers = past or (
+            has_order and any(has_memory(start.composition) for start in brief.starts)
+        )
         if not remembers:
-            run.progress.note(
-                "responses do not depend on earlier trials, so theories with memory are not searched"
-            )
+            why = "responses do not depend on earlier trials" if has_order else closed[ORDER]
+            run.progress.note(f"{why}, so theories with memory are not searched")
         proposal = SearchProposal(())
         if "grammar" in settings.advocates:
             looking = replace(brief, looks_back=remembers)
             telling = SearchTold(WorkTold(run.progress, cycle), brief.n_candidates)
-            proposal = search(run.family, run.laboratory, looking, trials, context, telling)
+            proposal = search(run.open_family, run.laboratory, looking, trials, context, telling)
         if proposal.unspent:
             tried = (
                 f"{len(proposal.attempts)} of {plural(brief.n_candidates, 'candidate')} evaluated"
@@ -113,7 +119,20 @@ async def revise(
         if reads:
             run.progress.stage(cycle, "revise", "inducing rules from the responses")
         reading = WorkTold(run.progress, cycle)
-        found = induced(run.domain, few, best, context, past=past, told=reading) if reads else ()
+        found = (
+            induced(
+                run.domain,
+                few,
+                best,
+                context,
+                past=past,
+                told=reading,
+                first_option=sides,
+                has_places=SIDES not in closed,
+            )
+            if reads
+            else ()
+        )
         return _record(context, cycle, proposal, (*found, *written))
 
     return await run.step(
@@ -187,6 +206,8 @@ def induced(
     *,
     past: bool,
     told: InductionTold | None = None,
+    first_option: str = "",
+    has_places: bool = True,
 ) -> tuple[SuccessorSubmitted, ...]:
     """Rules found in the answers themselves that predict left-out trials nearly as well as the search's best fits all.
 
@@ -197,6 +218,8 @@ def induced(
         context: Of the step.
         past: Whether answers depend on one's own past.
         told: Hears how far it is.
+        first_option: What the first option always is, where it is one thing.
+        has_places: Whether it is known where options stood, so that rules may speak of places.
     """
     if any(item.pooled for item in trials):
         return ()
@@ -210,7 +233,16 @@ def induced(
             change=f"found in the answers: {item.kind}",
             criterion=item.criterion,
         )
-        for item in induce(domain, trials, context.rng, least=best - LEFT_OUT, past=past, told=told)
+        for item in induce(
+            domain,
+            trials,
+            context.rng,
+            least=best - LEFT_OUT,
+            past=past,
+            told=told,
+            first_option=first_option,
+            has_places=has_places,
+        )
     )
 
 

@@ -34,6 +34,8 @@ class StudyTerms:
     """People drawn of each theory to score it."""
     n_rivals: int
     """Theories that an experiment is to tell apart, at most."""
+    closed: frozenset[str] = frozenset()
+    """What the responses do not show, so that theories that need it are not considered; see `Mechanism.needs`."""
 
     @property
     def n_people(self) -> int:
@@ -58,6 +60,11 @@ class TheoryEvidence:
     """Theories that were read already."""
     tables: dict[Digest, Trials]
     """Trial tables that were read already, by artifact."""
+
+    @property
+    def open_family(self) -> Family:
+        """The theories of the family that the responses can test."""
+        return self.family.without(self.terms.closed)
 
     def form(self, digest: Digest) -> Theory:
         """A checked theory with its declared ranges, read from its artifact."""

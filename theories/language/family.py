@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from lakatos.experiments.task import Domain, Stimuli
@@ -25,6 +25,19 @@ class Family:
     terms: Callable[[Sequence[Stimuli]], TermVocabulary] | None = None
     """Vocabulary in which induction words its rules, for the trials of some experiments; without one it goes by the
     shapes of the arrays."""
+
+    def without(self, inputs: Collection[str]) -> Family:
+        """The theories that can be considered where some inputs are missing; see `Mechanism.needs`."""
+        grammar = self.grammar.without(inputs)
+        if grammar is self.grammar:
+            return self
+        seeds = {name: item for name, item in self.seeds.items() if not self.needed(name, inputs)}
+        return replace(self, grammar=grammar, seeds=seeds)
+
+    def needed(self, name: str, inputs: Collection[str]) -> list[str]:
+        """Which of some inputs a published theory needs."""
+        used = self.grammar.used(self.seeds[name][1])
+        return sorted({own for item in used for own in item.inputs} & set(inputs))
 
     def program(self, name: str) -> TheoryProgram:
         """Source of a published theory; raises KeyError for a name the family does not have."""

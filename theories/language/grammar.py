@@ -7,7 +7,7 @@ compositions one change away. The advocate searches this space; a family file de
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pprint import pformat
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import GrammarError
 from lakatos.theories.language.account import Wording, account_of, general_clause
@@ -58,11 +59,19 @@ class Mechanism:
     rests_on: tuple[str, ...] = ()
     """Of these, each ``slot:mechanism``, a composition with it must have one, or it would be told of what is not there:
     reasons that are drawn at random, say, where nothing weighs any."""
+    needs: tuple[str, ...] = ()
+    """Inputs without which it has nothing to work on, such as "sides": where an option stood. What remembers earlier
+    trials needs their order besides; see `inputs`."""
     is_null: bool = False
     """Whether it says nothing about how people choose: errors that do not depend on the evidence, say. Of two theories
     that predict the same, the one with more of these is preferred."""
     source: str = ""
     """Where it was published."""
+
+    @property
+    def inputs(self) -> frozenset[str]:
+        """All inputs that it needs."""
+        return frozenset((*self.needs, *((ORDER,) if self.learn else ())))
 
     @property
     def wordings(self) -> tuple[Wording, ...]:
@@ -193,6 +202,19 @@ class Grammar:
         known = ", ".join(item.name for item in self.mechanisms if item.slot == slot)
         raise GrammarError(
             f"the {self.domain} grammar has no mechanism {name!r} in slot {slot!r}; it has: {known}."
+        )
+
+    def without(self, inputs: Collection[str]) -> Grammar:
+        """The grammar without mechanisms that need one of some inputs."""
+        kept = tuple(item for item in self.mechanisms if not item.inputs & set(inputs))
+        return self if len(kept) == len(self.mechanisms) else replace(self, mechanisms=kept)
+
+    def has(self, composition: Composition) -> bool:
+        """Whether all mechanisms of a composition are the grammar's."""
+        return all(
+            (slot, name) in self._places
+            for slot, names in composition.slots.items()
+            for name in names
         )
 
     @cached_property

@@ -261,6 +261,7 @@ BIAS = (
         ),
         repairs=("constant",),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Nicholls, Bradshaw & Mattingley (1999), Neuropsychologia 37(3), 307-314.",
     ),
 )

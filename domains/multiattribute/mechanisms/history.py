@@ -50,6 +50,7 @@ HISTORY = (
             opposite_label="alternation",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
     ),
     _history(
@@ -74,6 +75,7 @@ HISTORY = (
             opposite_label="alternation",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
     ),
     _history(
@@ -101,6 +103,7 @@ HISTORY = (
             opposite_label="repetition",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
     ),
     _history(
@@ -122,6 +125,7 @@ HISTORY = (
             opposite_label="alternation",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
     ),
     _history(
@@ -163,6 +167,7 @@ HISTORY = (
             label="shifting focus",
         ),
         breaks=("cue_order", "validity", "validity_order"),
+        needs=("sides",),
         source=OTTO,
     ),
     _history_of_count(
@@ -182,6 +187,7 @@ HISTORY = (
             opposite_label="drift",
         ),
         breaks=("cue_order", "validity", "validity_order"),
+        needs=("sides",),
         source="Danziger, Levav & Avnaim-Pesso (2011), PNAS 108(17), 6889-6892.",
     ),
     _history_of_count(
@@ -222,6 +228,7 @@ HISTORY = (
             opposite_label="contrast",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Treisman & Williams (1984), Psychological Review 91(1), 68-111.",
     ),
     _history(
@@ -267,6 +274,7 @@ HISTORY = (
             opposite_label="switching",
         ),
         breaks=("sides", "deterministic"),
+        needs=("sides",),
         source="Nowak & Sigmund (1993), Nature 364, 56-58.",
     ),
     _history(

@@ -53,6 +53,7 @@ HISTORY = (
             opposite_label="alternation",
         ),
         breaks=("sides", "reflection"),
+        needs=("sides",),
         source="Fründ, Wichmann & Macke (2014), Journal of Vision 14(7), 9",
     ),
     _history(
@@ -77,6 +78,7 @@ HISTORY = (
             opposite_label="alternation",
         ),
         breaks=("sides", "reflection"),
+        needs=("sides",),
         source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579",
     ),
     _history(
@@ -109,6 +111,7 @@ HISTORY = (
             opposite_label="repetition",
         ),
         breaks=("sides", "reflection"),
+        needs=("sides",),
         source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617",
     ),
     _history(

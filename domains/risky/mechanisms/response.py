@@ -86,6 +86,7 @@ SIDE = (
             opposite_label="a side bias",
         ),
         breaks=("sides", "reflection"),
+        needs=("sides",),
         source="Nisbett & Wilson (1977), Psychological Review 84, 231-259",
     ),
 )

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from lakatos.domains.attention.task import EDGES, AttentionDomain, conflict_trials
-from lakatos.domains.attention.theories import FAMILY, GRAMMAR, SEEDS
+from lakatos.domains.attention.task import (
+    EDGES,
+    AttentionDomain,
+    conflict_trials,
+    edges_within,
+)
+from lakatos.domains.attention.theories import FAMILY, GRAMMAR, SEEDS, family_within
 from lakatos.domains.kit import outcomes
 from lakatos.domains.kit.outcomes import outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, uniform
@@ -276,3 +281,23 @@ def test_a_search_from_wrong_first_rivals_finds_what_no_published_form_says():
     slots = found.submitted[0].composition.slots
     assert slots["process"] == ("a pull that fades",)
     assert slots["habit"] == ("quick repetitions",)
+
+
+@pytest.mark.parametrize("process", ["a pull that fades", "a race", "description"])
+@pytest.mark.parametrize(("low", "high"), [(0.3, 1.0), (0.2, 5.0)])
+def test_another_window_leaves_the_odds_of_shared_bins_as_they_are(process, low, high):
+    """What a theory says of bins that two windows share differs by one factor: only the window has changed."""
+    edges = edges_within(low, high)
+    trials = conflict_trials({"congruence": [-1, 1], "side": [1, 1]})
+    columns = {key: np.array([[value]]) for key, value in (USUAL | {"wrong_rate": 1.0}).items()}
+    usual, other = (
+        choose_of(family_within(own).grammar, Composition.of({"process": process}))(
+            columns, dict(trials.arrays), np
+        )[0].reshape(2, 2, -1)
+        for own in (EDGES, edges)
+    )
+    shared = [k for k in range(N_BINS) if {EDGES[k], EDGES[k + 1]} <= set(edges)]
+    ratio = other[..., [edges.index(EDGES[k]) for k in shared]] / usual[..., shared]
+    assert len(shared) > 10
+    np.testing.assert_allclose(ratio, np.broadcast_to(ratio[:, :1, :1], ratio.shape), rtol=2e-3)
+    assert other.sum() == pytest.approx(2.0)

@@ -45,7 +45,7 @@ def test_accuracy_in_words_has_one_way_to_be_right(odd_files: Path) -> None:
     assert any("correct is right; wrong are" in line for line in found.notes)
     assert only(found).attributes == {}  # the language of a trial is none of its participant
     swapped = {"correct": 1, "incorrect language": 0, "no/other sound": 0}
-    with pytest.raises(ImplausibleError, match=r"fewer than by chance .* accept=below_chance"):
+    with pytest.raises(ImplausibleError, match=r"fewer than by chance .* --accept below_chance"):
         read(file, responses=swapped)
     assert any(
         "below_chance" in n for n in read(file, responses=swapped, accept="below_chance").notes

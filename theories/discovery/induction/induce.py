@@ -112,6 +112,8 @@ def induce(
     least: float = -np.inf,
     past: bool | None = None,
     told: InductionTold | None = None,
+    first_option: str = "",
+    has_places: bool = True,
 ) -> list[InducedRule]:
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
@@ -124,6 +126,9 @@ def induce(
             was fitted to is not tried on left-out ones.
         past: Whether answers depend on one's own past, where `looks_back` has found out.
         told: Hears how far it is.
+        first_option: What the first option always is, such as "the safer one", where it is one thing: a lean is then
+            stated as one to that.
+        has_places: Whether it is known where options stood; else no rule leans to one of two places.
 
     Returns:
         Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
@@ -148,7 +153,8 @@ def induce(
     shared = most_explained(answers) > least * total
     first = sorted(trials[0].stimuli.arrays)[0]
     language = InductionPace("steps towards a language of rules", (1.0,) * N_STEPS, told)
-    forms = _forms(answers, first, language, shared=shared, past=past)
+    lean = _lean(first, first_option) if has_places or first_option else None
+    forms = _forms(answers, first, language, lean, shared=shared, past=past)
     fits = InductionPace(
         "fits of rules", [form.work for form in forms for _ in range(form.n_fits)], told
     )
@@ -263,7 +269,13 @@ class SearchLanguage:
 
 
 def _forms(
-    answers: InductionAnswers, first: str, pace: InductionPace, *, shared: bool, past: bool
+    answers: InductionAnswers,
+    first: str,
+    pace: InductionPace,
+    lean: ChoiceTerm | None,
+    *,
+    shared: bool,
+    past: bool,
 ) -> list[RuleForm]:
     """The ways to find rules in these answers.
 
@@ -271,6 +283,7 @@ def _forms(
         answers: All of them.
         first: Name of an array of the trials.
         pace: Is told of each of `N_STEPS` steps.
+        lean: To one of two places; None where rules may not speak of places.
         shared: Whether a rule that says the same of everybody, whatever came before, could be good enough.
         past: Whether answers depend on one's own past.
     """
@@ -286,7 +299,7 @@ def _forms(
     pace.step()
     best = max(grown.values(), key=lambda item: item.score)
     _, lapse = sharpened(best.node, branches(best.node, signed, gate, answers.counts))
-    columns = found.plain.joined(signed).joined(_lean(found.plain.values.shape[1], first))
+    columns = _joined_lean(found.plain.joined(signed), lean)
     lapse = best_lapse(columns, gate, answers.counts, lapse)
     pace.step()
     # Two kinds of rules without a memory: a rule list, and weighed sums of reasons.
@@ -298,7 +311,7 @@ def _forms(
     if answers.has_order:
         forms.append(_mixture_form(signed, answers, first))
         if past:
-            forms += _past_forms(found, first, search.deeper, grown, lapse)
+            forms += _past_forms(found, first, search.deeper, grown, lapse, lean)
     pace.go_to(N_STEPS)
     return forms
 
@@ -355,6 +368,7 @@ def _past_forms(
     deeper: NDArray[np.intp],
     grown: Mapping[int, GrownTree],
     lapse: float,
+    lean: ChoiceTerm | None,
 ) -> list[RuleForm]:
     """Rule lists and sums that also use one's own past, over fewer terms, since their cells are single answers."""
     answers, plain, signed = found.answers, found.plain, found.signed
@@ -374,7 +388,7 @@ def _past_forms(
     kept = sorted({*_all_gates_of(grown), *deeper[:40].tolist()})
     divisions = found.gates.take(kept).at(row)
     raw = plain.take(sorted(scores)).at(row)
-    columns = raw.joined(chosen).joined(own).joined(_lean(len(row), first))
+    columns = _joined_lean(raw.joined(chosen).joined(own), lean)
     timed = past.joined(_time(answers)).joined(divisions)
     kind, most = "weighed reasons with memory", MOST_TERMS_PAST
     return [
@@ -442,10 +456,25 @@ def _gates_of(node: tree.Node) -> list[int]:
     return [node.gate, *_gates_of(node.yes), *_gates_of(node.no)]
 
 
-def _lean(n_cells: int, first: str) -> TermTable:
+def _lean(first: str, first_option: str) -> ChoiceTerm:
+    """A lean to the second option, told by what the first one always is, where that is one thing."""
     code = f'xp.ones(trials["{first}"].shape[0])'
-    term = ChoiceTerm(code, "take B whatever it is", 4, opposite="take A whatever it is")
-    return TermTable((term,), np.ones((1, n_cells), dtype=np.float32))
+    if first_option:
+        words = f"take the other option than {first_option}", f"take {first_option}"
+        return ChoiceTerm(
+            code,
+            f"{words[0]}, whatever the numbers",
+            4,
+            opposite=f"{words[1]}, whatever the numbers",
+        )
+    return ChoiceTerm(code, "take B whatever it is", 4, opposite="take A whatever it is")
+
+
+def _joined_lean(terms: TermTable, lean: ChoiceTerm | None) -> TermTable:
+    """Terms and a lean after them, where there is one."""
+    if lean is None:
+        return terms
+    return terms.joined(TermTable((lean,), np.ones((1, terms.values.shape[1]), dtype=np.float32)))
 
 
 # The three forms

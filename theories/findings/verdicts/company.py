@@ -178,7 +178,8 @@ def fit_published(
     Returns:
         By name in study files; and the reasons of those that do not run on these trials.
     """
-    forms = {name: read_program(evidence.family.program(name)) for name in evidence.family.seeds}
+    open_ = evidence.open_family
+    forms = {name: read_program(open_.program(name)) for name in open_.seeds}
     told = evidence.theories.told
     there = set(told.record.published.values()) if told else set()
     forms = not_competing(forms, evidence.theories.pool, there)

@@ -1,0 +1,289 @@
+"""What a file does not show of how responses came about: where options stood, in which order trials were presented.
+
+A theory that rests on what a file lacks cannot be tested with it, and one that rests on what goes together with
+something else in every trial cannot be told from its rival. Both are found here when the file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.layouts import (
+    HasAttributes,
+    StimulusLayout,
+    known_layout,
+)
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import ORDER, SIDES, words_of
+from lakatos.experiments.task import Domain, Stimuli, Trials
+
+Array = NDArray[Any]
+NOT_CONSIDERED = {
+    SIDES: "leans towards a place, and repetitions of a place",
+    ORDER: "effects of earlier trials",
+}
+"""What cannot be considered without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
+ROW_ORDER = "row_order"
+"""Accepted by a user whose rows stand in the order of the trials, although no column says so."""
+BY_MEANING = {
+    "ss", "ll", "sooner", "later", "now", "then", "today", "soon", "late", "early", "immediate", "delayed", "safe",
+    "risky", "sure", "gamble", "cert", "certain", "small", "large", "smaller", "larger",
+}  # fmt: skip
+"""Words in names of columns that name an option by what it is."""
+PLACES = {"left", "right", "first", "second", "third", "fourth", "top", "bottom", "middle"}
+"""Words that name an option by where it is."""
+FEWEST_TRIALS = 4
+"""Different trials from which on anything is said to go together."""
+FEWEST_IN_A_ROW = 5
+LEAST_DIFFERENT = 0.9
+"""Share of trials in which options differ in a property, and always in one direction, so that their place tells it."""
+MOST_LOOKED_AT = 2_000
+"""Trials that are looked at first; all are where something goes together in these."""
+MOST_NAMED = 4
+EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Confound:
+    """Two properties of trials of which one tells the other in every trial."""
+
+    fact: str
+    """What is so in every trial."""
+    so: str
+    """What therefore cannot be told."""
+    closes: str = ""
+    """The input that therefore tells nothing, `SIDES` or `ORDER`."""
+    first_option: str = ""
+    """What the first option always is, in words."""
+
+
+@dataclass(frozen=True)
+class MissingInputs:
+    """What theories cannot be tested on with a file, and why."""
+
+    reasons: Mapping[str, str]
+    """By the name of the input."""
+    notes: tuple[str, ...] = ()
+    """What goes together, what was assumed, and what is not considered, in words."""
+    first_option: str = ""
+    """What the first option is in every trial, where that is one thing."""
+
+
+def missing_inputs(
+    trials: Sequence[Trials],
+    columns: AnswerColumns,
+    domain: Domain,
+) -> MissingInputs:
+    """What a file lacks, or shows only together with something else.
+
+    Args:
+        trials: All experiments of the file.
+        columns: What its columns mean.
+        domain: Of the trials.
+    """
+    layout = known_layout(domain)
+    reasons: dict[str, str] = {}
+    notes, first_option = list[str](), ""
+    for item in confounds_of(trials, layout, domain, in_order=bool(columns.order)):
+        notes.append(f"{item.fact}: {item.so}")
+        if item.closes:
+            reasons.setdefault(item.closes, item.fact)
+        first_option = first_option or item.first_option
+    if named := _named_by_meaning(columns, domain):
+        reasons.setdefault(
+            SIDES,
+            f"options are named by what they are ({named}), and no column says where they stood",
+        )
+    order = _order_reason(columns, layout, domain)
+    if order:
+        reasons.setdefault(ORDER, order)
+    elif not columns.order and not columns.is_pooled:
+        notes.append(
+            "no column of order is named: rows are taken to stand in the order of the trials"
+        )
+    notes += [
+        f"not considered: {NOT_CONSIDERED[name]}, since {why}" for name, why in reasons.items()
+    ]
+    lacking = {
+        name: needed
+        for name, needed in layout.inputs.items()
+        if not set(needed.parts) & set(columns.stimulus)
+    }
+    if lacking:
+        told, words = (
+            "; ".join(getattr(needed, key) for needed in lacking.values())
+            for key in ("told_by_it", "words")
+        )
+        notes.append(f"not considered: {told}, since no column or number says {words}")
+    reasons |= {
+        name: f"no column or number says {needed.words}" for name, needed in lacking.items()
+    }
+    return MissingInputs(reasons, tuple(notes), first_option)
+
+
+def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:
+    """Words by which columns, or responses to steps, name options without saying where these stood."""
+    names = [str(leaf) for leaf in leaves_of(columns.stimulus) if isinstance(leaf, str)]
+    words = {word for name in names for word in words_of(name)}
+    if domain.sequential:
+        cells = {cell.casefold() for cell in columns.responses}
+        is_name = all(len(cell) > 2 and cell.isalpha() for cell in cells)
+        return ", ".join(sorted(cells)) if cells and is_name and not cells & PLACES else ""
+    return ", ".join(sorted(words & BY_MEANING)) if not words & PLACES else ""
+
+
+def _order_reason(columns: AnswerColumns, layout: StimulusLayout, domain: Domain) -> str:
+    """Why the order of trials is not known; empty where it is, or where rows must stand in it."""
+    if columns.order or columns.is_pooled or domain.sequential or layout.from_rows is not None:
+        return ""
+    if columns.wide:
+        return "a row holds all responses of a participant"
+    if ROW_ORDER in columns.accept:
+        return ""
+    return (
+        "no column says in which order trials were presented (order; where rows stand in that order, say --accept "
+        f"{ROW_ORDER})"
+    )
+
+
+# What goes together ---------------------------------------------------------------------------
+
+
+def confounds_of(
+    trials: Sequence[Trials], layout: StimulusLayout, domain: Domain, *, in_order: bool
+) -> list[Confound]:
+    """What the place of an option, the order of trials or one property tells perfectly of another property.
+
+    Args:
+        trials: All experiments.
+        layout: Of the domain.
+        domain: Of the trials.
+        in_order: Whether rows are known to stand in the order of presentation.
+    """
+    stimuli = [item.stimuli for item in trials]
+    if sum(map(len, stimuli)) < FEWEST_TRIALS:
+        return []
+    some = [item.take(_spread(len(item))) for item in stimuli]
+    if not _found(_joined(some, layout, domain), trials, layout, domain, in_order=False) and not (
+        in_order and not domain.sequential
+    ):
+        return []
+    whole = _joined(stimuli, layout, domain)
+    return _found(whole, trials, layout, domain, in_order=in_order and not domain.sequential)
+
+
+def _found(
+    values: Mapping[str, Array],
+    trials: Sequence[Trials],
+    layout: StimulusLayout,
+    domain: Domain,
+    *,
+    in_order: bool,
+) -> list[Confound]:
+    return [
+        *_of_places(values, layout, domain),
+        *_of_pairs(values),
+        *(_of_order(values, trials) if in_order else ()),
+    ]
+
+
+def _spread(n: int) -> Array:
+    """Places of at most `MOST_LOOKED_AT` of so many trials, evenly apart."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_LOOKED_AT)).astype(np.intp))
+
+
+def properties_of(stimuli: Stimuli, layout: StimulusLayout, domain: Domain) -> Mapping[str, Array]:
+    """Properties of trials by name: ``(n_trials, n_options)``, or one for the whole trial."""
+    if layout.properties is not None:
+        found = layout.properties(stimuli)
+    elif isinstance(domain, HasAttributes):
+        found = {words: stimuli[name] for name, words in domain.attribute_labels().items()}
+    else:
+        found = {}
+    arrays = {name: np.asarray(array, dtype=np.float64) for name, array in found.items()}
+    return {name: array.reshape(len(stimuli), -1) for name, array in arrays.items()}
+
+
+def _joined(stimuli: Sequence[Stimuli], layout: StimulusLayout, domain: Domain) -> dict[str, Array]:
+    """Properties of the trials of all experiments; those that all have in the same number of columns."""
+    parts = [properties_of(item, layout, domain) for item in stimuli]
+    return {
+        name: np.concatenate([part[name] for part in parts])
+        for name in parts[0]
+        if all(name in part and part[name].shape[1] == parts[0][name].shape[1] for part in parts)
+    }
+
+
+def _of_places(
+    values: Mapping[str, Array], layout: StimulusLayout, domain: Domain
+) -> Iterator[Confound]:
+    """Properties by which an option in one place always lies below, or above, all others."""
+    told: dict[int, list[str]] = {}
+    for name, array in values.items():
+        if array.shape[1] < 2 or array.shape[1] != len(domain.options):
+            continue
+        for place in range(1 if array.shape[1] == 2 else array.shape[1]):
+            others = np.delete(array, place, axis=1)
+            below = array[:, place] - others.min(axis=1)
+            above = array[:, place] - others.max(axis=1)
+            is_lowest, is_highest = bool((below < EXACT).all()), bool((above > -EXACT).all())
+            differs = np.abs(below if is_lowest else above) > EXACT
+            if (is_lowest or is_highest) and differs.mean() >= LEAST_DIFFERENT:
+                usual = f"the one with the lower {name}", f"the one with the higher {name}"
+                told.setdefault(place, []).append(layout.always.get(name, usual)[is_highest])
+    for place, words in told.items():
+        yield Confound(
+            f"option {place + 1} is always {' and '.join(words[:MOST_NAMED])}",
+            "a lean towards its place cannot be told from a liking for that",
+            SIDES,
+            words[0] if place == 0 else "",
+        )
+
+
+def _of_pairs(values: Mapping[str, Array]) -> Iterator[Confound]:
+    """Two properties that correlate perfectly wherever both vary."""
+    for (first, one), (second, two) in combinations(values.items(), 2):
+        n = max(one.shape[1], two.shape[1])
+        if min(one.shape[1], two.shape[1]) not in (1, n):
+            continue
+        pairs = [(one[:, k % one.shape[1]], two[:, k % two.shape[1]]) for k in range(n)]
+        both = [(a, b) for a, b in pairs if np.ptp(a) > EXACT and np.ptp(b) > EXACT]
+        if both and all(abs(np.corrcoef(a, b)[0, 1]) > 1 - EXACT for a, b in both):
+            yield Confound(
+                f"{first} and {second} always go together (|r| = 1)",
+                "effects of one cannot be told from those of the other",
+            )
+
+
+def _of_order(values: Mapping[str, Array], trials: Sequence[Trials]) -> Iterator[Confound]:
+    """Properties that rise, or fall, from each trial of a participant to the next."""
+    starts = np.cumsum([0, *(len(item.stimuli) for item in trials)])
+    rows: list[Array] = []
+    who: list[Array] = []
+    for number, item in enumerate(trials):
+        if item.pooled:
+            return
+        order = np.argsort(item.participant, kind="stable")
+        rows.append(item.trial[order] + starts[number])
+        who.append(item.participant[order] + (who[-1].max() + 1 if who else 0))
+    row, person = np.concatenate(rows), np.concatenate(who)
+    if np.bincount(person).min() < FEWEST_IN_A_ROW:
+        return
+    within = person[1:] == person[:-1]
+    named = []
+    for name, array in values.items():
+        steps = np.diff(array[row], axis=0)[within]
+        if ((steps > EXACT).all(axis=0) | (steps < -EXACT).all(axis=0)).any():
+            named.append(name)
+    if named:
+        yield Confound(
+            f"trials always come in the order of {' and '.join(named[:MOST_NAMED])}",
+            "effects of earlier trials cannot be told from effects of that",
+            ORDER,
+        )

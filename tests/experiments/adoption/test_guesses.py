@@ -1,0 +1,97 @@
+"""What is guessed of files without help: their kind of task and the meaning of their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reading import only, read
+
+from benchmarks.guesses import GIVING, guessed_of_inputs, guessed_of_own, own_files
+from lakatos.domains import open_domain
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.expression import ColumnExpression
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.tables import table_of_frame
+
+
+def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) -> None:
+    assert [item for item in guessed_of_own(tmp_path) if item.wrong] == []
+
+
+def test_of_small_files_of_others_all_but_two_need_no_help(odd_files: Path) -> None:
+    """Whether each pair is learned apart, and units that differ between participants, are asked for."""
+    found = guessed_of_inputs(odd_files)
+    assert all(item.kind for item in found)
+    assert [item.name for item in found if not item.columns] == [
+        "pairs_of_stimuli.csv",
+        "seconds_and_milliseconds.csv",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("opt1hval", ["opt", "1", "h", "val"]),
+        ("smag", ["s", "mag"]),
+        ("vpnr", ["vp", "nr"]),
+        ("subjid", ["subj", "id"]),
+        ("smart", ["smart"]),
+        ("value", ["value"]),
+    ],
+)
+def test_glued_names_are_divided(name: str, words: list[str]) -> None:
+    assert words_of(name) == words
+
+
+def test_amounts_stand_as_their_chances_do() -> None:
+    """A chance of the low amount alone belongs to that amount, whatever the alphabet says."""
+    frame = own_files(np.random.default_rng(1))["lotteries.csv"].frame
+    turned = frame.assign(
+        opt1lprob=(1 - frame["opt1hprob"]).round(3), opt2lprob=(1 - frame["opt2hprob"]).round(3)
+    ).drop(columns=["opt1hprob", "opt2hprob"])
+    assert only(read(turned)).digest == only(read(frame)).digest
+
+
+def test_a_prediction_that_came_true_is_the_reward() -> None:
+    found = [
+        own_files(np.random.default_rng(1))[name].frame
+        for name in ("predictions.csv", "vorhersagen.csv")
+    ]
+    for frame in found:
+        trials = only(read(frame))
+        came_true = (frame["prediction"] == frame["outcome"]).astype(float)
+        assert trials.feedback["reward"].tolist() == came_true.tolist()
+    assert any("outcome = " in line for line in read(found[0]).read_back)
+
+
+def test_gifts_are_read_from_coins_and_what_they_are_worth() -> None:
+    frame = own_files(np.random.default_rng(1))["giving.csv"].frame
+    trials = only(read(frame, open_domain(str(GIVING))))
+    assert sorted(trials.stimuli["other"][:, 10].tolist()) == [10, 20, 30]
+    assert trials.stimuli["own"][0].tolist() == list(range(10, -1, -1))
+    # A gift of 0 that nobody makes does not move the others.
+    some = frame[frame["passed"] > 0]
+    assert only(read(some, open_domain(str(GIVING)))).response.tolist() == some["passed"].tolist()
+
+
+def test_short_names_are_told_by_their_values() -> None:
+    frame = own_files(np.random.default_rng(1))["short.csv"].frame
+    found = describe_table(table_of_frame("a", frame))
+    assert found.domain == "intertemporal"
+    assert found.mapping.stimulus["amounts"] == ["V1", "V2"]
+    # Where none of the waits is always 0, or less is paid later, nothing is guessed.
+    for changed in (frame.assign(W1=3), frame.assign(V2=frame["V1"] - 1)):
+        assert describe_table(table_of_frame("a", changed)).domain != "intertemporal"
+
+
+def test_a_comparison_compares_cells_of_columns() -> None:
+    columns = ["a", "b"]
+    found = ColumnExpression("a == b", columns)
+    cells = {"a": np.array(["x", "y"], dtype=object), "b": np.array(["x", "z"], dtype=object)}
+    left, right = found.compared(cells)
+    assert (left == right).tolist() == [True, False]
+    for wrong in ("a == c", "a != b", "a == b == a", "'x' == a", "a + (a == b)"):
+        with pytest.raises(ValueError, match=r"is no column|computes nothing"):
+            ColumnExpression(wrong, columns)
