@@ -80,6 +80,8 @@ NUMBERS = frozenset((
 ))  # fmt: skip
 """Words of names of columns that may hold answers that are numbers."""
 MOST_SHOWN = 4
+LONGEST_SHOWN = 40
+"""Letters of a cell."""
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
@@ -106,7 +108,7 @@ class ColumnSummary:
         """Its values, for people to read."""
         if self.numeric and self.n_distinct > FEW_VALUES:
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
-        shown = ", ".join(self.examples[:MOST_SHOWN])
+        shown = ", ".join(f"{cell:.{LONGEST_SHOWN}}" for cell in self.examples[:MOST_SHOWN])
         return shown + (
             f", ... {self.n_distinct:,} different" if self.n_distinct > MOST_SHOWN else ""
         )
@@ -617,7 +619,10 @@ def _facts(
             facts.append(f"the same in all rows of a person: {', '.join(fixed)}")
     if mapping.response in table.columns:
         said = frame[mapping.response].value_counts()
-        shares = [f"{cell or '(empty)'} {n / len(frame):.0%}" for cell, n in said.head(6).items()]
+        shares = [
+            f"{cell[:LONGEST_SHOWN] or '(empty)'} {n / len(frame):.0%}"
+            for cell, n in said.head(6).items()
+        ]
         facts.append(f"responses: {', '.join(shares)}")
     if mapping.response_time in table.columns:
         times = numbers_of(frame[mapping.response_time]).dropna()
