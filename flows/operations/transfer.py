@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain
 from lakatos.domains.published_data import find_reader, load_archive
-from lakatos.experiments.adoption.adopt import adopt, adopt_file, check_adopted
+from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.packing import answers_digest
@@ -419,7 +419,6 @@ def _file_target(
     path: Path, experiments: str, task: Domain | None, said: Mapping[str, Any] | AnswerColumns
 ) -> TransferTarget:
     """Answers of a file, or of the file that a study names."""
-    table = None
     if path.suffix == ".toml":
         study = load_study(path)
         if study.participants.columns is None:
@@ -431,8 +430,7 @@ def _file_target(
     elif isinstance(said, AnswerColumns):
         mapping = said
     else:
-        table = read_answers(path)
-        found = describe_table(table, task).with_columns(said)
+        found = describe_table(read_answers(path), task).with_columns(said)
         if task is None and not found.domain:
             raise DataMissingError(
                 f"the kind of task of {path} cannot be guessed from its columns; say --domain: "
@@ -441,10 +439,7 @@ def _file_target(
             )
         task, mapping = task or DOMAINS[found.domain], found.mapping
     assert task is not None  # a record, a study and a description say whose trials they are
-    if table is None or mapping.items:
-        adopted = adopt_file(path, mapping, task)
-    else:
-        adopted = adopt(table, mapping, task)
+    adopted = adopt_file(path, mapping, task)
     check_adopted(adopted)
     chosen = [item for item in adopted.trials if fnmatchcase(item.experiment, experiments)]
     if not chosen:
