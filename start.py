@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Install Lakatos beside this file and run it; needs nothing but Python 3.11 or newer.
 
-python3 start.py demo               install, then watch a demonstration
+python3 start.py demo               install, then watch a demonstration; on Windows: py start.py demo
 python3 start.py test               install, then check everything; further words go to pytest
 python3 start.py docs               install, then build the documentation as a site and check its links
 python3 start.py lakatos ...        install, then any command: `lakatos --help` lists them
@@ -12,7 +12,6 @@ done already, it starts at once and needs no network.
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import shlex
@@ -34,12 +33,14 @@ if sys.version_info < (3, 11):  # noqa: UP036
             os.execv(found, [found, *sys.argv])
     sys.exit(
         f"start.py: Lakatos needs Python 3.11 or newer, and this is Python {sys.version.split()[0]}. "
-        "Install a newer one and run it by name, for example: python3.12 start.py demo"
+        "Install a newer one and run it by name, for example: "
+        + ("py -3.12 start.py demo" if os.name == "nt" else "python3.12 start.py demo")
     )
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
+PROGRAMS = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = PROGRAMS / ("python.exe" if os.name == "nt" else "python")
 LOG = VENV / "install.log"
 LOCKS = {"run": ROOT / "requirements.lock", "test": ROOT / "requirements-test.lock"}
 NEEDED_MB = {"run": 1400, "test": 1800}
@@ -70,7 +71,10 @@ def main(arguments: Sequence[str]) -> int:
         fail(f"there is no command {command!r}; there are: demo, test, docs, lakatos")
     install("run")
     sys.stdout.flush()
-    os.execve(PYTHON, [str(PYTHON), str(VENV / "bin" / "lakatos"), *rest], clean_environment())
+    if os.name == "nt":  # there a program that is replaced gives the terminal back at once
+        command = [str(PYTHON), "-m", "lakatos.flows.commands.door", *rest]
+        return subprocess.call(command, env=clean_environment())
+    os.execve(PYTHON, [str(PYTHON), str(PROGRAMS / "lakatos"), *rest], clean_environment())
 
 
 def test(arguments: Sequence[str]) -> int:
@@ -91,8 +95,8 @@ def test(arguments: Sequence[str]) -> int:
         print(f"== {shlex.join(check)}", flush=True)
         program, *options = check
         status = subprocess.run(
-            [str(PYTHON), str(VENV / "bin" / program), *options] if program != "ruff" else
-            [str(VENV / "bin" / "ruff"), *options],
+            [str(PYTHON), str(PROGRAMS / program), *options] if program != "ruff" and os.name != "nt" else
+            [str(PROGRAMS / program), *options],
             cwd=ROOT, env=clean_environment(), check=False,
         ).returncode  # fmt: skip
         if status:
@@ -180,7 +184,10 @@ def make_environment() -> None:
 def is_here() -> bool:
     """Whether the programs of `.venv` point into it: they do not after the checkout was moved."""
     try:
-        return str(VENV).encode() in (VENV / "bin" / "pip").read_bytes()
+        return (
+            str(VENV).encode()
+            in (PROGRAMS / ("pip.exe" if os.name == "nt" else "pip")).read_bytes()
+        )
     except OSError:
         return False
 
@@ -248,12 +255,27 @@ def explain(what: str, output: str) -> NoReturn:
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
     """Keep a second start.py waiting while one installs."""
-    with (ROOT / ".venv.lock").open("w") as lock:
+    try:
+        import sqlite3
+    except ImportError:
+        fail("this Python was built without SQLite, which Lakatos needs; install another Python")
+    lock = ROOT / ".venv.lock"
+    lock.touch()  # names the folder if it cannot be written
+    # SQLite's lock exists on every system and ends with its process, however that ends.
+    waits = False
+    while True:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            held = sqlite3.connect(str(lock), isolation_level=None, timeout=1)
+            held.execute("PRAGMA journal_mode = MEMORY")
+            held.execute("BEGIN EXCLUSIVE")
+            break
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                fail(f"cannot lock {lock}: {error}. Remove it and run the same command again")
+        if not waits:
             say("another start.py is installing; waiting for it")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        waits = True
+    with contextlib.closing(held):
         yield
 
 
@@ -271,6 +293,9 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
+        print(
+            "\nstart.py: interrupted; the same command goes on where it stopped.", file=sys.stderr
+        )
         sys.exit(130)
     except OSError as problem:
         if problem.errno in {errno.ENOSPC, errno.EDQUOT}:

@@ -50,7 +50,9 @@ def complete(
         order: Of the cells in the file.
         extra: Further arguments, the same for all.
     """
-    done: list[dict[str, Any]] = json.loads(out.read_text())["cells"] if out.exists() else []
+    done: list[dict[str, Any]] = (
+        json.loads(out.read_text(encoding="utf-8"))["cells"] if out.exists() else []
+    )
     have = {tuple(item[name] for name in fields) for item in done}
     todo = [item for item in wanted if item not in have]
     with ProcessPoolExecutor(n_workers) as pool:
@@ -59,7 +61,9 @@ def complete(
             print(done[-1], flush=True)
             done.sort(key=order)
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_text(json.dumps({**provenance(), "cells": done}, indent=1) + "\n")
+            out.write_text(
+                json.dumps({**provenance(), "cells": done}, indent=1) + "\n", encoding="utf-8"
+            )
     return done
 
 

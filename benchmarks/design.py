@@ -115,7 +115,7 @@ def peak_mib() -> float:
     """Largest resident size of this process so far; what its parent used does not count, as in `getrusage` it does."""
     line = next(
         line
-        for line in Path("/proc/self/status").read_text().splitlines()
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
         if line.startswith("VmHWM")
     )
     return int(line.split()[1]) / 1024

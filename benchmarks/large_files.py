@@ -71,7 +71,7 @@ def measured(words: list[str], most_s: float) -> dict[str, Any]:
     environment = {key: value for key, value in os.environ.items() if "DONTWRITE" not in key}
     begun, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "lakatos.flows.commands.main", *words]
-    with tempfile.TemporaryFile("w+") as out:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
         peak = 0.0
         while process.poll() is None:

@@ -20,7 +20,7 @@ def memory_mib(root: int) -> float:
     total = 0
     for member in family:
         try:
-            lines = Path(f"/proc/{member}/smaps_rollup").read_text().splitlines()
+            lines = Path(f"/proc/{member}/smaps_rollup").read_text(encoding="utf-8").splitlines()
         except OSError:
             continue
         total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))

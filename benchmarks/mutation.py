@@ -736,7 +736,7 @@ def read_rows(path: Path) -> list[MutationRow]:
     """What was found before; empty where nothing was."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
+    with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     return [
         MutationRow(**{name: row[name] for name in COLUMNS} | {"line": int(row["line"])})
@@ -746,7 +746,7 @@ def read_rows(path: Path) -> list[MutationRow]:
 
 def write_rows(path: Path, rows: Sequence[MutationRow]) -> None:
     """The table, targets in alphabetical order."""
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*COLUMNS, "reason"])
         for row in sorted(rows, key=lambda row: (row.target, row.module, row.line, row.change)):

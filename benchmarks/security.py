@@ -12,7 +12,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pytest
@@ -120,11 +120,19 @@ SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
 
 
 def table_of(results: Mapping[str, Any]) -> str:
-    """All probes with their outcomes, in Markdown; honest theories and escapes are counted by kind."""
+    """All probes with their outcomes, in Markdown, counted by kind.
+
+    Cheats are counted by the check that refuses them, hostile programs together. Each probe of access has a row.
+    """
     lines = ["| section | what is tried | outcome |", "| --- | --- | --- |"]
     for section in SECTIONS:
         probes = [SecurityProbe(**item) for item in results.get(section, {}).get("probes", ())]
-        if section in ("honest theories", "sandbox"):
+        if section == "cheating theories":
+            probes = [replace(probe, kind=_refusal(probe.outcome)) for probe in probes]
+        if section == "sandbox":
+            kinds = len({probe.kind for probe in probes})
+            probes = [replace(probe, kind=f"hostile programs, {kinds} kinds") for probe in probes]
+        if section != "doors":
             lines += [_counted(section, kind, own) for kind, own in _by_kind(probes).items()]
         else:
             lines += [_row(section, probe) for probe in probes]
@@ -145,11 +153,14 @@ def _counted(section: str, kind: str, probes: list[SecurityProbe]) -> str:
     return _cells(section, kind, f"{held} of {len(probes)} hold ({low} to {high}){lost}")
 
 
+def _refusal(outcome: str) -> str:
+    """The check in an outcome such as ``refused by the exam: size: ...``."""
+    return ": ".join(outcome.split(": ")[:2])
+
+
 def _row(section: str, probe: SecurityProbe) -> str:
-    gain = "" if probe.gain is None else f" ({probe.gain:.4f} nats per choice without defence)"
-    tried = f"{probe.name}{gain}" if gain else f"{probe.name}: {probe.kind}"
-    said = probe.outcome if probe.gain is None else ": ".join(probe.outcome.split(": ")[:2])
-    return _cells(section, tried, said if probe.holds else f"**open**: {said}")
+    outcome = probe.outcome if probe.holds else f"**open**: {probe.outcome}"
+    return _cells(section, f"{probe.name}: {probe.kind}", outcome)
 
 
 def _cells(*texts: str) -> str:

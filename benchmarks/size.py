@@ -209,14 +209,16 @@ def one(part: str, kind: str, n_problems: int, n_answers: int) -> None:
 
 def processor_seconds() -> float:
     """Processor seconds of this process's control group up to now, all children counted."""
-    groups = Path("/proc/self/cgroup").read_text().splitlines()
+    groups = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     for line in groups:
         _, controllers, path = line.split(":", 2)
         if "cpuacct" in controllers.split(","):
-            used = Path("/sys/fs/cgroup/cpuacct", path.lstrip("/"), "cpuacct.usage").read_text()
+            used = Path("/sys/fs/cgroup/cpuacct", path.lstrip("/"), "cpuacct.usage").read_text(
+                encoding="utf-8"
+            )
             return int(used) / 1e9
     own = groups[-1].split("::")[-1].lstrip("/")
-    used = Path("/sys/fs/cgroup", own, "cpu.stat").read_text().split()
+    used = Path("/sys/fs/cgroup", own, "cpu.stat").read_text(encoding="utf-8").split()
     return int(used[used.index("usage_usec") + 1]) / 1e6
 
 

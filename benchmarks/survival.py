@@ -233,7 +233,9 @@ class Progress:
             "changes": [],
             "links": {},
         }
-        self.known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else begun
+        self.known: dict[str, Any] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.exists() else begun
+        )
 
     def note(self, name: str, value: Any) -> None:
         """Add to a list."""

@@ -226,6 +226,6 @@ def write_table(raw: Path) -> Path:
     with out.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for row in table_of(name, json.loads(raw.read_text())):
+        for row in table_of(name, json.loads(raw.read_text(encoding="utf-8"))):
             writer.writerow([*map(_shown, row), *[""] * (len(COLUMNS) - len(row))])
     return out

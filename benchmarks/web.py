@@ -128,7 +128,7 @@ async def browse(url: str, people: int, seconds: float, pause: float, watch: Any
 
 def memory_mib(pid: int) -> float:
     """Resident memory of a process."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
@@ -193,7 +193,13 @@ def main() -> None:
     seen = asyncio.run(browse(url, given.people, given.seconds, given.pause, watch))
     elapsed = time.monotonic() - begun
     processor = sum(
-        map(float, Path(f"/proc/{server.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])
+        map(
+            float,
+            Path(f"/proc/{server.pid}/stat")
+            .read_text(encoding="utf-8")
+            .rsplit(")", 1)[1]
+            .split()[11:13],
+        )
     )
     server.terminate()
     server.join(30)

@@ -125,7 +125,7 @@ def find_reader(name: str) -> ArchiveReader:
 
 
 def data_folder(reader: ArchiveReader, folder: Path) -> Path:
-    """Where the files of a data set are."""
+    """The folder with the files of a data set."""
     return folder / (reader.directory or reader.name)
 
 

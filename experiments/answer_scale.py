@@ -94,7 +94,9 @@ class AnswerScale:
         if not self.options:
             return np.asarray(found, dtype=np.int64)
         if chosen is None:
-            raise TrialsError("these answers are choices with their times; say which was chosen.")
+            raise TrialsError(
+                "these responses are choices with response times; give the chosen option."
+            )
         place = np.asarray(chosen, dtype=np.int64)
         for row in np.flatnonzero((place < 0) | (place >= len(self.options))):
             raise TrialsError(

@@ -121,8 +121,8 @@ def choose_trials(
     n_candidates = probabilities[0].shape[1]
     if not 1 <= n_trials <= n_candidates:
         raise DesignError(
-            f"{n_trials} trials were asked for and the design space offers {n_candidates}. "
-            "Ask for fewer trials, or widen the space."
+            f"{n_trials} trials were requested, and the design space has {n_candidates}. "
+            "Request fewer trials, or widen the space."
         )
     if not 0 <= random_share <= 1 or repetitions < 1 or n_ways < 1:
         raise DesignError(

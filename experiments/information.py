@@ -48,7 +48,7 @@ class DesignInformation:
     value: float
     """Nats, between 0 and the entropy of the prior."""
     standard_error: float
-    """Of the simulation; 0 where the value is exact over the draws."""
+    """Standard error of the simulation; 0 if the value is exact over the draws."""
 
 
 def pair_prior(n_theories: int, pair: tuple[int, int]) -> Array:

@@ -32,13 +32,13 @@ class Preregistration(Record):
     """Draws of each theory's declared population that the weights refer to."""
     n_participants: int
     exclusion_rules: tuple[str, ...] = ()
-    """Each rule in words; no rule means that every answer counts."""
+    """Each rule in words; without rules, every response counts."""
     powers: tuple[PairPower, ...] = ()
-    """How well the planned sample tells the leading rivals apart, by simulation."""
+    """Simulated probability with which the planned sample distinguishes the leading rivals."""
     analysis: str
-    """How the answers will decide between the theories."""
+    """How the responses will decide between the theories."""
     stopping_rule: str
-    """When collection ends."""
+    """Rule that ends collection."""
 
     def to_markdown(self) -> str:
         """The preregistration as a page for people."""
@@ -104,7 +104,7 @@ def check_preregistered(preregistration: Preregistration | None, design: Design)
     if preregistration.n_participants != design.n_participants:
         raise PreregistrationError(
             f"the preregistration of {design.name!r} plans {preregistration.n_participants} participants and its "
-            f"design {design.n_participants}. Preregister the number that will be asked."
+            f"design {design.n_participants}. Preregister the number of the design."
         )
 
 

@@ -48,7 +48,7 @@ class IncompleteAnswers:
     key: ClassVar[str] = "incomplete"
     keep_partial: bool = False
     least_share: float = 0.0
-    """Of the trials asked, which those who stopped must have answered to count; at least one in any case."""
+    """Share of the presented trials that participants who stopped must have completed to count; at least one trial."""
     n_asked: int = 0
     """Presentations to each person; see `for_design`."""
 
@@ -122,7 +122,7 @@ class TooFast:
 
 
 CLOCK_TOLERANCE_MS: Final = 100.0
-"""By which a browser's clock and the server's may differ within one answer."""
+"""Milliseconds by which a browser's clock and the server's may differ within one response."""
 
 
 @dataclass(frozen=True)
@@ -351,7 +351,7 @@ class Exclusion:
     """One person, one broken rule, and the number that decided."""
 
     place: int
-    """Of the person's answers among those looked at."""
+    """Place of the participant's responses among those examined."""
     rule: ExclusionRule
     value: float
 

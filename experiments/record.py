@@ -33,7 +33,7 @@ class ProposalWeighed(Record):
     """Whether all of its trials are asked, those that tell most beside the search's own, or a schedule in place of
     the search's; or whether the search asks the same by itself."""
     n_taken: int
-    """Of its trials, those in the better design with them that the search had not chosen by itself."""
+    """Number of its trials in the better design that the search had not chosen itself."""
     information: float
     """Expected of the better design with them."""
     information_error: float
@@ -58,19 +58,19 @@ class ProposalWeighed(Record):
 
 
 class DesignChosen(Record):
-    """A design search ended, and chose the trials of the next experiment."""
+    """A search for a design ended and chose the trials of the next experiment."""
 
     kind: Literal["design_chosen"] = "design_chosen"
     version: Literal[1] = 1
     cycle: int
     number: int
-    """Of the experiment within its cycle."""
+    """Number of the experiment within its cycle."""
     experiment: str
     design: Digest
     """Artifact that holds the design."""
     rivals: tuple[Digest, ...]
     n_candidates: int
-    """Trials that were looked at."""
+    """Number of trials that were considered."""
     n_trials: int
     repetitions: int
     n_participants: int
@@ -82,11 +82,11 @@ class DesignChosen(Record):
     accepted: bool
     reason: str
     total_information: float = 0.0
-    """About which rival is right, from one person's answers to all trials, in nats."""
+    """Expected information about which rival is right from one participant's responses to all trials, in nats."""
     total_information_error: float = 0.0
-    """Its standard error; 0 where it is exact over the draws."""
+    """Standard error of ``total_information``; 0 if it is exact over the draws."""
     cost: float = 0.0
-    """Of asking everybody everything, in the study's unit."""
+    """Cost of all trials for all participants, in the study's unit."""
     looks: tuple[int, ...] = ()
     """Participants at which a sequential plan looks at the data; empty for a fixed sample."""
     bayes_factor: float = 0.0
@@ -94,16 +94,15 @@ class DesignChosen(Record):
     stopping: str = ""
     """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
     weighed: tuple[ProposalWeighed, ...] = ()
-    """What language models proposed, each beside what the search finds without it."""
+    """Proposals of language models, each compared with the search's design."""
     n_answers: int = 0
-    """Answers that there are to its trials, where an archive or a file holds them; 0 where people are asked anew."""
+    """Number of existing responses to these trials in an archive or a file; 0 if participants are recruited."""
     groups: str = ""
-    """Where groups of people are to be compared, or effects of what is known of them to be learned: by simulation, how
-    often that would show a difference, in words."""
+    """Simulated power for differences between groups or effects of attributes, in words."""
 
 
 class PeopleRecruited(Record):
-    """People were asked to answer an experiment."""
+    """Participants were recruited for an experiment."""
 
     kind: Literal["recruited"] = "recruited"
     version: Literal[1] = 1
@@ -113,127 +112,128 @@ class PeopleRecruited(Record):
 
 
 class MoreAsked(Record):
-    """More people were asked for than before, in place of some whose answers are excluded or by decision."""
+    """More participants were requested, in place of excluded ones or by decision."""
 
     kind: Literal["more_asked"] = "more_asked"
     version: Literal[1] = 1
     experiment: str
     n_participants: int
-    """Wanted by now, in all."""
+    """Total number of participants that is now wanted."""
     n_more: int
     preregistered: bool
-    """Whether the preregistration says so; a deviation from it otherwise."""
+    """Whether the preregistration announces it; otherwise it is a deviation."""
     reason: str
 
 
 class ConsentAsked(Record):
-    """The text that people of an experiment agree to before they take part."""
+    """The consent text of an experiment was fixed."""
 
     kind: Literal["consent_asked"] = "consent_asked"
     version: Literal[1] = 1
     experiment: str
     language: str
     text: Digest
-    """Artifact with the text as shown; its digest stands in the answers of whoever agreed."""
+    """Artifact with the text as shown; the responses of each participant who agreed contain its digest."""
     text_version: str
-    """What the study calls this wording."""
+    """The study's name for this wording."""
 
 
 class AnswersArrived(Record):
-    """What one person did in one experiment arrived; the answers are in an artifact of their own."""
+    """One participant's responses in one experiment arrived; they are stored in an artifact of their own."""
 
     kind: Literal["answers_arrived"] = "answers_arrived"
     version: Literal[1] = 1
     experiment: str
     person: str
-    """Keyed pseudonym."""
+    """Keyed pseudonym of the participant."""
     status: str
-    """Such as ``completed``; see `experiments.participants.answers.Status`."""
+    """Status of the visit, such as ``completed``; see `experiments.participants.answers.Status`."""
     answers: Digest
-    """Artifact with the answers and a salt, so that equal answers of two people differ and cannot be guessed."""
+    """Artifact with the responses and a salt, so that equal responses of two participants differ and cannot be
+    guessed."""
     n_answers: int
     consent: str
-    """Digest of the text that was agreed to; empty when not asked."""
+    """Digest of the consent text; empty if no consent was requested."""
     language: str
     source: str
-    """Who collected."""
+    """Source that collected the responses."""
     arrived_utc: str
-    """When the batch was delivered, ISO 8601; empty where runs must be repeatable."""
+    """Time of delivery, ISO 8601; empty for runs that must be repeatable."""
 
 
 class ModelTakesPart(Record):
-    """A language model answers an experiment in place of people: which, what it reads, and how it is asked."""
+    """A language model responds in an experiment in place of participants."""
 
     kind: Literal["model_takes_part"] = "model_takes_part"
     version: Literal[1] = 1
     experiment: str
     model: str
-    """As the study names it."""
+    """Name of the model in the study."""
     model_version: Fingerprint
-    """Of what the study declares."""
+    """Digest of the study's settings of the model."""
     context_tokens: int
-    """Of prompt and answer, for which what it remembers is cut."""
+    """Tokens of prompt and answer to which the conversation is cut."""
     sampling: TokenSampling
     """How tokens are drawn."""
     memory: int | None
     """Decisions that stay in the conversation; None for as many as fit."""
     language: str
     texts: Digest
-    """Artifact with all that it reads beside the trials."""
+    """Artifact with all texts that the model reads beside the trials."""
 
 
 class SessionHeld(Record):
-    """A language model took part as one simulated person."""
+    """A language model completed one session in place of a participant."""
 
     kind: Literal["session_held"] = "session_held"
     version: Literal[1] = 1
     experiment: str
     person: str
-    """As in `AnswersArrived`; nobody's pseudonym."""
+    """Identifier as in `AnswersArrived`; it belongs to no person."""
     place: int
-    """Of the simulated person in the experiment, from 0."""
+    """Number of the session in the experiment, from 0."""
     model: str
-    """As the study names it."""
+    """Name of the model in the study."""
     model_names: tuple[str, ...]
-    """As the server named what answered."""
+    """Names of the model as the server reported them."""
     served_versions: tuple[Fingerprint, ...]
-    """Of model and server together; more than one where the server was changed meanwhile."""
+    """Versions of model and server together; several if the server changed meanwhile."""
     seed: int
-    """The seeds of its calls follow from it."""
+    """Seed from which the seeds of the calls follow."""
     persona: str
-    """Whom the model was told to be; empty for nobody in particular."""
+    """Persona given to the model; empty for none."""
     status: str
-    """See `experiments.participants.answers.Status`."""
+    """Status of the session; see `experiments.participants.answers.Status`."""
     n_answers: int
     missing_trials: tuple[int, ...]
-    """Rows of the trials that were shown and got no answer, in order."""
+    """Rows of presented trials without a response, in order."""
     missing_reasons: tuple[str, ...]
-    """Why, for each of them: ``refused``, ``not_json``, ..."""
+    """Reason for each missing response: ``refused``, ``not_json``, ..."""
     n_unread: int
-    """Missing answers to comprehension questions and attention checks, which count as wrong."""
+    """Missing replies to comprehension questions and attention checks, which count as wrong."""
     calls: tuple[Digest, ...]
     """Records of all calls, in order."""
 
 
 class PersonExcluded(Record):
-    """A person's answers do not count, by a rule that was preregistered."""
+    """A participant was excluded by a preregistered rule."""
 
     kind: Literal["person_excluded"] = "person_excluded"
     version: Literal[1] = 1
     experiment: str
     person: str
     answers: Digest
-    """The record of the answers' arrival."""
+    """Record of the responses' arrival."""
     rule: str
     """Key of the rule; see `experiments.quality`."""
     words: str
     """The rule as preregistered."""
     value: float
-    """The number that decided."""
+    """Value that decided."""
 
 
 class CollectionClosed(Record):
-    """Collection ended without waiting for all planned people."""
+    """Collection ended before all planned participants had completed."""
 
     kind: Literal["collection_closed"] = "collection_closed"
     version: Literal[1] = 1
@@ -241,12 +241,12 @@ class CollectionClosed(Record):
     n_completed: int
     n_planned: int
     n_decided: int
-    """People whose answers decided by the preregistered stopping rule; 0 for a deviation from the preregistration."""
+    """Participants at whom the preregistered stopping rule decided; 0 for a deviation from the preregistration."""
     reason: str
 
 
 class PersonWithdrawn(Record):
-    """A person withdrew, or a retention limit ended: the answers were erased, and all that rested on them is stale."""
+    """A participant withdrew, or a retention limit ended; the responses were erased, and what they support is stale."""
 
     kind: Literal["person_withdrawn"] = "person_withdrawn"
     version: Literal[1] = 1
@@ -264,20 +264,20 @@ class TrialsCollected(Record):
     preregistration: Digest
     """The predictions that were frozen before collection."""
     trials: Digest
-    """Artifact that holds the trial table, or that names the answers of the people it is made of."""
+    """Artifact with the trial table, or with references to the responses of the participants in it."""
     n_participants: int
     n_responses: int
     n_people: int
     pooled: bool
     ceiling: float | None
-    """Noise ceiling in nats per choice; None where no trial is repeated."""
+    """Noise ceiling in nats per choice; None if no trial is repeated."""
     ceiling_error: float | None
     language_model: str = ""
-    """Which one answered in place of people, as the study names it; empty where none did."""
+    """Name of the model that responded in place of participants; empty for people."""
 
 
 class SealedOpened(Record):
-    """Answers that were hidden from the loop were opened for the verdict."""
+    """Responses that were hidden from the search were opened for the verdict."""
 
     kind: Literal["sealed_opened"] = "sealed_opened"
     version: Literal[1] = 1
@@ -287,4 +287,4 @@ class SealedOpened(Record):
     n_trials: int
     n_responses: int
     of_people: tuple[bool, ...] = ()
-    """Whether a table holds all answers of sealed people; empty where no person was sealed."""
+    """Whether a table holds all responses of sealed participants; empty if no participant was sealed."""

@@ -36,7 +36,7 @@ EXISTING = {
     "this was frozen, and whoever had them may have looked at them. Neither the theories nor their populations have "
     "been fitted to those that this plan asks for.",
 }
-"""By the source of the participants; a file of the study's own is ``own file``."""
+"""Words by source of participants; a file of the study's own is ``own file``."""
 NO_DATA = "Registration prior to creation of data: nobody has been asked."
 ASKED = (
     "This text was written out after people were asked, so that data may exist. What it says was frozen before they "
@@ -162,7 +162,7 @@ def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) 
 
 
 def _powers(plan: Preregistration) -> str:
-    """With what probability each of a pair of rivals would be recovered."""
+    """The probability with which each of a pair of rivals would be recovered."""
     names = dict(plan.rivals)
     told = []
     for line in plan.powers:

@@ -35,16 +35,16 @@ class ExperimentsState:
     """People wanted by now, where more were asked for than planned."""
     consents: tuple[Recorded[ConsentAsked], ...] = ()
     answers: Mapping[str, tuple[Recorded[AnswersArrived], ...]] = field(default_factory=dict)
-    """Of people who answer one by one, in order of arrival."""
+    """Responses of participants who arrive one by one, in order of arrival."""
     sessions: Mapping[str, tuple[Recorded[SessionHeld], ...]] = field(default_factory=dict)
-    """Of a language model that answers in place of people."""
+    """Sessions of a language model in place of participants."""
     excluded: tuple[Recorded[PersonExcluded], ...] = ()
     closed: Mapping[str, Recorded[CollectionClosed]] = field(default_factory=dict)
-    """Where collection ended before all planned people had completed."""
+    """Experiments whose collection ended before all planned participants had completed."""
     withdrawn: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """People who withdrew."""
     collected: Mapping[str, Recorded[TrialsCollected]] = field(default_factory=dict)
-    """In order of collection."""
+    """Collected experiments, in order of collection."""
     sealed: Recorded[SealedOpened] | None = None
 
     def in_order_of_asking(self) -> ExperimentsState:

@@ -28,7 +28,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class StoppingPlan:
-    """When the data are looked at, and what ends collection."""
+    """The looks at the data, and what ends collection."""
 
     looks: tuple[int, ...]
     """Participants at each look; the last one ends collection in any case."""

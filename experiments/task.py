@@ -187,8 +187,9 @@ class Trials:
         n_answered = int((self.totals.sum(axis=1) > 0).sum())
         if not self.pooled and self.n_participants < 2:
             raise TrialsError(
-                f"{self.experiment}: the answers of {self.n_participants} participant; how theories differ cannot be "
-                "told from the people's differences with fewer than 2. Collect more, or leave this experiment out."
+                f"{self.experiment} has the responses of {self.n_participants} participant; the "
+                "standard error of a difference "
+                "between theories needs at least 2. Collect more, or leave this experiment out."
             )
         if n_answered < 2:
             raise TrialsError(
@@ -415,7 +416,7 @@ class Design:
     """What will be shown: distinct stimuli, how often each, and to how many people."""
 
     name: str
-    """Of the experiment, unique in its campaign."""
+    """Name of the experiment, unique in its campaign."""
     stimuli: Stimuli
     repetitions: int
     """Presentations of each stimulus to each person."""
@@ -510,7 +511,7 @@ class OneShot:
         return self.space(settings).some(n_most, rng)
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """As many as there are labels."""
+        """The number of labels."""
         return len(self.options)
 
     def sizes(self, stimuli: Stimuli) -> Array:

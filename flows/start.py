@@ -112,7 +112,8 @@ def _close(run: Run) -> None:
     """
     if _waits(run.folder)[1] is None:
         raise FlowError(
-            f"the run {run.folder} waits for nobody; `lakatos resume {run.folder}` without --enough carries it on."
+            f"the run {run.folder} does not wait for participants; `lakatos resume {run.folder}` "
+            "without --enough continues it."
         )
     take_answers(run)
     state, waiting = _waits(run.folder)

@@ -53,7 +53,7 @@ class AnchorItem:
             raise AnchorError(f"{where} compares a theory with itself; leave it out.")
         if not isinstance(self.label, bool):
             raise AnchorError(
-                f"{where} has the label {self.label!r}; say True or False, or leave the item out."
+                f"{where} has the label {self.label!r}; write True or False, or leave the item out."
             )
         if not self.strata or not all(self.strata.values()):
             raise AnchorError(
@@ -61,7 +61,7 @@ class AnchorItem:
             )
         if not self.problems or not self.provenance:
             raise AnchorError(
-                f"{where} does not say which problems it rests on, or how its label is known; add them."
+                f"{where} does not state its problems, or the origin of its label; add them."
             )
 
     @cached_property

@@ -23,21 +23,21 @@ EARLIER = ("family", "critics", "heard", "mends", "breaks", "tables", "n_lost", 
 
 
 class CandidateDecided(Record):
-    """Whether people are asked about a candidate, and why."""
+    """Whether a candidate is tested on participants, and why."""
 
     kind: Literal["candidate_decided"] = "candidate_decided"
     version: Literal[1, 2] = 2
     verdict: Digest
-    """The panel's prediction, which people's data will settle."""
+    """The panel's prediction, which participants' responses will settle."""
     candidate: Digest
     incumbent: Digest
     cycle: int
     belief: float
     """Probability that the candidate will win."""
     action: str
-    """Verify or quit; in version 1 also what was done in between."""
+    """Verify or quit; version 1 also has intermediate actions."""
     rule: str
-    """Its odds, or a place in the next experiment that costs nothing; in version 1 others."""
+    """The odds, or a free place in the next experiment; version 1 has other rules."""
     text: str
 
     @model_validator(mode="before")
@@ -49,7 +49,7 @@ class CandidateDecided(Record):
 
 
 class CriticAnswered(Record):
-    """In records of earlier versions only: a critic that cost something was asked about a candidate."""
+    """In records of earlier versions only: a critic with a cost assessed a candidate."""
 
     kind: Literal["critic_answered"] = "critic_answered"
     version: Literal[1] = 1

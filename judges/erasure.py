@@ -18,20 +18,20 @@ from lakatos.traces.validity import Validity, ValidityLink
 
 
 class JudgeMeasured(Record):
-    """A judge measured something once."""
+    """A judge gave one measurement."""
 
     kind: Literal["measured"] = "measured"
     version: Literal[1] = 1
     subject: Fingerprint
-    """What was judged."""
+    """The theory or pair that was judged."""
     task: str
-    """What about."""
+    """The question that was judged."""
     seat: Digest
     """The `JudgeSeated` record of the judge."""
     epoch: int
-    """In which it was begun; a late one stays under it."""
+    """Epoch in which the measurement began; a late one stays in it."""
     sample: int = 0
-    """Number of the repeat; a judge without chance has only 0."""
+    """Number of the repetition; deterministic judges have only 0."""
     value: float
 
 
@@ -57,8 +57,8 @@ class JudgeMeasurements:
         """
         if measured.epoch > epoch:
             raise MeasurementError(
-                f"the measurement of {measured.subject[:8]} says it is of judge epoch {measured.epoch}, and epoch "
-                f"{epoch} is open; nothing comes from the future. Measure it again."
+                f"the measurement of {measured.subject[:8]} belongs to judge epoch {measured.epoch}, and epoch "
+                f"{epoch} is open, which is earlier. Measure it again."
             )
         key = (measured.subject, measured.task, measured.seat, measured.sample)
         if key in self._known:

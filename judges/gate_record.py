@@ -51,14 +51,14 @@ class ChallengeRecord(Record):
     def _held_its_level(cls, value: Any) -> Any:
         if isinstance(value, dict) and value.get("version") == 1:
             raise ValueError(
-                "this challenge was decided by a test that does not hold its level, and counts for nothing now; look "
-                "at the run with the version that began it, or begin the study anew"
+                "this challenge was decided by a test that does not hold its level, and does not count any more; look "
+                "at the run with the version that began it, or begin a new study"
             )
         return value
 
 
 class GateRegistered(ChallengeRecord):
-    """A challenge was put, before any label was read."""
+    """A challenge was registered before any label was read."""
 
     kind: Literal["gate_registered"] = "gate_registered"
     version: Literal[2] = 2
@@ -70,23 +70,23 @@ class GateRegistered(ChallengeRecord):
     incumbent: Fingerprint
     challenger: Fingerprint
     answers: Fingerprint
-    """Of both judges' answers."""
+    """Digest of both judges' answers."""
     number: int
-    """Of the test among all tests of the anchor set."""
+    """Number of the test among all tests of the anchor set."""
     level: float
     """Error probability that the test may use."""
     n_items: int
     n_excluded: int
     n_units: int
-    """Items that share nothing with one another, or groups of items that do."""
+    """Number of independent units: single items, or groups of items that share a problem or participant."""
     is_exact: bool
-    """Whether right answers are counted, or else what units gain is bet on."""
+    """Whether right answers are counted exactly; otherwise gains of units are bet on."""
     largest_loss: float
     """The most that any unit can lose, whatever its labels."""
     discordance: float
-    """Share of items on which the two judges take different sides; needs no label."""
+    """Share of items on which the two judges disagree; needs no label."""
     minimum_detectable: float
-    """Smallest true gain of an item found with the wanted power."""
+    """Smallest true gain per item that is detected with the required power."""
     expected: float
     """Gain in the Brier score if the challenger is calibrated: mean squared difference of the two probabilities."""
 
@@ -106,7 +106,7 @@ class StratumResult(BaseModel):
 
 
 class GateDecided(ChallengeRecord):
-    """A challenge was decided: the challenger replaces the incumbent, or does not."""
+    """A challenge was decided: the challenger replaces the incumbent or not."""
 
     kind: Literal["gate_decided"] = "gate_decided"
     version: Literal[2] = 2
@@ -119,16 +119,16 @@ class GateDecided(ChallengeRecord):
     verdict: Outcome
     reason: str
     n: int = 0
-    """Items that both answered; 0 where no label was read."""
+    """Items that both judges answered; 0 if no label was read."""
     n_excluded: int
     wins: int = 0
     losses: int = 0
     gain: float = 0.0
-    """Observed, in the unit of the settings' floor."""
+    """Observed gain, in the unit of the settings' floor."""
     p_value: float | None = None
     e_value: float | None = None
     number: int
-    """Of the test among all tests of the anchor set."""
+    """Number of the test among all tests of the anchor set."""
     level: float
     minimum_detectable: float
     strata: tuple[StratumResult, ...] = ()

@@ -78,7 +78,7 @@ class Verdict(Record):
 
 
 class VerdictResolved(Record):
-    """What the data said about a verdict."""
+    """New data settled a verdict."""
 
     kind: Literal["verdict_resolved"] = "verdict_resolved"
     version: Literal[1] = 1
@@ -87,7 +87,7 @@ class VerdictResolved(Record):
     favoured: bool
     """Whether the new data favoured the candidate, by log predictive probability."""
     log_score: float
-    """Log of the probability that the panel gave to what happened, in nats."""
+    """Log probability that the panel gave to the outcome, in nats."""
 
 
 def resolve(verdict: Verdict, digest: Digest, experiment: str, advantage: float) -> VerdictResolved:

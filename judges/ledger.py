@@ -16,20 +16,20 @@ from lakatos.traces.record import Record
 
 
 class LevelDrawn(Record):
-    """A challenge was given the level of its test, before any label was read."""
+    """A challenge received the level of its test before any label was read."""
 
     kind: Literal["level_drawn"] = "level_drawn"
     version: Literal[1] = 1
     challenge: Fingerprint
-    """Of the rules, the items and both judges' answers: the same challenge is one test, however often it is put."""
+    """Digest of the rules, the items and both judges' answers; the same challenge is one test."""
     alpha: float
-    """Probability that any replacement on this anchor set is false, at most."""
+    """Maximum probability of any false replacement on this anchor set."""
     number: int
-    """Of the test among all tests of this anchor set, from 1."""
+    """Number of the test among all tests of this anchor set, from 1."""
     level: float
     """Error probability that the test may use."""
     is_spent: bool
-    """Whether labels may be read; where they stay unread, the next test has this number."""
+    """Whether labels may be read; if they stay unread, the next test has this number."""
 
 
 class VaultReported(Record):

@@ -15,7 +15,7 @@ SHARES: Mapping[Part, float] = {"dev": 0.3, "confirm": 0.5, "vault": 0.2}
 
 
 class AnchorTaken(Record):
-    """The campaign took an anchor set, or took hard cases into the dev part of the one it has."""
+    """The campaign took an anchor set, or added hard cases to its dev part."""
 
     kind: Literal["anchor_taken"] = "anchor_taken"
     version: Literal[1] = 1
@@ -26,11 +26,11 @@ class AnchorTaken(Record):
     confirm: Fingerprint
     """Version of the confirm part."""
     n_items: dict[str, int]
-    """By part; hard cases by themselves."""
+    """Number of items by part; hard cases are counted separately."""
     n_left_out: int
-    """Items that share a problem or people with the campaign."""
+    """Items left out because they share a problem or participants with the campaign."""
     source: str
-    """Where it comes from, in words."""
+    """Origin of the anchor set, in words."""
 
 
 class JudgeBred(Record):
@@ -43,15 +43,15 @@ class JudgeBred(Record):
     judge: Fingerprint
     """Version of the judge."""
     made: Digest
-    """Artifact from which the judge is put together again."""
+    """Artifact from which the judge can be restored."""
     parent: Fingerprint | None
-    """Version of the incumbent it was bred from; None for the first of a slot."""
+    """Version of the incumbent from which it was bred; None for the first of a slot."""
     n_dev: int
-    """Items it was made on."""
+    """Number of items on which it was made."""
 
 
 class PairDescribed(Record):
-    """What judges are shown of a candidate and the incumbent; it rests on answers alone, and outlives all judges."""
+    """Description of a candidate and the incumbent for judges, derived from responses alone."""
 
     kind: Literal["pair_described"] = "pair_described"
     version: Literal[1] = 1
@@ -59,7 +59,7 @@ class PairDescribed(Record):
     incumbent: Digest
     cycle: int
     submission: Digest
-    """Artifact."""
+    """Artifact with the submission."""
 
 
 class StrategyChosen(Record):
@@ -125,5 +125,5 @@ class LabelsExposed(Record):
     part: Part
     purpose: Purpose
     judges: tuple[Fingerprint, ...]
-    """Versions of the judges that were held against the labels."""
+    """Versions of the judges that were compared with the labels."""
     n_items: int

@@ -25,7 +25,7 @@ RESCORE_SHARE = 0.2
 
 
 class JudgeSeated(Record):
-    """A judge took a slot; what it says cites this record, and displacing it erases the record."""
+    """A judge took a slot; its measurements cite this record, and displacing it erases the record."""
 
     kind: Literal["judge_seated"] = "judge_seated"
     version: Literal[1] = 1
@@ -51,12 +51,12 @@ class EpochFrozen(Record):
 
 
 class EpochCommitted(Record):
-    """All slots were decided: the one write that changes judges and validity together."""
+    """All slots were decided: the one record that changes judges and validity together."""
 
     kind: Literal["epoch_committed"] = "epoch_committed"
     version: Literal[1] = 1
     epoch: int
-    """That ends."""
+    """Epoch that ends."""
     snapshot: Fingerprint
     """Digest of the `EpochFrozen` record."""
     decisions: tuple[Fingerprint, ...]
@@ -68,19 +68,19 @@ class EpochCommitted(Record):
     without_gate: tuple[str, ...] = ()
     """Only in records of earlier versions, in which a judge could change without a gate."""
     erases: tuple[Digest, ...]
-    """`JudgeSeated` records of the displaced judges: everything downstream of them no longer holds."""
+    """`JudgeSeated` records of the displaced judges; everything derived from them is invalid."""
     reason: str
 
 
 class EpochRefilled(Record):
-    """What was erased is queued for lazy re-scoring, and the next epoch is open."""
+    """Erased subjects were queued for new judgements, and the next epoch is open."""
 
     kind: Literal["epoch_refilled"] = "epoch_refilled"
     version: Literal[1] = 1
     epoch: int
-    """That opens."""
+    """Epoch that opens."""
     queue: tuple[Fingerprint, ...]
-    """Subjects to be judged again, most wanted first."""
+    """Subjects to be judged again, the most wanted first."""
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,7 @@ def advance(state: Epoch, record: Record) -> Epoch:
     if isinstance(record, EpochCommitted):
         _expect(state, record, "freeze", state.number)
         if record.decisions != _digests(state.decided) or record.slots != _winners(state):
-            raise EpochStateError(
-                f"the commit of epoch {state.number} is not what its decisions say."
-            )
+            raise EpochStateError(f"the commit of epoch {state.number} differs from its decisions.")
         return replace(
             state,
             phase="commit",
@@ -176,7 +174,7 @@ def commit(state: Epoch, seats: Mapping[str, Digest]) -> EpochCommitted:
     changed = tuple(sorted(slot for slot in winners if winners[slot] != state.slots[slot]))
     if missing := [slot for slot in changed if slot not in seats]:
         raise EpochStateError(
-            f"no record says when the judge of slot {missing[0]!r} took its seat; cite it."
+            f"no record shows that the judge of slot {missing[0]!r} took its seat; cite it."
         )
     names = ", ".join(f"{slot}: {state.slots[slot][:8]} by {winners[slot][:8]}" for slot in changed)
     return EpochCommitted(

@@ -50,16 +50,16 @@ NOTHING: Final = SpentAmount()
 
 
 class Budget(FrozenPart):
-    """The most that a run may spend; None where the study sets no limit."""
+    """Limits of what a run may use; a key that is not set is no limit."""
 
     requests: int | None = Field(None, ge=0)
-    """Calls of language models."""
+    """Maximum number of calls of language models."""
     tokens: int | None = Field(None, ge=0)
-    """Tokens sent and received."""
+    """Maximum number of tokens, sent and received."""
     money: float | None = Field(None, ge=0)
-    """In the study's currency."""
+    """Maximum amount, in the study's currency."""
     participants: int | None = Field(None, ge=0)
-    """People, or sessions of a model in their place."""
+    """Maximum number of participants, or of sessions of a model in their place."""
 
     def most(self) -> dict[str, int]:
         """Limits in the units of `SpentAmount`, of what is limited."""

@@ -20,33 +20,33 @@ class LanguageModelCalled(Record):
     kind: Literal["language_model_called"] = "language_model_called"
     version: Literal[1] = 1
     role: str
-    """What it was asked as: advocate, judge, ..."""
+    """Role of the call: advocate, reviser, ..."""
     model: str
-    """As the study names it."""
+    """Name of the model in the study."""
     model_version: Fingerprint
-    """Of what the study declares."""
+    """Digest of the study's settings of the model."""
     model_name: str
-    """As the server names it."""
+    """Name of the model on the server."""
     server: str
-    """Version or fingerprint of the server, where it tells."""
+    """Version or fingerprint of the server, if it reports one."""
     request: Digest
-    """Artifact of the request; its seed is replaced by the one below."""
+    """Artifact of the request; ``seed`` replaces its seed."""
     sampling: TokenSampling
-    """How tokens were drawn."""
+    """Sampling of tokens."""
     seed: int
-    """Of this call."""
+    """Seed of this call."""
     completion: Digest
-    """Artifact of the completion, with log probabilities if they were asked for."""
+    """Artifact of the completion, with log probabilities if they were requested."""
     finish_reason: str
-    """As the server says."""
+    """Finish reason that the server reported."""
     outcome: Outcome
-    """What became of it, before anybody read what it says."""
+    """Technical outcome of the call, before its content is read."""
     n_prompt_tokens: int
-    """As the server counts."""
+    """Number of prompt tokens that the server reported."""
     n_completion_tokens: int
-    """As the server counts."""
+    """Number of completion tokens that the server reported."""
     withheld: tuple[str, ...] = ()
-    """Fields of the request that were not sent, since the settings or the server do not allow them."""
+    """Fields of the request that were not sent, because settings or server do not allow them."""
 
 
 RECORDS: Final[RecordTypes] = {"language_model_called": LanguageModelCalled}

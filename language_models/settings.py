@@ -32,55 +32,59 @@ _OLD_NAMES = (
 
 
 class Price(FrozenPart):
-    """Money for a million tokens, in the currency of the study."""
+    """Price per million tokens, in the currency of the study."""
 
     input: float = Field(0.0, ge=0)
-    """Of what is sent."""
+    """Price of tokens that are sent."""
     cached_input: float | None = Field(None, ge=0)
-    """As ``input`` where it is not said."""
+    """Price of cached input; by default that of ``input``."""
     output: float = Field(0.0, ge=0)
-    """Of what comes back."""
+    """Price of tokens that are received."""
 
 
 class ModelSettings(FrozenPart):
-    """One language model of a study; everything about it but its key, which stays in the environment."""
+    """One language model of a study. Its key stays in the environment."""
 
     name: str = Field(min_length=1)
-    """As the study calls it."""
+    """Name of the model in the study."""
     client: str = "openai"
-    """A name in `language_models.clients.CLIENTS`."""
+    """Name of a client in `language_models.clients.CLIENTS`."""
     model: str = ""
-    """As the server calls it."""
+    """Name of the model on the server."""
     revision: str = ""
-    """Commit of the weights or digest of the serving profile; a change makes it another model."""
+    """Commit of the weights, or fingerprint of the serving profile; a change makes it another
+    model."""
     base_url: str = ""
-    """Up to and including ``/v1``. Not part of the version: the same model may be served elsewhere after a restart."""
+    """Address up to and including ``/v1``. It is not part of the version, so the model may be
+    served elsewhere after a restart."""
     key_variable: str = ""
-    """Environment variable that holds the key, named ``..._API_KEY``; empty for a server that wants none."""
+    """Environment variable with the key, named ``..._API_KEY``; empty if the server needs none."""
     timeout_s: float = Field(300.0, gt=0)
-    """Until a call is given up, seconds."""
+    """Seconds after which a call is given up."""
     connect_timeout_s: float = Field(10.0, gt=0)
-    """Until a server must have answered the connection, seconds."""
+    """Seconds after which a connection is given up."""
     context_tokens: int | None = Field(None, ge=1)
-    """Longest prompt and answer together; None takes the server's word."""
+    """Maximum tokens of prompt and answer together; by default as the server states."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """What the server calls the most tokens of an answer; some hosted models want the second."""
+    """The server's name for the maximum number of tokens of an answer."""
     without: tuple[OptionalField, ...] = ()
-    """Fields that the server refuses or ignores, such as ``temperature``; they are not sent. Without
-    ``response_format`` the prompt holds the schema. What a server refuses by name is left out by itself."""
+    """Fields that are not sent because the server refuses or ignores them, such as ``temperature``.
+    Without ``response_format`` the prompt contains the schema. Fields that a server refuses by name
+    are left out automatically."""
     stream: bool = False
-    """Read the answer as it is written: a connection that has gone silent is noticed after ``timeout_s``."""
+    """Whether the answer is read as it is written, so that a silent connection is noticed after
+    ``timeout_s``."""
     extra: dict[str, Any] = Field(default_factory=dict)
-    """Further fields of each request that the server understands, such as ``chat_template_kwargs``."""
+    """Further fields of each request, such as ``chat_template_kwargs``."""
     price: Price = Price()
     most_in_flight: int = Field(16, ge=1)
-    """Calls at the same time."""
+    """Maximum number of simultaneous calls."""
     requests_per_minute: int | None = Field(None, ge=1)
-    """Most calls a minute."""
+    """Maximum number of calls per minute."""
     tokens_per_minute: int | None = Field(None, ge=1)
-    """Most tokens a minute, sent and received."""
+    """Maximum number of tokens per minute, sent and received."""
     answers: tuple[str, ...] = ()
-    """Of the client ``scripted``."""
+    """Answers of the client ``scripted``."""
     exchanges: str = ""
     """File of the client ``player``."""
 

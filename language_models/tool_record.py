@@ -17,20 +17,20 @@ EXTERNAL: Final[frozenset[Effect]] = frozenset({"spends", "recruits"})
 
 
 class ToolCalled(Record):
-    """A model had a tool called, or a rule forbade it."""
+    """A model called a tool, or a rule forbade the call."""
 
     kind: Literal["tool_called"] = "tool_called"
     version: Literal[1] = 1
     tool: str
-    """Its name."""
+    """Name of the tool."""
     arguments: Digest
-    """Artifact: validated, with defaults filled in."""
+    """Artifact with the validated arguments, defaults filled in."""
     outcome: Literal["returned", "failed", "blocked"]
-    """Whether it returned, could not do what it was asked, or was forbidden."""
+    """Whether it returned, failed, or was forbidden."""
     value: Digest
-    """Artifact: exactly what it returned; null where it did not."""
+    """Artifact with the returned value; null if it returned nothing."""
     reason: str
-    """Why it did not."""
+    """Reason why it returned nothing."""
 
 
 RECORDS: Final[RecordTypes] = {"tool_called": ToolCalled}

@@ -32,7 +32,7 @@ class Fact(Record):
 
 
 class PlanUsed(Record):
-    """A plan was followed, from text or by the tool that was made of it."""
+    """A plan was followed, from text or by the tool made from it."""
 
     kind: Literal["plan_used"] = "plan_used"
     version: Literal[2] = 2
@@ -42,26 +42,27 @@ class PlanUsed(Record):
     """Name of the tool; empty for text."""
     success: bool
     failure: str = ""
-    """Kind, see `memory.errors.ToolFailedError`; ``outage`` where the machine failed, which counts for nobody."""
+    """Kind of failure, see `memory.errors.ToolFailedError`; ``outage`` if the machine failed, which does not
+    count."""
     calls_saved: float = 0.0
     evidence: tuple[Digest, ...]
     justified_by: tuple[Digest, ...] = ()
-    """What decided on success, where a judge did."""
+    """Judge that decided on success, if one did."""
 
 
 class ToolValidated(Record):
-    """A draft passed every rung that can be climbed without use."""
+    """A draft passed every check that is possible before use."""
 
     kind: Literal["tool_validated"] = "tool_validated"
     version: Literal[1] = 1
     draft: Digest
     name: str
     passed: tuple[str, ...]
-    """What was proved, a sentence each."""
+    """What was shown, one sentence each."""
 
 
 class ToolRefused(Record):
-    """A draft failed, and the plan stays text."""
+    """A draft failed validation, and the plan stays text."""
 
     kind: Literal["tool_refused"] = "tool_refused"
     version: Literal[1] = 1
@@ -71,7 +72,7 @@ class ToolRefused(Record):
 
 
 class ToolWithdrawn(Record):
-    """A tool is no longer on offer, by decision of a person or because what it depends on changed."""
+    """A tool is no longer offered, by decision of the user or because something it depends on changed."""
 
     kind: Literal["tool_withdrawn"] = "tool_withdrawn"
     version: Literal[1] = 1

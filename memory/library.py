@@ -42,20 +42,20 @@ DOUBTFUL_WEIGHT: Final = 0.5
 
 
 class Pitfall(Record):
-    """A mistake, what leads to it and what follows."""
+    """A mistake, the situation that leads to it, and its consequence."""
 
     kind: Literal["pitfall"] = "pitfall"
     version: Literal[1, 2] = 2
     domain: str
     trigger: str
-    """The situation: what had been diagnosed, or what was being done."""
+    """The situation: the diagnosis, or the work in progress."""
     mistake: str
     """The change that was made, in the grammar's words."""
     consequence: str
     evidence: tuple[Digest, ...]
     """Records that show it."""
     justified_by: tuple[Digest, ...] = ()
-    """The judges' verdict that it rests on, and their seats; none where it rests on records alone."""
+    """The judges' verdict on which it rests and their seats; empty if it rests on records alone."""
 
 
 Lesson = Plan | Fact | Pitfall | TheoryWon

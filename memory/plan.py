@@ -42,20 +42,20 @@ class PlanStep(FrozenPart):
 
 
 class Plan(Record):
-    """What was done in a situation, step by step; as text, to be weighed by whoever reads it."""
+    """The steps that were taken in a situation, as text for a reader to weigh."""
 
     kind: Literal["plan"] = "plan"
     version: Literal[1] = 1
     domain: str
     study: str
-    """Campaign in which it was done; repetitions within it are one."""
+    """Campaign in which it was followed; repetitions within it count once."""
     situation: str
-    """Stage, rivals, what had failed: by which it is recalled."""
+    """Stage, rivals and failure, by which it is recalled."""
     steps: tuple[PlanStep, ...]
     evidence: tuple[Digest, ...]
     """Records of the calls, and others that support it."""
     justified_by: tuple[Digest, ...] = ()
-    """What said that it went well: scores on data, or the verdict of a judge."""
+    """Evidence of success: scores on data, or a judge's verdict."""
 
 
 @dataclass(frozen=True)

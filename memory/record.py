@@ -10,23 +10,23 @@ from lakatos.traces.record import Record, RecordTypes, kind_of
 
 
 class LibraryTaken(Record):
-    """What other campaigns had learned when this one began."""
+    """Knowledge of other campaigns at the beginning of this one."""
 
     kind: Literal["library_taken"] = "library_taken"
     version: Literal[1] = 1
     library: Digest
-    """Artifact: the library as a file."""
+    """Artifact with the library as a file."""
     n_lessons: int
     n_tools: int
     n_studies: int
     problem: str = ""
     """In records of earlier versions only: why the library could not be read."""
     found_here: tuple[str, ...] = ()
-    """Studies whose winners were left out, since they were found on answers of this campaign, which are no test."""
+    """Studies whose winners were left out because they were found on responses of this campaign."""
 
 
 class LibraryLookedAt(Record):
-    """What of the library that a campaign took no longer counts in the traces that it came from."""
+    """Entries of the library that a campaign took are no longer valid in their own traces."""
 
     kind: Literal["library_looked_at"] = "library_looked_at"
     version: Literal[1] = 1
@@ -38,24 +38,24 @@ class LibraryLookedAt(Record):
 
 
 class WinnersTaken(Record):
-    """Which theories of earlier campaigns compete in this one, and what became of the others."""
+    """Theories of earlier campaigns that compete in this one, and those that were refused."""
 
     kind: Literal["winners_taken"] = "winners_taken"
     version: Literal[1] = 1
     theories: tuple[Digest, ...]
-    """Admitted, the most promising first."""
+    """Admitted theories, the most promising first."""
     studies: tuple[str, ...]
-    """In which they won."""
+    """Studies in which they won."""
     refused: tuple[str, ...]
-    """Those that failed the checks, with the reason."""
+    """Theories that failed the checks, with the reason."""
     n_passed_over: int
-    """Found on the same archived answers, which would be no test of them."""
+    """Theories found on the same archived responses, which could not test them."""
     n_left: int
-    """Further ones, for which there was no place."""
+    """Further theories for which there was no place."""
 
 
 class LessonsRecalled(Record):
-    """What came back in a situation."""
+    """Lessons were recalled in a situation."""
 
     kind: Literal["lessons_recalled"] = "lessons_recalled"
     version: Literal[1] = 1
@@ -63,14 +63,14 @@ class LessonsRecalled(Record):
     stage: str
     situation: str
     lessons: tuple[Fingerprint, ...]
-    """Their own records, of this campaign or of others, the most relevant first."""
+    """Records of the lessons, of this campaign or others, the most relevant first."""
     texts: tuple[str, ...]
     notes: tuple[str, ...]
-    """What speaks against each; empty where nothing does."""
+    """Objections to each lesson; empty if there are none."""
 
 
 class LessonsWritten(Record):
-    """A language model wrote lessons after a cycle; those that records bear out are lessons of the library."""
+    """A language model wrote lessons after a cycle; supported ones enter the library."""
 
     kind: Literal["lessons_written"] = "lessons_written"
     version: Literal[1] = 1
@@ -78,7 +78,7 @@ class LessonsWritten(Record):
     answer: Digest
     """Record of the answer."""
     lessons: tuple[CheckedStatement, ...]
-    """Each as written, with every reason why it is not kept."""
+    """Each lesson as written, with every reason why it is not kept."""
 
 
 class InquiryMade(Record):
@@ -88,38 +88,38 @@ class InquiryMade(Record):
     version: Literal[1] = 1
     cycle: int
     number: int
-    """Of the experiment in its cycle; 0 after it."""
+    """Number of the experiment in its cycle; 0 after it."""
     name: str
     signature: Fingerprint
-    """Of the plan."""
+    """Signature of the plan."""
     tool: str
-    """Learned tool that did it; empty where each call was made by itself."""
+    """Learned tool that made the calls; empty if they were made one by one."""
     plan: Digest | None = None
-    """Artifact: the steps."""
+    """Artifact with the steps."""
     calls: tuple[Digest, ...]
     """Records of the calls."""
     complete: bool
     reason: str
-    """Why it is not complete, or was not made."""
+    """Reason why it is incomplete or was not made."""
     remedies: tuple[str, ...] = ()
-    """``slot:mechanism`` to be tried."""
+    """Mechanisms to be tried, as ``slot:mechanism``."""
     trials: Digest | None = None
-    """Artifact: trials to be asked."""
+    """Artifact with proposed trials."""
 
 
 class ToolTried(Record):
-    """A draft climbed the ladder of validation, or fell from it."""
+    """A draft was validated, or failed validation."""
 
     kind: Literal["tool_tried"] = "tool_tried"
     version: Literal[1] = 1
     draft: Digest
     name: str
     passed: tuple[str, ...]
-    """What was proved; empty where it failed."""
+    """What was shown; empty if it failed."""
     rung: str
     reason: str
     studies: tuple[str, ...]
-    """Whose recorded calls it was tried on."""
+    """Studies whose recorded calls were used."""
 
 
 MEMORY_RECORDS: RecordTypes = {

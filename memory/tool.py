@@ -41,21 +41,21 @@ class PlanParameter(FrozenPart):
 
 
 class ToolDraft(Record):
-    """A plan that recurs, with a name and typed arguments; nothing follows it but validation."""
+    """A plan that recurs, with a name and typed arguments, before validation."""
 
     kind: Literal["tool_drafted"] = "tool_drafted"
     version: Literal[2] = 2
     name: str
     signature: Fingerprint
-    """Of the plan that it stands for."""
+    """Signature of the plan."""
     plan_text: str
-    """Canonical: holes, no values."""
+    """Canonical text of the plan with open arguments."""
     steps: tuple[PlanStep, ...]
-    """Its own plan, as one study followed it."""
+    """The plan as one study followed it."""
     parameters: tuple[PlanParameter, ...]
     effects: tuple[Effect, ...]
     dependencies: tuple[tuple[str, str], ...]
-    """Verbs that it calls, with the digest of the version that it was made for."""
+    """Tools that it calls, with the digest of the version for which it was made."""
     author: str = "laboratory"
 
 
@@ -159,11 +159,11 @@ def with_arguments(draft: ToolDraft, plan: PlanForm, arguments: Mapping[str, Any
     names = [item.name for item in draft.parameters]
     if missing := [name for name in names if name not in arguments]:
         raise PlanError(
-            f"{draft.name} also needs {', '.join(missing)}; `lakatos tools show {draft.name}` says what."
+            f"{draft.name} also needs {', '.join(missing)}; `lakatos tools show {draft.name}` lists them."
         )
     if unknown := sorted(set(arguments) - set(names)):
         raise PlanError(
-            f"{draft.name} takes no {', '.join(unknown)}; `lakatos tools show {draft.name}` says what."
+            f"{draft.name} takes no {', '.join(unknown)}; `lakatos tools show {draft.name}` lists them."
         )
     return replace(plan, values=tuple(arguments[name] for name in names))
 

@@ -60,16 +60,16 @@ class TheoryWon(Record):
     claim: str
     author: str
     leads: bool
-    """Whether it led; the others were tied with what led."""
+    """Whether it led; the others were tied with the leader."""
     holds: bool
     """Whether the campaign's verdict held."""
     answers: str
-    """Archived answers that it was found on; empty where people were asked anew."""
+    """Archived responses on which it was found; empty if participants were recruited."""
     responses: ResponseOrigin = ""
-    """Whose responses it won on; not recorded by earlier versions."""
+    """Kind of participants among whom it won; not recorded by earlier versions."""
     tried: tuple[TheoryTried, ...]
     completeness: tuple[float, float] | None
-    """Value and standard error, where it could be measured."""
+    """Value and standard error, if it could be measured."""
     evidence: tuple[Digest, ...]
     justified_by: tuple[Digest, ...]
     """The verdict."""

@@ -18,5 +18,9 @@ def test_the_site_is_built_strictly(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "site" / "reference.html").read_text(encoding="utf-8")
     assert "Score theories on responses that had no part in fitting them" in page
+    commands = (tmp_path / "site" / "commands.html").read_text(encoding="utf-8")
+    assert "lakatos data describe FILE" in commands
+    records = (tmp_path / "site" / "records.html").read_text(encoding="utf-8")
+    assert "trials_collected" in records
     search = (tmp_path / "site" / "search" / "search_index.json").read_text(encoding="utf-8")
     assert "on_refusal" in search

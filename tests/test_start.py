@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import re
 import shutil
+import signal
+import sqlite3
 import subprocess
 import sys
 import tomllib
@@ -135,6 +138,123 @@ def test_an_incomplete_checkout_is_named(checkout: Path) -> None:
     assert done.stderr.endswith(
         "requirements.lock: No such file or directory; the checkout is not complete.\n"
     )
+
+
+OLD_PYTHON = (
+    "import runpy, sys\n"
+    "sys.version_info, sys.version = (3, 8, 10, 'final', 0), '3.8.10 (default)'\n"
+    "sys.argv = sys.argv[1:]\n"
+)
+"""Code that makes this Python one of an old version."""
+
+
+def test_an_old_version_of_python_is_named_with_what_to_do() -> None:
+    code = f"{OLD_PYTHON}runpy.run_path(sys.argv[0], run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "start.py"), "demo"],
+        env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "start.py: Lakatos needs Python 3.11 or newer, and this is Python 3.8.10. Install a newer one and run it by "
+        "name, for example: python3.12 start.py demo\n"
+    )
+
+
+def test_the_command_names_an_old_version_of_python() -> None:
+    code = f"{OLD_PYTHON}from lakatos.flows.commands.door import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "lakatos", "status"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(
+        "lakatos: Python 3.11 or newer is needed, and this is 3.8.10. `python3 start.py"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_old_versions_of_python_load_before_that_can_be_read_by_them() -> None:
+    for name in (
+        "__init__.py",
+        "flows/__init__.py",
+        "flows/commands/__init__.py",
+        "flows/commands/door.py",
+    ):
+        ast.parse((ROOT / "lakatos" / name).read_text(encoding="utf-8"), feature_version=(3, 8))
+
+
+@pytest.mark.parametrize("package", ["typer", "pydantic", "numpy"])
+def test_an_installation_that_was_interrupted_is_named_by_the_command(package: str) -> None:
+    code = (
+        f"import sys\nsys.modules[{package!r}] = None\nfrom lakatos.flows.commands.door import main\n"
+        "sys.argv = ['lakatos', 'theories']\nmain()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"lakatos: the package {package!r} is missing in {sys.prefix}: its installation was not finished, or this is "
+        "another Python. Run `python3 start.py lakatos --help` in the checkout, or install lakatos again.\n"
+    )
+
+
+def test_a_second_installation_waits_and_can_be_interrupted(checkout: Path) -> None:
+    with contextlib.closing(sqlite3.connect(checkout / ".venv.lock", isolation_level=None)) as held:
+        held.execute("BEGIN EXCLUSIVE")
+        waits = subprocess.Popen(
+            [sys.executable, str(checkout / "start.py"), "demo"],
+            env={"PATH": os.defpath, "HOME": str(checkout)}, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert waits.stderr is not None
+        assert waits.stderr.readline() == (
+            "start.py: another start.py is installing; waiting for it ...\n"
+        )
+        waits.send_signal(signal.SIGINT)
+        assert waits.communicate(timeout=60)[1].strip() == (
+            "start.py: interrupted; the same command goes on where it stopped."
+        )
+        assert waits.returncode == 130
+    assert not (checkout / ".venv").exists()
+
+
+def test_a_checkout_that_cannot_be_written_is_named(checkout: Path) -> None:
+    (checkout / ".venv").write_text("a file where the environment would be")
+    (checkout / ".venv.lock").mkdir()  # no file can be made here, not even by root
+    done = start("demo", folder=checkout)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"start\.py: cannot lock .*\.venv\.lock: unable to open database file\. "
+        r"Remove it and run the same command again\.\n",
+        done.stderr,
+    )
+
+
+@pytest.mark.slow
+def test_a_half_made_environment_is_made_again(checkout: Path) -> None:
+    python = checkout / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    done = start("demo", folder=checkout, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(checkout))
+    assert "start.py: making a virtual environment for Python" in done.stderr
+    assert "phlogiston-of-stahl" in done.stderr
+    assert subprocess.run([python, "-c", "import pip"], check=False).returncode == 0
+
+
+def test_a_folder_of_runs_that_cannot_be_made_is_named_by_the_command(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where the folder would be")
+    done = subprocess.run(
+        [sys.executable, "-m", "lakatos.flows.commands.door", "demo"],
+        cwd=tmp_path, env={"PATH": os.defpath, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode in {1, 2}
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("lakatos: ")
+    assert "runs" in last
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ TheoryError
 ├── TheoryShapeError        the answer has the wrong shape
 ├── TheoryProbabilityError  the answer is no set of probabilities
 ├── TheoryTimeoutError      the theory took too long
+├── ForeignTheoryError      the package did not write it, and this system has no sandbox
 ├── TheoryResourceError     the theory was stopped at a limit, or ended its process
 └── ClaimContradictedError  the code does other than what the theory predicts in words
 PosteriorError              nothing can be inferred from these answers, or these posteriors not be compared
@@ -47,6 +48,10 @@ class TheoryProbabilityError(TheoryError):
 
 class TheoryTimeoutError(TheoryError):
     """The theory took too long."""
+
+
+class ForeignTheoryError(TheoryError):
+    """The package did not write the theory, and this system has no sandbox for it."""
 
 
 class TheoryResourceError(TheoryError):

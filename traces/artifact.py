@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
-from lakatos.traces.files import sync_folder
 from lakatos.traces.owner import for_owner
+from lakatos.traces.system import sync_folder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

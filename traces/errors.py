@@ -13,6 +13,7 @@ TraceError
 │   ├── StepInterruptedError     a step with effects outside was cut short; a person has to look
 │   └── StepResultError          a step returned something else than it promised
 ├── HeadError                    the end of a journal cannot be signed or kept, or a bundle not be made
+├── PlatformError                this operating system lacks what is needed
 ├── RecordError                  a value cannot be recorded, or a stored record cannot be read
 └── InboxError                   a delivery that cannot be accepted or found
 """
@@ -20,6 +21,10 @@ TraceError
 
 class TraceError(Exception):
     """Something is wrong with the trace of a run."""
+
+
+class PlatformError(TraceError):
+    """This operating system lacks what is needed."""
 
 
 class JournalError(TraceError):

@@ -26,10 +26,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_bytes, is_digest
 from lakatos.traces.errors import HeadError
-from lakatos.traces.files import sync_folder
 from lakatos.traces.home import user_home
 from lakatos.traces.journal import Journal
+from lakatos.traces.owner import for_owner
 from lakatos.traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
+from lakatos.traces.system import give_name, is_open_to_others, sync_folder
 
 HEADS_FILE: Final = "heads.jsonl"
 KEY_FILE: Final = "heads.key"
@@ -65,7 +66,7 @@ def laboratory_key() -> Ed25519PrivateKey:
     try:
         if not path.exists():
             _make_key(path)
-        if path.stat().st_mode & 0o077:
+        if is_open_to_others(path):
             raise HeadError(
                 f"others may read the laboratory's key {path}, and could sign in its name: `chmod 600 {path}`; if "
                 "somebody may have read it, remove it, so that a new one is made, and publish the new public key."
@@ -86,16 +87,16 @@ def _make_key(path: Path) -> None:
     """Two processes that make it at once end up with one key."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     made = path.with_name(f".{path.name}-{os.getpid()}")
-    with open(made, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    with open(made, "xb", opener=for_owner) as file:
         file.write(Ed25519PrivateKey.generate().private_bytes_raw())
         file.flush()
         os.fsync(file.fileno())
     try:
-        os.link(made, path)
+        give_name(made, path)
     except FileExistsError:
         pass
     finally:
-        made.unlink()
+        made.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 

@@ -5,14 +5,14 @@ must not stop a campaign, and two commands that start at the same moment must no
 """
 
 import contextlib
-import fcntl
 import importlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+
+from lakatos.traces.system import is_private, turn, user_name
 
 CACHES = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Variables that name a library's cache, and its folder where the home cannot be written."""
@@ -39,11 +39,10 @@ def cache_home() -> Path:
     wanted = home / ".cache" if home else None
     if wanted and is_made(wanted):
         return wanted
-    private = Path(tempfile.gettempdir()) / f"lakatos-{os.getuid()}"
+    private = Path(tempfile.gettempdir()) / f"lakatos-{user_name()}"
     with contextlib.suppress(OSError):
         private.mkdir(mode=0o700, exist_ok=True)
-        found = private.lstat()
-        if found.st_uid == os.getuid() and found.st_mode & 0o170077 == 0o040000:
+        if is_private(private):
             return private
     return Path(tempfile.mkdtemp(prefix="lakatos-"))
 
@@ -81,15 +80,5 @@ def import_alone(name: str) -> ModuleType:
     ArviZ 0.23 writes a file under a fixed temporary name on its first import of a day; of two processes that do so at
     once, one would find its file gone.
     """
-    with _turn(settle_caches() / "lakatos" / "import.lock"):
+    with turn(settle_caches() / "lakatos" / "import.lock"):
         return importlib.import_module(name)
-
-
-@contextlib.contextmanager
-def _turn(path: Path) -> Iterator[None]:
-    """Wait until no other process holds the file; some network disks have no locks, and then nobody waits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -225,7 +225,7 @@ def check_place(folder: Path, place: str) -> None:
         InboxError: ``folder`` is not the one that gave ``place``.
     """
     try:
-        found = (folder / PLACE_FILE).read_text()
+        found = (folder / PLACE_FILE).read_text(encoding="utf-8")
     except OSError:
         found = ""
     if found != place:

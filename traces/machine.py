@@ -43,7 +43,7 @@ def machine_here() -> Machine:
 
 def _processor() -> str:
     try:
-        lines = CPU_FILE.read_text(errors="replace").splitlines()
+        lines = CPU_FILE.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from lakatos.traces.artifact import ArtifactStore, pack, unpack
 from lakatos.traces.digest import Digest, digest_bytes, is_digest
@@ -167,7 +168,7 @@ def artifacts_at(address: str) -> ArtifactStore:
         ArtifactError: The address cannot be used.
     """
     if check_address(address) == "file":
-        return ArtifactStore(Path(urlsplit(address).path))
+        return ArtifactStore(Path(url2pathname(urlsplit(address).path)))
     return ObjectStore(address)
 
 

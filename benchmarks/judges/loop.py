@@ -252,4 +252,4 @@ def write(out: Path, rows: list[dict[str, Any]], chosen: argparse.Namespace) -> 
         "table": table(rows),
         "rows": rows,
     }
-    out.write_text(json.dumps(result, indent=1) + "\n")
+    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -341,9 +341,9 @@ def mount_memory(disk: Path) -> None:
     if LIBC.unshare(flags):
         raise OSError(ctypes.get_errno(), "no namespace for a small disk")
     if uid:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+        Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
+        Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="utf-8")
+        Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="utf-8")
     private = 1 << 18 | 1 << 14
     if LIBC.mount(b"none", b"/", None, private, None):
         raise OSError(ctypes.get_errno(), "mounts cannot be made private")
@@ -406,7 +406,7 @@ def left_running() -> int:
                 time.sleep(0.05)
         except ChildProcessError:
             return 0
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="utf-8").split()
     for child in children:
         os.kill(int(child), signal.SIGKILL)
     return len(children)
@@ -505,4 +505,4 @@ def write(out: Path, chains: list[dict[str, Any]], harness: Harness) -> None:
         "chains": chains,
     }
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n")
+    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

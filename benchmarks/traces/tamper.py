@@ -422,4 +422,4 @@ def write(
         "seconds_a_trial": round(seconds, 4),
     }
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n")
+    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

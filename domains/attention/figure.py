@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 LETTERS: Final = ("S", "O", "H")
-"""By the place of their key: left, middle, right."""
+"""Letters by the place of their key: left, middle, right."""
 NO_LETTER: Final = "E"
 """Has no key."""
 INKS: Final = (("RED", "#c62828"), ("GREEN", "#2e7d32"), ("BLUE", "#1f4fb0"))
@@ -25,7 +25,7 @@ _SHAPES: Final = {
 }
 """Large letters on a grid of five columns and seven lines."""
 COLUMN, LINE = 18, 20
-"""Of the grid, in units of the drawing."""
+"""Width and height of a cell of the grid, in units of the drawing."""
 
 
 def distractor_of(right: int, congruence: int, places: tuple[int, ...]) -> int | None:

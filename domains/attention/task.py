@@ -42,7 +42,7 @@ EDGES = (
     FASTEST, 0.3, 0.35, 0.4, 0.44, 0.48, 0.52, 0.56, 0.6, 0.64, 0.68, 0.72, 0.76, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0,
     SLOWEST,
 )  # fmt: skip
-"""Of the bins of time, in seconds: narrow where most answers are."""
+"""Edges of the time bins, in seconds; bins are narrow where most responses are."""
 SCALE = timed(("right", "wrong"), EDGES)
 LATER_EDGES = (4.0, 5.0, 7.0)
 """Of bins beyond the usual ones, where a study's window is wider."""
@@ -100,7 +100,7 @@ class AttentionSettings:
     n_answers: int = 2
     """Keys."""
     level: int = 0
-    """As in `NUMBERS`."""
+    """Level as in `NUMBERS`."""
     neutral: bool = False
     """Whether there are trials in which the distractor suggests no answer."""
     past: bool = True

@@ -149,7 +149,7 @@ p = race_bins(edges, times, below, parameters["delay"] + late, parameters["delay
 """
 CONFLICT = ("congruence",)
 NEEDS_TIME = Wording(
-    clause="need time for seeing and pressing besides (about {delay} s)", taken_for_granted=True
+    clause="need further time for perception and movement (about {delay} s)", taken_for_granted=True
 )
 GATHERS = (
     Wording(
@@ -161,9 +161,9 @@ GATHERS = (
     NEEDS_TIME,
 )
 FROM_BOTH = Wording(
-    clause="gather {far}more evidence where the distractor suggests the right answer",
+    clause="accumulate {far}more evidence if the distractor suggests the correct response",
     clause_short="more",
-    opposite_clause="gather {far}less evidence where the distractor suggests the right answer",
+    opposite_clause="accumulate {far}less evidence if the distractor suggests the correct response",
     opposite_short="less",
     parameter="interference",
     unit=0.4,
@@ -172,8 +172,8 @@ FROM_BOTH = Wording(
 )
 RACED = replace(
     FROM_BOTH,
-    clause="add {far}more evidence to the answer that the distractor suggests",
-    opposite_clause="add {far}less evidence to the answer that the distractor suggests",
+    clause="add {far}more evidence to the response that the distractor suggests",
+    opposite_clause="add {far}less evidence to the response that the distractor suggests",
 )
 
 
@@ -197,8 +197,8 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}lean to the key on the right before they have seen anything",
-            opposite_clause="{much}lean to the key on the left before they have seen anything",
+            clause="{much}lean towards the key on the right before they see anything",
+            opposite_clause="{much}lean towards the key on the left before they see anything",
             parameter="key_bias",
             unit=0.1,
             label="right keys",
@@ -222,7 +222,7 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}lean to the key that they have just pressed",
+            clause="{much}lean towards the key that they have just pressed",
             opposite_clause="{much}lean away from the key that they have just pressed",
             parameter="repetition",
             unit=0.1,
@@ -242,8 +242,8 @@ HABIT = (
         """,
         parameters={"saving": normal(0.0, 0.05, 0.3, SECONDS, "time saved")},
         wording=Wording(
-            clause="are {far}quicker at seeing and pressing what they have just pressed",
-            opposite_clause="are {far}slower at seeing and pressing what they have just pressed",
+            clause="are {far}quicker to repeat their last response",
+            opposite_clause="are {far}slower to repeat their last response",
             parameter="saving",
             unit=0.03,
             label="quick repetitions",
@@ -265,8 +265,8 @@ HABIT = (
         },
         wording=Wording(
             clause=(
-                "{much}lean now to one answer and now to another before they see anything (over "
-                "{start_range%} of the way)"
+                "{much}vary from trial to trial in their starting point (over {start_range%} "
+                "of the way)"
             ),
             parameter="start_range",
             unit=0.3,
@@ -289,8 +289,8 @@ CONTROL = (
             )
         },
         wording=Wording(
-            clause="heed the distractor {far}less after a conflict",
-            opposite_clause="heed the distractor {far}more after a conflict",
+            clause="attend to the distractor {far}less after a conflict",
+            opposite_clause="attend to the distractor {far}more after a conflict",
             parameter="adaptation",
             unit=0.3,
             label="adaptation",
@@ -312,8 +312,8 @@ CONTROL = (
             )
         },
         wording=Wording(
-            clause="want {far}more evidence after an error",
-            opposite_clause="want {far}less evidence after an error",
+            clause="require {far}more evidence after an error",
+            opposite_clause="require {far}less evidence after an error",
             parameter="post_error_caution",
             unit=0.1,
             label="post-error caution",
@@ -335,8 +335,8 @@ CONTROL = (
             )
         },
         wording=Wording(
-            clause="gather evidence {far}more slowly after an error",
-            opposite_clause="gather evidence {far}faster after an error",
+            clause="accumulate evidence {far}more slowly after an error",
+            opposite_clause="accumulate evidence {far}faster after an error",
             parameter="distraction",
             unit=0.2,
             label="post-error distraction",
@@ -396,7 +396,7 @@ PATIENCE = (
         """,
         parameters={"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
         wording=Wording(
-            clause="settle for less evidence the longer they have waited (for none after {meeting} s)",
+            clause="require less evidence the longer they have waited (none after {meeting} s)",
             label="falling bounds",
         ),
         source=HAWKINS,
@@ -413,8 +413,8 @@ PATIENCE = (
         },
         wording=Wording(
             clause=(
-                "settle for less evidence the longer they have waited, most of all at first (for half as "
-                "much after {halving} s)"
+                "require less evidence the longer they have waited, falling fastest at first "
+                "(half as much after {halving} s)"
             ),
             label="early falling bounds",
         ),
@@ -433,7 +433,7 @@ PATIENCE = (
             )
         },
         wording=Wording(
-            clause="settle for little evidence when a deadline of their own is near (about {deadline} s)",
+            clause="require little evidence when a self-imposed deadline is near (about {deadline} s)",
             label="deadline",
         ),
         source=f"{HAWKINS} (a Weibull distribution of shape 3)",
@@ -471,7 +471,7 @@ PROCESS = (
         own={"rate": RATE},
         wording=(
             Wording(
-                clause="gather evidence for the right answer, whatever the distractor suggests"
+                clause="accumulate evidence for the correct response, whatever the distractor suggests"
             ),
             *GATHERS,
         ),
@@ -479,7 +479,7 @@ PROCESS = (
     ),
     _process(
         name="evidence from both",
-        clause="gather evidence from target and distractor all the time",
+        clause="accumulate evidence from target and distractor throughout the trial",
         evidence="""
         steady = clarity * (parameters["rate"] + parameters["interference"] * conflict)
         return steady[..., None] + 0.0 * begin
@@ -517,8 +517,8 @@ PROCESS = (
                     "{fade} s)"
                 ),
                 opposite_clause=(
-                    "are {much}pushed away from the distractor's answer with a force that rises "
-                    "and fades (most after about {fade} s)"
+                    "are {much}pushed away from the distractor's response with a force that "
+                    "rises and fades (most after about {fade} s)"
                 ),
                 parameter="pull",
                 unit=0.1,
@@ -566,7 +566,10 @@ PROCESS = (
     ),
     _process(
         name="a late selection",
-        clause="gather evidence from target and distractor until they have selected the target, and from it alone then",
+        clause=(
+            "accumulate evidence from target and distractor until they have selected the "
+            "target, and then from the target alone"
+        ),
         evidence="""
         both = (clarity * (parameters["rate"] + parameters["interference"] * conflict))[..., None]
         alone = (clarity * parameters["selected_rate"])[..., None]
@@ -584,7 +587,7 @@ PROCESS = (
         wording=(
             FROM_BOTH,
             Wording(
-                clause="gather evidence from the target alone once it is selected (after about {selection} s)"
+                clause="accumulate evidence from the target alone once it is selected (after about {selection} s)"
             ),
             *GATHERS,
         ),
@@ -617,8 +620,8 @@ PROCESS = (
         },
         wording=(
             Wording(
-                clause="are {far}slower where the distractor suggests another answer",
-                opposite_clause="are {far}faster where the distractor suggests another answer",
+                clause="are {far}slower if the distractor suggests another response",
+                opposite_clause="are {far}faster if the distractor suggests another response",
                 parameter="slowing",
                 unit=0.03,
                 label="slowing",
@@ -626,7 +629,7 @@ PROCESS = (
             ),
             Wording(
                 clause="are {far}less accurate on incongruent trials",
-                opposite_clause="are {far}more often right where the distractor suggests another answer",
+                opposite_clause="are {far}more accurate on incongruent trials",
                 parameter="accuracy_effect",
                 unit=0.4,
                 label="errors",
@@ -647,8 +650,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "gather evidence for each answer by itself ({rate} a second for the right one, "
-                    "{wrong_rate} for a wrong one) and press the key of the first that suffices ({bound})"
+                    "accumulate evidence for each response separately ({rate} a second for "
+                    "the correct one, {wrong_rate} for a wrong one) and press the key of the "
+                    "first to reach a bound ({bound})"
                 )
             ),
             RACED,
@@ -670,9 +674,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "let each answer grow at a pace that differs between trials ({rate} a second for the "
-                    "right one, {wrong_rate} for a wrong one) and press the key of the first that suffices "
-                    "({bound})"
+                    "accumulate evidence for each response at a rate that differs between "
+                    "trials ({rate} a second for the correct one, {wrong_rate} for a wrong "
+                    "one) and press the key of the first to reach a bound ({bound})"
                 )
             ),
             RACED,
@@ -691,7 +695,7 @@ LAPSE = (
         """,
         parameters={"neglect": uniform(0.0, 1.0, "share of answers", "answers to the distractor")},
         wording=Wording(
-            clause="{neglect~} answer to the distractor in place of the target ({neglect%} of the time)",
+            clause="{neglect~} respond to the distractor instead of the target ({neglect%} of the time)",
             label="goal neglect",
         ),
         repairs=CONFLICT,

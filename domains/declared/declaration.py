@@ -279,7 +279,7 @@ class TaskDeclaration(TaskSection):
     instructions: tuple[str, ...] = Field(min_length=1)
     """What people read first, paragraph by paragraph. English."""
     attributes: dict[str, TaskAttribute] = Field(default_factory=dict)
-    """In the order in which they are shown; theories of one reason after another take them in this order."""
+    """Attributes in the order in which they are shown; lexicographic theories use them in this order."""
     feedback: TaskFeedback | None = None
     """What people see after a choice; nothing where it is left out."""
     comprehension: tuple[TaskQuestion, ...] = ()
@@ -326,7 +326,7 @@ class TaskDeclaration(TaskSection):
         if len(set(labels)) != len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ValueError(
-                f"attributes: two of them have the label {twice!r}; nobody could tell them apart"
+                f"attributes: two of them have the label {twice!r}; give each a label of its own"
             )
         for kind in ("own", "other", "probability", "delay"):
             named = [name for name, item in self.attributes.items() if item.kind == kind]

@@ -55,7 +55,7 @@ class OptionOutcome(TaskSection):
     chances: tuple[float, ...] = ()
     """Probability of each amount; 1 in all."""
     sequence: tuple[float, ...] = ()
-    """In place of both: what it pays at each step of a session."""
+    """In place of both: the payment at each step of a session."""
 
     @model_validator(mode="after")
     def _is_possible(self) -> OptionOutcome:
@@ -93,7 +93,7 @@ class TaskFeedback(TaskSection):
     """What follows a choice, how long a session is, and what stays the same in it."""
 
     shows: Literal["chosen", "all"] = "chosen"
-    """Whose outcomes people see: that of the option that they chose, or of all."""
+    """Whether participants see the outcome of the chosen option, or of all options."""
     unit: str = Field(min_length=1, max_length=20)
     """What outcomes count, such as ``points`` or ``€``."""
     steps: int = Field(ge=2, le=MOST_STEPS)
@@ -107,21 +107,21 @@ class TaskFeedback(TaskSection):
     reversal_every: int = Field(0, ge=0, le=MOST_STEPS)
     """Steps, about, after which outcomes pass on to other options; 0 for never."""
     outcomes: dict[str, OptionOutcome] = Field(default_factory=dict)
-    """By the label of the option."""
+    """Outcomes by the label of the option."""
     weights: dict[str, float | dict[str, float]] = Field(default_factory=dict)
     """In place of outcomes: what each attribute adds for each unit, or each of its words."""
     base: float = 0.0
-    """With weights: what is paid besides."""
+    """With weights: a constant payment."""
     noise: float = Field(0.0, ge=0)
-    """With weights: standard deviation of chance."""
+    """With weights: standard deviation of the noise."""
     decimals: int = Field(0, ge=0, le=4)
-    """With weights: digits behind the point of what people see."""
+    """With weights: decimal places that participants see."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskFeedback:
         if bool(self.outcomes) == bool(self.weights):
             raise ValueError(
-                "give either outcomes, of each option, or weights, of attributes that foretell what comes"
+                "give either outcomes of each option, or weights of attributes that predict outcomes"
             )
         if self.blocks > self.steps // 2:
             raise ValueError(f"blocks: {self.steps} steps have {self.steps // 2} blocks at most")

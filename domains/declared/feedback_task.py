@@ -240,7 +240,7 @@ class FeedbackDomain:
         }
 
     def n_options(self, stimuli: Stimuli) -> int:
-        """As many as there are labels; a step says which of them are there."""
+        """The number of labels; a step defines which of them are available."""
         return len(self.options)
 
     def sizes(self, stimuli: Stimuli) -> NDArray[np.intp]:

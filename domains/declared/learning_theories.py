@@ -163,7 +163,7 @@ def _adapted(item: Mechanism) -> Mechanism:
 _EXPECTED: Mapping[str, dict[str, Any]] = {
     "even": {
         "wording": Wording(
-            clause="expect of every option, at first, the middle of what there is to be had",
+            clause="initially expect the middle of the possible outcomes from every option",
             taken_for_granted=True,
         ),
     },
@@ -205,7 +205,7 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
             )
         },
         wording=Wording(
-            clause="learn from what options they left would have paid, too ({forgone_rate%} of each surprise)",
+            clause="learn also from forgone outcomes of unchosen options ({forgone_rate%} of each surprise)",
             parameter="forgone_rate",
             unit=0.1,
             label="forgone outcomes",
@@ -218,7 +218,7 @@ def _counterfactual(domain: FeedbackDomain) -> Iterator[Mechanism]:
         name="outcomes alike",
         learn=code("(rate + 0.0 * reward)"),
         wording=Wording(
-            clause="learn from what the options that they left would have paid as from what they got",
+            clause="learn from forgone outcomes of unchosen options as from their own outcomes",
             label="all outcomes alike",
         ),
         breaks=("last_choice", "ignores last_choice", "last_reward"),
@@ -252,7 +252,7 @@ def _attribute_weights(cues: tuple[TaskCue, ...]) -> Mechanism:
             "lesson_rate": uniform(0.0, 1.0, "share", "share of a surprise that is learned"),
         },
         wording=Wording(
-            clause="learn what each attribute is worth from what the chosen option paid ({lesson_rate%} of each "
+            clause="learn the value of each attribute from the outcome of the chosen option ({lesson_rate%} of each "
             "surprise)",
             label="learned attributes",
         ),

@@ -45,7 +45,7 @@ BERNOULLI = "Bernoulli (1738/1954), Econometrica 22, 23-36"
 
 
 def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
-    """In the grammar's order."""
+    """All mechanisms in the grammar's order."""
     if domain.cues:
         readers = tuple(_reading(domain))
         for item in _perception(domain):
@@ -74,7 +74,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         name="logistic",
         code=LOGISTIC,
         wording=Wording(
-            clause="choose the better option the more often, the stronger the evidence",
+            clause="choose the better option more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source=f"Luce (1959), Individual choice behavior; {KEENEY}",
@@ -83,8 +83,10 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         slot="choice",
         name="deterministic",
         code=DETERMINISTIC,
-        clause="choose the option for which the evidence speaks, by however little, and any of the best where "
-        "several are",
+        clause=(
+            "choose the option that the evidence favours, however small the difference, and "
+            "any of the best if there are several"
+        ),
         predictions=({"property": "deterministic"},),
         is_null=True,
         source=HARLESS,
@@ -155,8 +157,8 @@ def _for_each(cues: Sequence[TaskCue], code: str) -> str:
 def _curved(parameter: str) -> Wording:
     """An exponent that bends nothing at 1."""
     return Wording(
-        clause="feel each further step {far}more than the one before",
-        opposite_clause="feel each further step {far}less than the one before",
+        clause="value each further step {far}more than the one before",
+        opposite_clause="value each further step {far}less than the one before",
         parameter=parameter,
         neutral=1.0,
         unit=0.4,
@@ -230,7 +232,7 @@ def _perception(domain: DeclaredDomain) -> Iterator[Mechanism]:
         yield Mechanism(
             slot="perception",
             name="ratios",
-            clause="see how many times as much there is, not how much more",
+            clause="compare the ratios of magnitudes, not their differences",
             code="\n".join(_as_ratio(domain.task, cue) for cue in ratios),
             repairs=features(ratios, "spread", "level", "difference"),
             source=f"Weber (1834), De pulsu, resorptione, auditu et tactu; {FECHNER}",
@@ -302,7 +304,7 @@ def _additive(domain: DeclaredDomain) -> Iterator[Mechanism]:
         yield Mechanism(
             slot="evaluation",
             name=f"{cue.name} alone",
-            clause=f"look for {cue.aim} and nothing else",
+            clause=f"look only for {cue.aim}",
             code=_weighted([cue]),
             parameters=_weight(cue),
             wording=_weight_wording(cue),
@@ -378,7 +380,7 @@ def _elimination(cues: Sequence[TaskCue]) -> Mechanism:
     return Mechanism(
         slot="evaluation",
         name="elimination by aspects",
-        clause="look for one aspect at a time, the more important the sooner, and drop the options that do not have it",
+        clause="look for one aspect at a time, important ones first, and drop the options that do not have it",
         code=f"aspects = [{', '.join(aspects)}]\n"
         f"weights = [1.0, {listed}]\n"
         "evidence = evidence + xp.log(xp.maximum(eliminate(aspects, weights, xp), 1e-12))",
@@ -404,7 +406,7 @@ def _of_kinds(task: TaskDeclaration) -> Iterator[Mechanism]:
         yield Mechanism(
             slot="evaluation",
             name="expected utility",
-            clause="multiply the amount, as it is felt, by its probability",
+            clause="multiply the utility of the amount by its probability",
             code=f"amount = {money}\n"
             'felt = xp.sign(amount) * xp.maximum(xp.abs(amount), 1e-12) ** parameters["utility"][..., None]\n'
             f'evidence = evidence + parameters["sensitivity"][..., None] * felt * trials["{chance}"]',
@@ -421,7 +423,7 @@ def _of_kinds(task: TaskDeclaration) -> Iterator[Mechanism]:
         yield Mechanism(
             slot="evaluation",
             name="hyperbolic discounting",
-            clause="take an amount for the smaller, the longer they wait for it",
+            clause="discount an amount more, the longer its delay",
             code=f"amount = {money}\n"
             f'wait = 1.0 + parameters["impatience"][..., None] * trials["{delay}"] / {longest:.10g}\n'
             'evidence = evidence + parameters["sensitivity"][..., None] * amount / wait',
@@ -514,7 +516,7 @@ def _social(task: TaskDeclaration, own: str, other: str) -> Iterator[Mechanism]:
             ),
             Wording(
                 clause="{much}care for the worse off",
-                opposite_clause="{much}grudge the worse off what they get",
+                opposite_clause="{much}dislike a gain of the worse off",
                 parameter="worst_off",
                 unit=0.25,
                 label="care",
@@ -565,8 +567,8 @@ def _context(domain: DeclaredDomain) -> Iterator[Mechanism]:
             )
         },
         wording=Wording(
-            clause="find an option {far}less attractive where another one is like it",
-            opposite_clause="find an option {far}more attractive where another one is like it",
+            clause="find an option {far}less attractive if another one is like it",
+            opposite_clause="find an option {far}more attractive if another one is like it",
             parameter="distinctness",
             unit=LOG_ODDS,
             label="distinctness",

@@ -71,8 +71,8 @@ class ProgramFile(TaskFileKind):
         if domain is None or missing:
             what = f"its DOMAIN lacks {', '.join(missing)}" if domain else "it has no DOMAIN"
             raise TaskFileError(
-                f"the domain {file.file}: {what}. `lakatos.experiments.task.Domain` says what a domain has; "
-                "inherit `OneShot` where trials may come in any order."
+                f"the domain {file.file}: {what}. `lakatos.experiments.task.Domain` describes a domain; "
+                "inherit `OneShot` if trials may come in any order."
             )
         for name in (*NEEDED, *OFFERED):
             function = getattr(domain, name, None)

@@ -1,4 +1,4 @@
-"""Where mechanisms for declared tasks were published."""
+"""Publications of the mechanisms for declared tasks."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class TaskCue:
     is_directed: bool
     """Whether everybody prefers more of it."""
     word: int | None = None
-    """Of a category: the word whose presence it is."""
+    """For a category, the word whose presence it indicates."""
 
     def values(self, task: TaskDeclaration, stimuli: Stimuli) -> Array:
         """``(n_trials, n_options)`` from 0 to 1."""
@@ -111,7 +111,7 @@ class DeclaredSpace:
     """Which trials there are: the declaration's own, or what a study says in its place."""
 
     levels: Mapping[str, tuple[float, ...]]
-    """Of each attribute."""
+    """Levels of each attribute."""
     space: TaskSpace
 
     @property
@@ -326,7 +326,7 @@ class DeclaredDomain(OneShot):
         return np.array(list(sets), dtype=np.intp).reshape(n_sets, len(self.options))
 
     def _sample(self, read: DeclaredSpace, rng: np.random.Generator) -> Array:
-        """As many different admissible sets as the space wants, drawn at random."""
+        """Random sample of as many different admissible sets as the space needs."""
         found: dict[tuple[int, ...], None] = {}
         for _ in range(MOST_ROUNDS):
             sets = rng.integers(read.n_alternatives, size=(4096, len(self.options)))

@@ -51,7 +51,7 @@ KINDS: PluginTable[TaskFileKind] = PluginTable(
         ".py": "lakatos.domains.declared.program:PROGRAM",
     }
 )
-"""By how a file's name ends."""
+"""Kinds of files by the ending of a file's name."""
 
 
 def kind_of(file: TaskFile) -> TaskFileKind:

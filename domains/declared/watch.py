@@ -18,7 +18,7 @@ from typing import Any
 from lakatos.experiments.errors import TaskFileError
 
 LONGEST_CALL_S = 60.0
-"""Of one function of a domain in Python."""
+"""Maximum seconds of one call of a function of a domain in Python."""
 LOOKS_EVERY_S = 0.5
 AGAIN_S = 5.0
 """Until a call that caught the exception is sent another one."""
@@ -42,7 +42,7 @@ class CallWatch:
 
     def __init__(self) -> None:
         self._calls: list[WatchedCall] = []
-        """In the order in which they began."""
+        """Running calls in the order in which they began."""
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 

@@ -21,7 +21,7 @@ def label_of(noun: str) -> str:
 
 
 def monotone(domain: DeclaredDomain, cues: Sequence[TaskCue]) -> Iterator[Literal]:
-    """That options are chosen more often, the better they are on a cue."""
+    """The prediction that options are chosen more often, the better they are on a cue."""
     for cue in cues:
         attribute = domain.task.attributes[cue.attribute]
         if not attribute.words:

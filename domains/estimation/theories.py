@@ -81,8 +81,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "average the heights of points nearby, the nearer the more they count (over about {reach%} "
-                "of half the graph)"
+                "average the heights of nearby points, weighted by proximity (over about "
+                "{reach%} of half the graph)"
             )
         ),
         repairs=NEAR,
@@ -91,7 +91,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="the nearest point and the slope",
-        clause="go from the nearest point along the slope of the whole",
+        clause="extrapolate from the nearest point with the slope of all points",
         code="""
         weight = closeness(away, shown, 0.005, xp)
         weight = weight / weight.sum(axis=-1)[..., None]
@@ -139,8 +139,8 @@ BIAS = (
             "caution": normal(0.0, 0.3, 1.0, "share", "part of the height that is taken back")
         },
         wording=Wording(
-            clause="stay {far}nearer to the middle of the graph than the points say",
-            opposite_clause="go {far}further from the middle of the graph than the points say",
+            clause="stay {far}nearer to the middle of the graph than the points suggest",
+            opposite_clause="go {far}further from the middle of the graph than the points suggest",
             parameter="caution",
             unit=SHARE,
             label="central tendency",
@@ -249,7 +249,7 @@ LAPSE = (
                 0.0, 0.4, "share of answers", "answers that have nothing to do with the points"
             )
         },
-        wording=Wording(clause="{lapse~} answer at random ({lapse%} of the time)"),
+        wording=Wording(clause="{lapse~} respond at random ({lapse%} of the time)"),
         is_null=True,
         source="Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
     ),

@@ -95,7 +95,7 @@ def swap_columns(stimuli: Stimuli) -> Stimuli:
 
 
 def lead(payoffs: Array) -> Array:
-    """By how much the second row exceeds the first, over the second axis."""
+    """The difference of the second row from the first, over the second axis."""
     return np.asarray(payoffs[:, 1] - payoffs[:, 0])
 
 

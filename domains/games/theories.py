@@ -76,9 +76,9 @@ WORTH = (
             "curvature": log_uniform(0.2, 2.5, "exponent", "how the worth of points grows")
         },
         wording=Wording(
-            clause="feel each further point {far}more than the one before",
+            clause="value each further point {far}more than the one before",
             clause_short="more",
-            opposite_clause="feel each further point {far}less than the one before",
+            opposite_clause="value each further point {far}less than the one before",
             opposite_short="less",
             parameter="curvature",
             neutral=1.0,
@@ -183,7 +183,7 @@ TASTES = (
     Mechanism(
         slot="tastes",
         name="others alike",
-        clause="expect the other to have the same tastes as they have themselves",
+        clause="expect the other to have the same preferences as themselves",
         code=f"own, other = own + gain, other + their_gain{AHEAD}",
         repairs=OTHERS,
         breaks=("payoff", "payoffs"),
@@ -265,8 +265,8 @@ BELIEF = (
         },
         wording=Wording(
             clause=(
-                "believe that others think a few steps ahead ({mean_steps} on average), each answering to "
-                "those who think less"
+                "believe that others think a few steps ahead ({mean_steps} on average), each "
+                "responding to those who think fewer"
             )
         ),
         repairs=REPLIES,
@@ -276,7 +276,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="equilibrium",
-        clause="expect the other to answer to what they themselves will do, each knowing the other's errors",
+        clause="expect the other to respond to their own behaviour, each knowing the other's errors",
         code="""
         strictness, rows = parameters["other_strictness"], chance
         for _ in range(24):
@@ -291,7 +291,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="noisy introspection",
-        clause="think about what the other thinks about them, and so on, each step more blurred than the one before",
+        clause="think about what the other thinks about them, and so on, with more noise at each step",
         code="""
         strictness, blur = parameters["other_strictness"], parameters["blur"]
         rows, columns = chance, chance
@@ -520,7 +520,7 @@ STRICTNESS = (
         code='evidence = parameters["sensitivity"] * lead',
         parameters=SENSITIVITY,
         wording=Wording(
-            clause="choose the row that leads the more often, the larger its lead",
+            clause="choose the row that is ahead more often, the larger its lead",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual choice behavior",
@@ -564,7 +564,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="deterministic",
-        clause="choose the row that leads, by however little, and either one where none does",
+        clause="choose the row that is ahead, however small the difference, and either one if none is",
         code="p = xp.where(evidence > 1e-9, 1.0, xp.where(evidence < -1e-9, 0.0, 0.5))",
         predictions=({"property": "deterministic"},),
         is_null=True,

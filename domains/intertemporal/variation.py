@@ -62,7 +62,7 @@ class _VariedPayments:
         self.in_time = self.delays.max(axis=1) + self.longer <= longest_delay
 
     def all_of_sign(self, sign: int) -> Array:
-        """Where both options are gains (1), or both losses (-1), and not both nothing."""
+        """Whether both options are gains (1), or both losses (-1), and at least one is not zero."""
         of_sign = (sign * self.amounts >= 0).all(axis=1)
         return np.asarray(of_sign & (self.amounts != 0).any(axis=1))
 

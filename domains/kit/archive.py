@@ -11,7 +11,7 @@ from lakatos.experiments.task import Trials
 
 @dataclass(frozen=True)
 class ArchiveSource:
-    """Where the files of a data set are published."""
+    """Place and licence of the published files of a data set."""
 
     repository: str
     """``owner/name`` on GitHub."""

@@ -68,7 +68,7 @@ EXPECTATION = (
         name="even",
         start=f'state["value"] = 0.5 + {TABLE}',
         wording=Wording(
-            clause="expect of every option, at first, that it pays half of the time",
+            clause="initially expect every option to pay half of the time",
             taken_for_granted=True,
         ),
         source="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99; Sutton & Barto (2018).",
@@ -144,7 +144,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="Kalman",
-        clause="learn the faster, the less certain they are of an option, whose worth may drift meanwhile",
+        clause="learn faster, the less certain they are of an option, whose value may drift meanwhile",
         start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
         learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
         "rate = variance / (variance + 1.0)\n"
@@ -164,7 +164,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="last outcome",
-        clause="remember of each option only what it paid the last time",
+        clause="remember only the last outcome of each option",
         learn="rate = paid",
         source="Estes (1950), Psychological Review 57(2), 94-107; Worthy & Maddox (2014).",
     ),
@@ -232,7 +232,7 @@ state["value"] = state["value"] + fade * (start(parameters, trials, xp)["value"]
 """,
         parameters={"forgetting": _rate(0.0, 1.0, "share of what is known that is lost in a step")},
         wording=Wording(
-            clause="forget bit by bit what the options that they leave alone have paid ({forgetting%} each time)",
+            clause="gradually forget the outcomes of options that they do not choose ({forgetting%} each time)",
             parameter="forgetting",
             unit=0.1,
             label="forgetting",
@@ -252,7 +252,7 @@ state["value"] = state["value"] + left * parameters["fictive_rate"][..., None, N
             "fictive_rate": _rate(0.0, 1.0, "share of the imagined surprise that is learned")
         },
         wording=Wording(
-            clause="{much}believe that an option which they left would have paid the opposite",
+            clause="{much}assume that the unchosen option would have paid the opposite",
             parameter="fictive_rate",
             unit=0.1,
             label="imagined outcomes",
@@ -276,7 +276,7 @@ PLANNING = (
     Mechanism(
         slot="planning",
         name="model-based",
-        clause="choose a first pick by where it mostly leads and by the best that is to be had there",
+        clause="value a first choice by where it mostly leads and by the best option there",
         code=AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
         start=LED_TO,
         learn=LEARN_LED_TO,
@@ -295,8 +295,8 @@ PLANNING = (
         },
         wording=Wording(
             clause=(
-                "judge a first pick in part ({planning%}) by where it mostly leads and the best that is to "
-                "be had there"
+                "value a first choice in part ({planning%}) by where it mostly leads and by "
+                "the best option there"
             ),
             parameter="planning",
             unit=0.3,
@@ -343,9 +343,9 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}tend to do again what they did last, whatever came of it",
-            clause_short="to do it again",
-            opposite_clause="{much}tend not to do again what they did last, whatever came of it",
+            clause="{much}tend to repeat their last choice, whatever its outcome",
+            clause_short="to repeat it",
+            opposite_clause="{much}tend not to repeat their last choice, whatever its outcome",
             opposite_short="not to",
             parameter="stickiness",
             unit=LOG_ODDS,
@@ -369,8 +369,8 @@ HABIT = (
             "habit_rate": _rate(0.01, 1.0, "how fast habits follow picks"),
         },
         wording=Wording(
-            clause="{much}tend to pick again what they picked often of late",
-            opposite_clause="{much}avoid what they picked often of late",
+            clause="{much}tend to repeat choices that were frequent recently",
+            opposite_clause="{much}avoid choices that were frequent recently",
             parameter="habit",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -432,7 +432,7 @@ CHOICE = (
         "p = strength / strength.sum(axis=-1)[..., None]",
         parameters={"sensitivity": SENSITIVITY},
         wording=Wording(
-            clause="pick an option the more often, the better it seems",
+            clause="choose an option more often, the higher its value",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual Choice Behavior; Daw et al. (2006), Nature 441, 876-879.",
@@ -447,14 +447,14 @@ CHOICE = (
         'p = p + parameters["exploration"][..., None] * random',
         parameters={"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
         wording=Wording(
-            clause="pick the option that seems best, and {exploration~} any ({exploration%} of the time)"
+            clause="choose the option with the highest value, and {exploration~} any ({exploration%} of the time)"
         ),
         source="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
     ),
     Mechanism(
         slot="choice",
         name="Thompson sampling",
-        clause="pick each option as often as it may be the best, for all they know",
+        clause="choose each option with the probability that it is the best, given what they know",
         code="""
 doubt = parameters["doubt"][..., None] ** 2 / (1 + at(here, state["seen"]))
 score = evidence + 0.1 * habit

@@ -89,7 +89,7 @@ EXPECTATION = (
     Mechanism(
         slot="expectation",
         name="the worst",
-        clause="take a rate that varies to be as dear as the dearest fixed price on offer",
+        clause="treat a varying rate like the highest fixed price on offer",
         code="burden = cost = price + varies * price.max(axis=-1)[..., None]",
         repairs=(*RATES, "price_range", "n_fixed_prices"),
         source="Wald (1950), Statistical decision functions (minimax)",
@@ -100,7 +100,7 @@ CONTEXT = (
     Mechanism(
         slot="context",
         name="relative to the best price",
-        clause="see prices relative to the lowest on offer, so that a cent matters less where all are dear",
+        clause="see prices relative to the lowest on offer, so that a cent matters less if all are high",
         code="""
         # an offer at eight cents, a usual price, keeps its burden where eight cents are the best
         burden = 8.0 * cost / xp.maximum(cost.min(axis=-1)[..., None], 1e-9)
@@ -121,9 +121,9 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="feel a cent above the mean price on offer {far}more than one below",
+            clause="weight a cent above the mean price on offer {far}more than one below",
             clause_short="one above more",
-            opposite_clause="feel a cent below the mean price on offer {far}more than one above",
+            opposite_clause="weight a cent below the mean price on offer {far}more than one above",
             opposite_short="one below more",
             parameter="loss_aversion",
             neutral=1.0,
@@ -148,9 +148,9 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="feel each further cent above the lowest price on offer {far}more than the one before",
+            clause="weight each further cent above the lowest price on offer {far}more than the one before",
             clause_short="more",
-            opposite_clause="feel each further cent above the lowest price on offer {far}less than the one before",
+            opposite_clause="weight each further cent above the lowest price on offer {far}less than the one before",
             opposite_short="less",
             parameter="regret_curvature",
             neutral=1.0,
@@ -419,7 +419,7 @@ CHOICE = (
         name="logistic",
         code=LOGISTIC,
         wording=Wording(
-            clause="choose the better offer the more often, the stronger the evidence",
+            clause="choose the better offer more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source=f"Luce (1959), Individual choice behavior; {MCFADDEN}",
@@ -428,8 +428,8 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the offer for which the evidence speaks, by however little, and any of the best where "
-            "several are"
+            "choose the offer that the evidence favours, however small the difference, and "
+            "any of the best if there are several"
         ),
         code=DETERMINISTIC,
         predictions=({"property": "deterministic"},),

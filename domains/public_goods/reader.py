@@ -62,7 +62,7 @@ class GiftRows:
     round: Array
     gift: Array
     gain: Array
-    """Of the person in the round."""
+    """Gain of the participant in the round."""
     deducted: Array
     rewarded: Array
 

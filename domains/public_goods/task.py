@@ -32,7 +32,7 @@ ENDOWMENT = 20
 SCALE = levels(range(ENDOWMENT + 1), "coins")
 LARGEST_SPACE = 20_000
 TrialChanges = dict[str, tuple[Any, str, Any]]
-"""By name, where a variation is possible, what is done, and how (see `experiments.variation.varied`)."""
+"""For each variation: whether it is possible, what it does, and how (see `experiments.variation.varied`)."""
 SANCTIONS = ("deduction_cost", "deduction_effect", "reward_cost", "reward_effect")
 
 
@@ -79,7 +79,7 @@ class PublicGoodsSettings:
     group_sizes: tuple[int, ...] = (4, 10)
     multipliers: tuple[float, ...] = (1.6, 2.8)
     rounds: int = 10
-    """Of a game; in half of the games people are told."""
+    """Rounds of a game; in half of the games participants know the number."""
     all_or_nothing: bool = True
     """Whether in half of the games only all coins or none may be given."""
     deductions: bool = True

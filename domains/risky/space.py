@@ -24,7 +24,7 @@ LARGEST_AMOUNT = 1e5
 LARGEST_SPACE = 1_000_000
 """Pairs of gambles that `RiskyDomain.space` lists; larger spaces can only be sampled."""
 TOLERANCE = 1e-9
-"""Of sums of probabilities."""
+"""Tolerance of sums of probabilities."""
 FRAME = {
     "outcomes": (2, N_OUTCOMES),
     "probabilities": (2, N_OUTCOMES),

@@ -17,7 +17,7 @@ from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
 
 ArrayChange = Callable[[Stimuli, Array], Mapping[str, Array]]
-"""From trials, and their rows among all trials, to the arrays that differ."""
+"""Function from trials, and their rows among all trials, to the arrays that change."""
 
 
 def gamble_variations(stimuli: Stimuli, rng: np.random.Generator) -> dict[str, TrialVariation]:
@@ -59,12 +59,12 @@ class _VariedGambles:
 
     @cached_property
     def several(self) -> Array:
-        """Where the second gamble has more than one outcome."""
+        """Whether the second gamble has more than one outcome."""
         return np.asarray(self.top > 0)
 
     @cached_property
     def known(self) -> Array:
-        """Where both gambles' probabilities are told."""
+        """Whether the probabilities of both gambles are shown."""
         return np.asarray(~(self.stimuli["ambiguous"] > 0).any(axis=1))
 
     @cached_property

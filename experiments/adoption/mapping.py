@@ -29,65 +29,72 @@ LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept", "time_
 
 
 class AnswerColumns(BaseModel):
-    """Section ``participants.columns`` of a study file: which column of the file means what."""
+    """Meaning of the columns of ``participants.file``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     participant: str = ""
-    """Who answered. Left out where the file holds counts or shares of answers."""
+    """Identifier of the participant; omitted if the file has counts or shares."""
     response: str = ""
-    """The option chosen, or a number where answers are numbers."""
+    """The chosen option, or the number given."""
     responses: dict[str, int] = {}
-    """What a cell of ``response`` says, and the place of that option from 0; by the domain's labels otherwise."""
+    """Values of ``response`` and the option (from 0) that each stands for; by default the domain's
+    labels."""
     experiment: str = ""
-    """Whose values are names of experiments; all answers are one experiment where it is left out."""
+    """Name of the experiment; omitted if all rows belong to one."""
     order: str = ""
-    """Place of an answer among the person's answers; rows are in order otherwise."""
+    """Position of a response among those of the participant; by default the order of rows."""
     response_time: str = ""
-    """How long the answer took. In `attention` it is part of the answer; elsewhere it is described and kept in the
-    file, and no theory sees it."""
+    """Response time. In `attention` it is part of the response; elsewhere it is described and kept,
+    and no theory uses it."""
     response_time_unit: Literal["ms", "s", "by participant"] = "ms"
-    """Of ``response_time``. ``by participant``: some participants' times are in s, others' in ms."""
+    """Unit of ``response_time``; ``by participant`` if some participants' times are in s and
+    others' in ms."""
     time_window: tuple[float, float] | Literal["from data"] | None = None
-    """Times in seconds between which responses count, as in ``[0.2, 5]``; ``from data``: those within three standard
-    deviations of the median of log times. In `attention` 0.2 to 3 s where nothing is said; elsewhere all."""
+    """Response times in seconds that are used, as in ``[0.2, 5]``; ``from data`` for those within
+    three standard deviations of the median of log times. By default 0.2 to 3 s in `attention` and
+    all elsewhere."""
     counts: tuple[str, ...] = ()
-    """Counts instead of single answers: a column for each option, in their order."""
+    """Counts: one column for each option, in order."""
     count: str = ""
-    """Likewise: answers that a row stands for, with ``share`` or ``response``."""
+    """Counts: number of responses in a row, together with ``share`` or ``response``."""
     share: str = ""
-    """Likewise: the share of them that chose the second option, from 0 to 1 or in per cent."""
+    """Counts: proportion of responses that chose the second option, from 0 to 1 or in per cent."""
     people: int = Field(0, ge=0)
-    """Likewise: people behind the counts, where that is known."""
+    """Counts: number of participants, if known."""
     attributes: tuple[str, ...] = ()
-    """What is known of a person, such as age or group. It is kept, and described."""
+    """Attributes of participants, such as age or group."""
     where: dict[str, str | tuple[str, ...]] = {}
-    """Rows that count: for each column what its cell must say."""
+    """Rows to use: for each column, the value that they have."""
     bad_rows: Literal["leave_out_empty", "leave_out", "refuse"] = "leave_out_empty"
-    """Rows that cannot be read: leave out those that lack an answer or what was shown, and refuse the file where
-    something wrong stands in a cell; leave out both; or refuse both. What is left out is counted and told."""
+    """Rows that cannot be read. Exclude rows without a response or stimulus and refuse wrong
+    values; exclude both; or refuse both. What is excluded is counted and reported."""
     missing: dict[str, tuple[str, ...]] = {}
-    """What stands in cells where there is no value: a list for all columns but those of participants, order,
-    experiments and questions, or a table of such lists by column. What programs write (NA, NaN, .) is known."""
+    """Values that stand for a missing value: one list for all columns except those of participants,
+    order, experiments and items, or a table of lists by column. Common marks (NA, NaN, .) are
+    known."""
     recode: dict[str, dict[str, str]] = {}
-    """For each column what its cells mean, as in ``difficulty = { easy = 1, hard = 0 }``; other cells stay."""
+    """Meaning of values by column, as in ``difficulty = { easy = 1, hard = 0 }``; other values are
+    kept."""
     alternative: str = ""
-    """Where a row is one alternative of a choice: the column that names it. ``response`` is then 1 in the row that
-    was chosen, and 0 in the others."""
+    """Files with one row per alternative: column with the alternative's name. ``response`` is then
+    1 in the chosen row and 0 in the others."""
     choice_set: str = ""
-    """Likewise: the column with the same value in all rows of one choice."""
+    """Files with one row per alternative: column that identifies the choice."""
     accept: tuple[str, ...] = ()
-    """What seems implausible and is right, by the names that refusals say."""
+    """Names of plausibility checks whose findings are correct in this file; each refusal states its
+    name."""
     items: str = ""
-    """A second file with a row for each question, relative to the study file."""
+    """A second file with one row per item, relative to the study file."""
     item: str = ""
-    """Column of both files that names the question."""
+    """Column of both files that identifies the item."""
     wide: str = ""
-    """Pattern of columns that hold one question each, as in ``Q*``, where a row is a person."""
+    """Files with one row per participant: pattern of the columns that hold one item each, such as
+    ``Q*``."""
     stimulus: dict[str, Any] = {}
-    """What was shown: for each part of the domain's trials a column, a number, or a list of them."""
+    """For each part of the domain's trials, a column, a number, or a list of them."""
     feedback: dict[str, str] = {}
-    """What followed an answer, by its name in the domain, as in ``reward = "points"``."""
+    """Feedback after a response, by its name in the domain, as in ``reward = "points"``."""
 
     @field_validator("where", mode="before")
     @classmethod

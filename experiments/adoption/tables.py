@@ -471,7 +471,7 @@ def _read_folder(path: Path) -> AnswerTable:
         table = read_answers(file)
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
-        parts.append(table.frame.assign(**extra, file=str(file.relative_to(path))))
+        parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
         n_rows += len(table.frame)
         names |= dict.fromkeys(table.columns)
         check_size(path, n_rows, len(names))
@@ -542,7 +542,7 @@ def _check_alike(folder: Path, files: Sequence[Path], parts: Sequence[pd.DataFra
 
 def _files_named(folder: Path, files: Sequence[Path]) -> str:
     """Files in words: the first ones, and how many there are."""
-    named = ", ".join(str(file.relative_to(folder)) for file in files[:3])
+    named = ", ".join(file.relative_to(folder).as_posix() for file in files[:3])
     return named if len(files) <= 3 else f"{named} and {len(files) - 3:,} more"
 
 

@@ -1,4 +1,4 @@
-"""Who answers, by the name of the source in a study file; the table is the whole registration."""
+"""Sources of participants by their names in a study file; the table is the whole registration."""
 
 from lakatos.experiments.participants.source import ListedSource
 from lakatos.traces.plugin_table import PluginTable

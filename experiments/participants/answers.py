@@ -18,7 +18,7 @@ person stopped and took the answers back."""
 LOOK_AHEAD: Final = 4
 """Steps that a page holds beyond the one shown, so that a lost connection is not felt at once."""
 LANGUAGE_MODEL: Final = "language_model"
-"""Who collected, where a language model answered in place of people."""
+"""Name of the source if a language model responded in place of participants."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 LeftOut = Literal["no_answer", "too_early", "too_late", "impossible"]
 """Why a trial whose answer is a key with its time has no outcome. ``impossible``: the server's clock contradicts the
@@ -37,7 +37,7 @@ class LeftOutPress:
     """Place of the key pressed; None where none was."""
     time_ms: float
     interval_ms: float | None
-    """By the server's clock."""
+    """Interval by the server's clock."""
     reason: LeftOut
 
     def __post_init__(self) -> None:
@@ -95,9 +95,9 @@ class PersonAnswers:
     consent: str
     """Digest of the consent text that was agreed to; empty when not asked."""
     language: str
-    """Of the page, for example ``en``."""
+    """Language of the page, for example ``en``."""
     source: str
-    """Who collected: ``web``, ``prolific``, ``file``, ``language_model``, ..."""
+    """Source that collected the responses: ``web``, ``prolific``, ``file``, ``language_model``, ..."""
     server_time_ms: tuple[float, ...] = ()
     """For each response, by the server's clock: the time from the arrival of the response before it (for the first one,
     from the beginning of the task) to its own; empty where no server saw them arrive."""
@@ -112,7 +112,7 @@ class PersonAnswers:
     missed: tuple[int, ...] = ()
     """Rows of trials that were shown and not answered in time, in order; they are no answers."""
     condition: str = ""
-    """By which people are divided; empty where they are not."""
+    """Condition of the participant; empty without conditions."""
     visit: Mapping[str, Any] = field(default_factory=dict)
     """What was noted of device and hour, where it was: words, and whole numbers."""
     key: tuple[int, ...] = ()

@@ -92,7 +92,7 @@ class ArchivalParticipants(ListedSource):
             sealed_share, sealed_people = 0.0, sealed_share
         if sealed_people and any(item.pooled for item in trials):
             raise SourceError(
-                f"sealed_people={sealed_people}: people cannot be told apart in these answers, so that none can be "
+                f"sealed_people={sealed_people}: these responses do not identify participants, so that none can be "
                 "sealed. Seal trials instead, by sealed_share."
             )
         for name, people in self._sealed_people.items():
@@ -282,7 +282,7 @@ class ArchivalParticipants(ListedSource):
                 place for place, key in enumerate(design.stimuli.keys) if key not in row_of
             )
             raise SourceError(
-                f"{design.name}: nobody in {design.archive} was asked trial {place} of the design. "
+                f"{design.name}: no participant of {design.archive} responded to trial {place} of the design. "
                 "Choose among the trials that the source offers."
             ) from None
         sealed = [place for place, row in enumerate(rows) if self._sealed[design.archive][row]]

@@ -264,7 +264,7 @@ def read_answers(
 def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Domain) -> None:
     if not designs:
         raise TrialsError(
-            "no experiment waits for answers; run the study first, until it asks for people."
+            "no experiment waits for responses; run the study until it waits for participants."
         )
     own = {name for design in designs.values() for name in stimulus_columns(design.stimuli)}
     feedback = {name for design in designs.values() for name in domain_feedback(domain, design)}

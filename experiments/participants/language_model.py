@@ -62,9 +62,9 @@ from lakatos.language_models.structured import Reason, TypedAnswer, ask_for
 from lakatos.traces.digest import Digest, digest_of
 
 ROLE: Final = "participant"
-"""As which the model is asked, in records of its calls."""
+"""Role of the model in records of its calls."""
 CONTEXT_TOKENS: Final = 32_768
-"""Where neither study nor server says how long a context is."""
+"""Context length if neither study nor server states it."""
 FRAME: Final = (
     "You take part in a study as a participant. You are given, as text, what a participant reads on the study's page, "
     "one page after another. Answer each page for yourself, with one JSON object and nothing else."
@@ -94,7 +94,7 @@ class UnansweredTrial:
     trial: int
     """Row of the design's stimuli."""
     reason: Reason | Outcome
-    """Of the last try."""
+    """Reason or outcome of the last try."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class ModelSession:
     """What a model did as one simulated person."""
 
     place: int
-    """Of the person in the experiment, from 0."""
+    """Number of the session in the experiment, from 0."""
     answers: PersonAnswers
     seed: int
     """The seeds of its calls follow from it."""

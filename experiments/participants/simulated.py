@@ -209,7 +209,7 @@ class SimulatedParticipants(NewParticipants):
             )
         if design.n_participants < 1 or 0 < self.n_participants < design.n_participants:
             raise SourceError(
-                f"{design.name} asks for {design.n_participants} participants; "
+                f"{design.name} plans {design.n_participants} participants; "
                 f"the source has {self.n_participants or 'as many as wanted, but at least 1'}."
             )
         if key in self._batches:

@@ -21,7 +21,7 @@ N_SCHEDULES = 4
 
 
 ResponseOrigin = Literal["people", "simulated", "language_model"]
-"""Who gives responses."""
+"""Kind of participants."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SourceProfile:
     """
 
     origin: ResponseOrigin
-    """Who gives the responses. Those of a language model are never scored together with those of people."""
+    """Kind of participants. Responses of a language model are never scored together with those of people."""
     brought_by: str
     """What brings responses that are missing, for the user to read."""
     responds_later: bool = False
@@ -52,7 +52,7 @@ class Recruitment:
     """Participants who were recruited for one experiment."""
 
     key: Digest
-    """Of the step that recruited; recruiting again with it changes nothing."""
+    """Key of the step that recruited; recruiting again with it changes nothing."""
     experiment: str
     n_participants: int
     """Participants who will respond."""
@@ -90,7 +90,7 @@ class ParticipantSource(ABC):
     n_answers: int = 0
     """Responses that exist before anybody is recruited, sealed ones too."""
     n_open: int = 0
-    """Of these, the ones that are not sealed."""
+    """Those of them that are not sealed."""
 
     @abstractmethod
     def offers(self, rng: np.random.Generator, n_most: int) -> Sequence[StimulusOffer]:
@@ -158,7 +158,7 @@ class StudySettings:
     """What a study says to whatever makes its participants; parts that cost something are made when asked for."""
 
     folder: Path
-    """Of the run."""
+    """Folder of the run."""
     domain: Domain
     space: Mapping[str, Any]
     """Describes the design space to the domain."""
@@ -244,7 +244,7 @@ def recruited_in(known: Mapping[Digest, Known], recruitment: Recruitment) -> Kno
     """
     if recruitment.key not in known:
         raise SourceError(
-            f"nobody was recruited for {recruitment.experiment!r} here; recruit with the same key."
+            f"no participants were recruited for {recruitment.experiment!r} here; recruit with the same key."
         )
     return known[recruitment.key]
 
@@ -276,6 +276,6 @@ def check_new_people(
         )
     if design.n_participants < 1:
         raise SourceError(
-            f"{design.name} asks for {design.n_participants} participants; ask for at least 1."
+            f"{design.name} plans {design.n_participants} participants; plan at least 1."
         )
     domain.check(design.stimuli)

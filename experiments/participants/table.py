@@ -35,7 +35,7 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
     ):
         if trial >= n_trials:
             raise TrialsError(
-                f"{who}, answer {place}: trial {trial} was not asked; the design has 0 to {n_trials - 1}."
+                f"{who}, answer {place}: trial {trial} was not presented; the design has 0 to {n_trials - 1}."
             )
         if response >= n_options or not free[trial, response]:
             raise TrialsError(
@@ -44,7 +44,7 @@ def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> Non
         shown[trial] += 1
         if shown[trial] > design.repetitions:
             raise TrialsError(
-                f"{who}, answer {place}: trial {trial} was asked {design.repetitions} times, and this is answer "
+                f"{who}, answer {place}: trial {trial} was presented {design.repetitions} times, and this is response "
                 f"{shown[trial]} to it."
             )
         if domain.sequential and trial != place - 1:
@@ -70,7 +70,9 @@ def _check_missed(
         shown[trial] += 1
         known = trial < len(design.stimuli) and not domain.sequential
         if not known or shown[trial] > design.repetitions:
-            raise TrialsError(f"{who} is said to have missed trial {trial}, which was not shown.")
+            raise TrialsError(
+                f"{who} is listed with the missed trial {trial}, which was not presented."
+            )
 
 
 def _check_presses(answers: PersonAnswers, design: Design, domain: Domain, who: str) -> None:

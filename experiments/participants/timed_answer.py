@@ -45,7 +45,7 @@ class TimedTask(Protocol):
         """``(n_trials,)`` whether a trial says what happened before it, which people bring about themselves."""
 
     def figures(self, stimuli: Stimuli) -> tuple[str, ...]:
-        """In which ways these trials can be drawn, by name; the usual one first."""
+        """Names of the ways in which these trials can be drawn, the usual one first."""
 
     def figure(self, stimuli: Stimuli, row: int, name: str) -> str:
         """One trial drawn in one of these ways: a fragment of HTML as of `Domain.picture`."""
@@ -67,7 +67,7 @@ class TimedPress:
     key: int | None
     """Place of the key pressed, from 0; None where none was."""
     time_ms: float
-    """From the target's appearance to the key, by the clock of whoever showed it."""
+    """Time from the target's appearance to the key, by the clock of the page or program that showed it."""
     interval_ms: float | None = None
     """The same by the server's clock: from the report that the target appeared to the answer's arrival, if it came."""
     possible: bool = True

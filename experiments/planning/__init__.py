@@ -1,1 +1,1 @@
-"""From trials that could be asked to a design: which trials, how many people, and what simulation says of both."""
+"""Choose a design from possible trials: its trials, the number of participants, and the simulated power."""

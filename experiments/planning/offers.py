@@ -52,7 +52,7 @@ def without_forbidden(
     if not kept:
         forbidden = "; ".join(question.settings.forbidden)
         raise EmptyDesignSpaceError(
-            f"the study forbids every trial that could be asked ({forbidden}). Allow some."
+            f"the study forbids every trial that could be presented ({forbidden}). Allow some."
         )
     return kept
 

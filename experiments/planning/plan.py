@@ -52,7 +52,7 @@ class PlannedDesign:
     stopping: StoppingPlan | None
     stopping_text: str
     offer: StimulusOffer
-    """From which the trials were chosen."""
+    """Offer from which the trials were chosen."""
     chosen: ChosenTrials
     n_answers: int = 0
     """Answers that are there, where an archive holds them; 0 where people are asked anew."""
@@ -191,7 +191,7 @@ def _stopping(
     people: Array,
     rng: np.random.Generator,
 ) -> tuple[StoppingPlan, str]:
-    """When collection ends early, and by simulation how often it does so rightly."""
+    """The rule by which collection ends early, with its simulated error rates."""
     settings = question.settings.stopping
     every = combinations(range(len(question.names)), 2)
     ties = [pair for pair in every if not table.separates(pair, question.settings.power)]

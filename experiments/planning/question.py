@@ -59,13 +59,13 @@ class DesignQuestion:
 
     domain: Domain
     space: Mapping[str, Any]
-    """Of the study: from which trials are made."""
+    """Settings of the study from which trials are made."""
     settings: DesignConfig
     rivals: DesignRivals
     digests: tuple[Digest, ...]
-    """Of the rivals."""
+    """Digests of the rivals."""
     names: tuple[str, ...]
-    """Of the rivals, in words."""
+    """Names of the rivals, in words."""
     open_pairs: tuple[Pair, ...]
     """Pairs of rivals that data have not settled, of which at least one is to be told apart."""
     log_prior: Array

@@ -12,67 +12,73 @@ from lakatos.traces.section import ConfigSection
 
 
 class CostConfig(ConfigSection):
-    """What asking costs, in any one unit: money, or seconds of people's time."""
+    """Cost of responses, in any one unit, such as money or seconds of participants' time."""
 
     per_participant: float = Field(0.0, ge=0)
-    """For each person, however much they answer."""
+    """Cost of each participant, regardless of the number of responses."""
     per_response: float = Field(1.0, gt=0)
-    """For each answer."""
+    """Cost of each response."""
     features: dict[str, float] = Field({})
-    """Further cost of an answer for each unit of a feature of its trial, by name, as in ``n_cues = 0.5``."""
+    """Further cost of a response per unit of a feature of its trial, by name, as in ``n_cues =
+    0.5``."""
     most_per_participant: float = Field(0.0, ge=0)
-    """Most that the trials asked of one person may cost, repetitions included; 0 for no limit but their number."""
+    """Maximum cost of the trials of one participant, repetitions included; 0 for no limit."""
 
 
 class StoppingConfig(ConfigSection):
-    """When collection ends before everybody planned has answered."""
+    """When collection may end before all planned participants have responded."""
 
     rule: Literal["fixed", "bayes_factor"] = "fixed"
-    """Everybody planned, or until a Bayes factor says enough."""
+    """Collect the planned number of participants, or stop when a Bayes factor is large enough."""
     bayes_factor: float = Field(10.0, gt=1)
-    """Odds, at even odds beforehand, at which one theory counts as better than another."""
+    """Bayes factor at which one theory counts as better than another."""
     first_look: int = Field(10, ge=2)
-    """Participants before nothing is decided."""
+    """Number of participants at the first look."""
     look_every: int = Field(5, ge=1)
     """Further participants between two looks."""
 
 
 class DesignConfig(ConfigSection):
-    """What an experiment may cost and must achieve."""
+    """Size, cost and required power of experiments."""
 
     trials: int = Field(24, ge=1)
-    """Distinct trials in an experiment, at most."""
+    """Maximum number of distinct trials in an experiment."""
     repetitions: int = Field(2, ge=1)
-    """Presentations of each trial to each person."""
+    """Presentations of each trial to each participant."""
     participants: int = Field(25, ge=0)
-    """People in an experiment; 0 to have the smallest number found that has the power."""
+    """Participants in an experiment; 0 finds the smallest number that has the power."""
     most_participants: int = Field(200, ge=2)
-    """People that can be afforded, where the number is to be found."""
+    """Upper limit of participants if their number is to be found."""
     per_cycle: int = Field(1, ge=1)
     """Experiments in a cycle."""
     random_share: float = Field(0.25, ge=0, le=1)
-    """Share of trials drawn at random, so that surprises outside all current theories stay visible."""
+    """Share of trials drawn at random, so that misfits which no current theory predicts can be
+    seen."""
     power: float = Field(0.9, gt=0, lt=1)
-    """Probability with which the planned people must recover the generating theory."""
+    """Probability with which the planned sample must recover the generating theory."""
     candidates: int = Field(2000, ge=1)
-    """Trials of the space that a design search looks at."""
+    """Trials of the space that the search for a design considers."""
     schedules: int = Field(4, ge=1)
-    """Learning: schedules that a design search looks at."""
+    """Learning tasks: schedules that the search for a design considers."""
     focus: Literal["rivals", "leaders"] = "rivals"
-    """Tell all leading rivals apart, or only the two best that data have not settled."""
+    """Distinguish all leading rivals, or only the best two that data have not separated."""
     sides: Literal["random", "both"] = "random"
-    """Whether a trial's options stand on sides drawn by lot, or on each side in half of its repetitions."""
+    """Whether the sides of the options are drawn at random, or each side is used in half of the
+    repetitions."""
     continuous: bool = False
-    """Whether the attributes of chosen trials are also moved between the levels of the space."""
+    """Whether attributes of chosen trials are also moved between the levels of the space."""
     forbidden: tuple[str, ...] = ()
-    """Trials that are never asked, as conditions on their features, for example ``amount_size > 100``."""
+    """Trials that are never presented, as conditions on their features, for example ``amount_size >
+    100``."""
     proposed: dict[str, list[Any]] = Field({})
-    """Trials of your own for the first experiment, as arrays; they go through the same checks as found ones."""
+    """Trials of your own for the first experiment, as arrays. They pass the same checks as all
+    others."""
     cost: CostConfig = CostConfig()
     stopping: StoppingConfig = StoppingConfig()
     refused: Literal["stop", "cover"] = "stop"
-    """When no design tells an open pair apart: end the campaign, or, where answers cost nothing, as in an archive, ask
-    for the most informative trials all the same, as coverage in which theories nobody has thought of may show."""
+    """If no design separates an open pair: end the campaign, or (where responses cost nothing, as
+    in archives) present the most informative trials anyway, to find misfits of all current
+    theories."""
 
     @field_validator("participants")
     @classmethod

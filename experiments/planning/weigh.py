@@ -27,7 +27,7 @@ class DesignProposal:
     """Trials that somebody proposed for telling two rivals apart."""
 
     digest: Digest
-    """Of the record of the proposal."""
+    """Digest of the record of the proposal."""
     archive: str
     """Experiment of the archive that they are of, or empty."""
     stimuli: Stimuli
@@ -40,7 +40,7 @@ class DesignWithProposal:
 
     how: HowTaken
     n_taken: int
-    """Of the proposed trials, those that the search had not chosen by itself."""
+    """Number of proposed trials that the search had not chosen itself."""
     offer: StimulusOffer
     chosen: ChosenTrials
     people: Array | None = None

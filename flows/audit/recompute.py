@@ -83,18 +83,18 @@ class EndOfRecordError(Exception):
 
 @dataclass
 class RecomputedRun:
-    """What became of a walk."""
+    """Result of a walk."""
 
     again: Counter[str] = field(default_factory=Counter)
     """Records computed anew, by kind."""
     near: int = 0
-    """Of them, those that are equal within `TOLERANCE` only."""
+    """Number of them that are equal within `TOLERANCE` only."""
     taken: Counter[str] = field(default_factory=Counter)
     """Records taken as they are, by kind."""
     wrong: list[str] = field(default_factory=list)
-    """What differs, in words with the number of the event."""
+    """Differences, in words with the number of the event."""
     skipped: list[str] = field(default_factory=list)
-    """What could not be computed here, and why."""
+    """Steps that could not be computed here, and why."""
     elsewhere: list[str] = field(default_factory=list)
     """What another machine computed and differs by no more than `OTHER_MACHINE`, in words."""
     here: str = ""

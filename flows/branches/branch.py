@@ -23,6 +23,7 @@ from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, RecordTypes, body_of, kind_of, parse_record
 from lakatos.traces.step import ARTIFACT_FOLDER, Trace
+from lakatos.traces.system import link_file
 
 ORIGIN = "origin"
 """Key of a branch's journal description that says what it was branched from."""
@@ -66,9 +67,7 @@ def edited(record: Record, edit: RecordEdit) -> Record:
     body, kind = body_of(record), kind_of(type(record))
     changed = _with_value(body, edit, f"the {kind} record")
     if edit.field in ("kind", "version"):
-        raise RewindError(
-            f"{edit.field!r} says what kind of record it is; set one of its other fields."
-        )
+        raise RewindError(f"{edit.field!r} is the kind of the record; set one of its other fields.")
     try:
         found = parse_record(kind, changed, {kind: type(record)})
     except RecordError as error:
@@ -235,7 +234,7 @@ def branch(
     """
     check_run(origin)
     if edit is not None and not after:
-        raise RewindError("a record that is taken anew cannot be changed too.")
+        raise RewindError("a record that is computed again cannot be changed as well.")
     with Trace.open(origin, types, read_only=True) as trace:
         events = list(trace.journal.events())
         chosen = find_record(events, at)
@@ -285,4 +284,4 @@ def _link_artifacts(source: Path, target: Path) -> None:
     for path in sorted(source.glob("[0-9a-f][0-9a-f]/*")):
         place = target / path.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        place.symlink_to(path.resolve())
+        link_file(path.resolve(), place)

@@ -202,7 +202,7 @@ def rewind(
     """
     if repeats < 1:
         raise RewindError(
-            f"{repeats} repeats tell nothing; ask for some (the report says how many it takes)."
+            f"{repeats} repeats show nothing; give a larger number (the report states how many are needed)."
         )
     judged = _outcome(outcome)
     place = _BranchPlace(
@@ -291,7 +291,7 @@ def find_drop(
         found = place.carry_on(steps[step], None, numbers[step])
         if found is None:
             raise RewindError(
-                f"the outcome {outcome!r} cannot be told of a branch at record {steps[step].seq}."
+                f"the outcome {outcome!r} is not defined for a branch at record {steps[step].seq}."
             )
         return found
 
@@ -326,7 +326,7 @@ def _record(folder: Path, at: str, edits: Sequence[RecordEdit]) -> Event:
     for edit in edits:
         edited(record, edit)
     if len({edit.words for edit in edits}) < len(edits):
-        raise RewindError("one change is asked for twice; name each hypothesis once.")
+        raise RewindError("one change is listed twice; name each hypothesis once.")
     return chosen
 
 
@@ -409,7 +409,8 @@ def carry_branch_on(
             _play(run, origin)
         if isinstance(execute("none", run_campaign, run), AnswersAwaited):
             raise RewindError(
-                f"the branch {folder} would wait for people, and a branch asks nobody; branch after their answers came."
+                f"the branch {folder} would wait for participants, and a branch never recruits; "
+                "branch after their responses arrived."
             )
 
 
@@ -439,8 +440,9 @@ class _AbsentPeople(ParticipantSource):
         """Refuse, unless they were asked this before."""
         if design.name not in self._asked:
             raise SourceError(
-                f"the branch would ask people for experiment {design.name}, and a branch recruits nobody: branch at a "
-                "later record, or change only what is made of their answers."
+                f"the branch would need participants for experiment {design.name}, and a branch never "
+                "recruits: branch at a "
+                "later record, or change only how their responses are analysed."
             )
         return Recruitment(key, design.name, design.n_participants)
 
@@ -451,7 +453,7 @@ class _AbsentPeople(ParticipantSource):
     def want(self, recruitment: Recruitment, n_participants: int) -> None:
         """Refuse to ask for more."""
         raise SourceError(
-            f"the branch would ask more people for {recruitment.experiment}; a branch recruits nobody."
+            f"the branch would need more participants for {recruitment.experiment}, and a branch never recruits."
         )
 
     def close(self, recruitment: Recruitment) -> None:

@@ -145,7 +145,7 @@ def _write_table(table: Any, out: Path | None) -> None:
         write(csv_of(table))
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(csv_of(table), encoding="utf-8")
+    out.write_text(csv_of(table), encoding="utf-8", newline="")
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")
 
 

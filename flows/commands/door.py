@@ -11,6 +11,29 @@ from pathlib import Path
 
 
 def main() -> None:
+    """Run the command that was typed; an installation that is not whole ends it with one sentence."""
+    if sys.version_info < (3, 11):  # noqa: UP036  # a checkout can be started by any Python
+        sys.exit(
+            f"lakatos: Python 3.11 or newer is needed, and this is {sys.version.split()[0]}. "
+            "`python3 start.py demo` in the checkout looks for a newer one."
+        )
+    from lakatos.traces.system import let_console_replace
+
+    let_console_replace()
+    try:
+        run()
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in {"", "lakatos"} or os.environ.get("LAKATOS_DEBUG"):
+            raise
+        sys.exit(
+            f"lakatos: the package {missing!r} is missing in {sys.prefix}: its installation was not "
+            "finished, or this is another Python. Run `python3 start.py lakatos --help` in the checkout, or "
+            "install lakatos again."
+        )
+
+
+def run() -> None:
     """Run the command that was typed."""
     asked = plain_status(sys.argv[1:], os.environ.get("LAKATOS_RUNS", ""))
     if asked is None:

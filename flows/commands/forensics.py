@@ -86,7 +86,7 @@ def challenge(
     chosen = read_set(name)
     if bool(base_url and model) == (afresh is not None):
         raise StudyError(
-            "say whom to ask: --base-url and --model, or --afresh for a search; and not both."
+            "name a model with --base-url and --model, or a search with --afresh; not both."
         )
     if afresh is not None:
         share = afresh
@@ -170,7 +170,9 @@ def rewind(
             f"p = {found.p_value:.3g}"
         )
     if not at:
-        raise RewindError("say where: --at RECORD, or --drop to find where prospects fell.")
+        raise RewindError(
+            "name a record with --at RECORD, or use --drop to find where prospects fell."
+        )
     edits = [parse_edit(text) for text in set_field or ()]
     return rewind_run(
             folder, at, edits, repeats=repeats, outcome=outcome, effects=effects, data=data, n_workers=workers,

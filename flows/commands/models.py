@@ -19,6 +19,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunNeeded
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
+from lakatos.traces.system import ending_signals
 
 if TYPE_CHECKING:
     from lakatos.language_models.serving.check import ServingReport
@@ -372,7 +373,7 @@ def _printer() -> Any:
 @contextmanager
 def _asked_to_stop() -> Iterator[None]:
     """Within, SIGTERM and SIGHUP stop as Ctrl-C does, so that no server is left behind."""
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = ending_signals()
     before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
     try:
         yield

@@ -252,7 +252,8 @@ def check_page(folder: Path, planned: RecruitmentPlan) -> None:
         wanted = store.wanted(planned.name) if store else None
     if found is None or wanted is None:
         raise StudyError(
-            f"{folder} has no open page for the experiment {planned.name!r}; nobody is recruited before predictions "
+            f"{folder} has no open page for the experiment {planned.name!r}; participants are "
+            "recruited only after predictions "
             "are frozen. `lakatos resume` freezes them and opens the page."
         )
     code = planned.codes["COMPLETED"]
@@ -263,13 +264,13 @@ def check_page(folder: Path, planned: RecruitmentPlan) -> None:
         )
     if planned.settings.people > wanted:
         raise StudyError(
-            f"the plan asks for {planned.settings.people} people, and the page has places for {wanted}; plan for so "
+            f"the plan has {planned.settings.people} participants, and the page has places for {wanted}; plan for so "
             "many."
         )
     if (planned.settings.former_participants == "admit") != (found.settings.returning == "admit"):
         raise StudyError(
-            f"the plan says former_participants = {planned.settings.former_participants!r} and the page "
-            f"returning = {found.settings.returning!r}; people would be turned away, or stay away for nothing. "
+            f"the plan has former_participants = {planned.settings.former_participants!r} and the page "
+            f"returning = {found.settings.returning!r}; participants would be refused, or be excluded without need. "
             "Plan as the page does."
         )
 
@@ -342,7 +343,7 @@ def _bonuses(
     key = pseudonym_key(folder)
     if not key:
         raise StudyError(
-            f"{folder} has no key of pseudonyms, as nobody took part on its page; nobody can be looked up."
+            f"{folder} has no key of pseudonyms, because no participant used its page; none can be looked up."
         )
     amounts: dict[str, Money] = {}
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from lakatos.flows.operations.schedule import (
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
+from lakatos.traces.system import ask_to_end, note_of
 
 Workers = Annotated[
     int, Argument(help="Theories that run at the same time; does not change results.", least=1)
@@ -199,11 +199,11 @@ def end_pass(runs: Path, name: str) -> bool:
     folder = runs / name
     if not is_written(folder):
         return False
-    holder = (folder / f"{JOURNAL_FILE}.lock").read_text().strip()
+    holder = note_of(folder / f"{JOURNAL_FILE}.lock")
     if not holder.isdecimal():
         return False
     try:
-        os.kill(int(holder), signal.SIGTERM)
+        ask_to_end(int(holder))
     except ProcessLookupError:
         return False
     except PermissionError:
@@ -429,4 +429,4 @@ def _folder(run_name: str, runs: Path, *, begins: bool) -> Path:
     except RunMissingError:
         if not begins:
             raise
-        return Path(run_name) if os.sep in run_name else runs / run_name
+        return Path(run_name) if Path(run_name).name != run_name else runs / run_name

@@ -52,7 +52,7 @@ def write_logs(folder: Path, out: Path) -> list[Path]:
                 )
         if not groups:
             raise ExportError(
-                f"no language model was asked in {folder}, so there is nothing to log."
+                f"{folder} has no calls of language models, so there is nothing to log."
             )
         written = []
         for (role, task, model), events in groups.items():

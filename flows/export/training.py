@@ -63,7 +63,7 @@ def write_training(folder: Path, out: Path) -> list[Path]:
         data = training_data(chosen)
         if not data.n_calls:
             raise ExportError(
-                f"no language model was asked in {folder}, so there is nothing to learn from."
+                f"{folder} has no calls of language models, so there is nothing to learn from."
             )
         card = _card(chosen, data)
     written = [out / f"{name}.jsonl" for name in ("supervised", "preferences", "trajectories")]

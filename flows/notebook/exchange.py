@@ -22,6 +22,7 @@ from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.standalone import write_function
+from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.theory import TheoryProgram
 from lakatos.theories.language.theory_file import read_theory_file
 
@@ -59,7 +60,7 @@ def check(file: TheoryFile, *, domain: str = "multiattribute") -> CheckedFile:
         $ lakatos theory check mine.py --domain intertemporal
     """
     task = open_domain(domain)
-    with Sandbox() as sandbox:
+    with Sandbox(is_own=own_texts(task)) as sandbox:
         program = TheoryProgram(read_theory_file(Path(file)), "you")
         return CheckedFile(check_theory(program, task, sandbox))
 

@@ -31,6 +31,7 @@ from lakatos.theories.engine.fitting.posterior_result import Posterior
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import TracerSandbox
+from lakatos.theories.language.family import own_texts
 
 Draws = Annotated[int, Argument(least=10)]
 Chains = Annotated[int | None, Argument(least=2)]
@@ -71,7 +72,10 @@ def posterior(
     """
     asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns)
     known = asked.answers
-    with Laboratory(known.domain, 1) as laboratory, Sandbox() as sandbox:
+    with (
+        Laboratory(known.domain, 1) as laboratory,
+        Sandbox(is_own=own_texts(known.domain)) as sandbox,
+    ):
         ((_, form),) = forms_of(asked.theories, known, laboratory).items()
         found = fit_posterior(
             form, known.trials, sandbox, domain=known.domain, draws=draws, tune=tune, chains=chains, seed=seed
@@ -171,7 +175,7 @@ def posteriors_of_run(
     assert state.campaign.config is not None
     domain = domain_of(state.campaign.config)
     fitted, shown, saved = {}, {}, {}
-    with Sandbox() as sandbox, TracerSandbox() as tracer:
+    with Sandbox(is_own=own_texts(domain)) as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():
             found = fit_posterior(
                 theory, trials, sandbox, tracer=tracer, domain=domain, draws=draws, tune=tune, chains=chains, seed=seed

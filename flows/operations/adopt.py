@@ -29,7 +29,7 @@ MOST_FIRST_RIVALS = 6
 UNREAD_TRIALS = 60
 """Distinct trials in a cycle where the file cannot be read before somebody fills in what is open."""
 SEALED_SHARE = 0.2
-"""Of different trials, where that makes as many as a verdict may rest on; else none is sealed."""
+"""Share of distinct trials that is sealed, if that suffices for a verdict; otherwise none is sealed."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class NewStudy:
 
     study: Path
     assumed: tuple[str, ...]
-    """What was guessed from names and values."""
+    """Guesses from names and values."""
     read: tuple[str, ...]
     """How the file is read, as `how_it_is_read` says; empty where something is still open."""
     open_questions: tuple[str, ...]
-    """What somebody must say before it can run."""
+    """Questions that the user must answer before it can run."""
 
 
 def describe_file(

@@ -42,7 +42,7 @@ TRAVELS = "travels"
 
 @dataclass(frozen=True)
 class AtlasEntry:
-    """What a campaign about one data set came to."""
+    """Result of a campaign about one data set."""
 
     name: str
     config: CampaignConfig
@@ -55,9 +55,9 @@ class AtlasEntry:
     """At the numbers of its newest fit."""
     n_clauses: int
     n_answers: int
-    """That were open to the search."""
+    """Number of responses that were open to the search."""
     seconds: float
-    """From the first event to the last, without pauses."""
+    """Time from the first event to the last, without pauses."""
     travels: tuple[TransferMeasured, ...]
     """Its leader on other data sets of the domain."""
 
@@ -160,7 +160,7 @@ def _ended(folder: Path) -> bool:
 
 
 def read_entry(folder: Path, name: str) -> AtlasEntry | None:
-    """What came of a study; None where it has no verdict yet."""
+    """The result of a study; None before its verdict."""
     try:
         state, trace = read_state(folder / name)
     except RunMissingError:

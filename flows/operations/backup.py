@@ -46,7 +46,7 @@ _MOST_TRIES = 5
 
 @dataclass(frozen=True)
 class BackupContents:
-    """What a backup holds: its runs, and the number and size of its files."""
+    """Content of a backup: its runs, and the number and size of its files."""
 
     path: Path
     runs: tuple[str, ...]
@@ -229,7 +229,7 @@ def _add_file(
 
 
 class SavedFile(BaseModel):
-    """What a manifest says of one file."""
+    """One file in a manifest."""
 
     model_config = ConfigDict(strict=True)
 
@@ -238,7 +238,7 @@ class SavedFile(BaseModel):
 
 
 class BackupManifest(BaseModel):
-    """What a backup says that it holds; written by whoever made the archive, so that nothing in it is believed."""
+    """The stated content of a backup. Its author is unknown, so everything in it is checked."""
 
     model_config = ConfigDict(strict=True)
 
@@ -255,7 +255,7 @@ class BackupManifest(BaseModel):
                 raise ValueError(f"{name!r} is no file of a folder of runs")
             if parts[-1] in ELSEWHERE:
                 raise ValueError(
-                    f"{name!r} says that a run is kept elsewhere, which no backup holds"
+                    f"{name!r} refers to a run that is kept elsewhere, which no backup contains"
                 )
         return files
 
@@ -318,7 +318,7 @@ def _compare(archive: Path, place: Path, manifest: BackupManifest) -> None:
     found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
     if extra := sorted(found - set(manifest.files)):
         raise FlowError(
-            f"{archive} holds {extra[0]}, of which its manifest says nothing; it was tampered with."
+            f"{archive} holds {extra[0]}, which its manifest does not list; it was tampered with."
         )
 
 

@@ -197,7 +197,7 @@ def _seen(study: Path | CampaignConfig, folder: Path) -> bool:
     if not isinstance(study, Path):
         return False
     try:
-        return (folder / STUDY_FILE).read_text() == digest_bytes(study.read_bytes())
+        return (folder / STUDY_FILE).read_text(encoding="utf-8") == digest_bytes(study.read_bytes())
     except OSError:
         return False
 

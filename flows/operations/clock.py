@@ -38,9 +38,9 @@ class DuePass:
     key: str
     """The same for the same reason, however often and by whichever process it is decided."""
     schedule: CampaignSchedule | None
-    """That carries the run; None where none does."""
+    """Schedule of the run; None without one."""
     arrived: PendingWork | None = None
-    """What the run has to do; None where the time of its schedule came."""
+    """Pending work of the run; None if its scheduled time came."""
     attempt: int = 1
     """Passes started for this run since one ended by itself."""
 
@@ -74,7 +74,7 @@ class _WatchedRun:
     seen: str = ""
     """Signature at the last look."""
     since: float = 0.0
-    """When it was first seen."""
+    """Time at which it was first seen."""
     seq: int = -1
     """End of the journal when a pass was started last."""
     n_tries: int = 0

@@ -86,12 +86,12 @@ class ColumnMeaning:
     kind: str
     """``number`` or ``text``."""
     levels: Mapping[str, str]
-    """What values mean, where there are few."""
+    """Meaning of values, if there are few."""
     n_empty: int
 
 
 def columns_of(rows: Sequence[Row], config: CampaignConfig, domain: Domain) -> list[ColumnMeaning]:
-    """What each column of a table means and holds, in order."""
+    """Meaning and content of each column of a table, in order."""
     asked = {question.name: question for question in config.page.questions}
     return [
         _column(name, [row.get(name, "") for row in rows], asked, config, domain)
@@ -200,7 +200,7 @@ def psych_ds_name(config: CampaignConfig) -> str:
 
 
 def psych_ds_description(config: CampaignConfig, columns: Sequence[ColumnMeaning]) -> Row:
-    """What ``dataset_description.json`` holds: name, description and every variable of the data file."""
+    """The content of ``dataset_description.json``: name, description and every variable of the data file."""
     return {
         "@context": "https://schema.org/",
         "@type": "Dataset",

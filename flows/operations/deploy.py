@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import logging
 import re
 import signal
@@ -72,6 +71,7 @@ from lakatos.flows.run.next_pass import (
     take_dropped,
 )
 from lakatos.flows.run.progress import LeaderRow, SilentProgress
+from lakatos.traces.system import end_with_parent
 
 RunName = Annotated[
     str,
@@ -109,7 +109,7 @@ def next_pass(
     ] = False,
     reason: Annotated[str, Field(description="Why it was started.")] = "",
 ) -> State[Any]:
-    """What every deployment runs; also the entry point of work pools."""
+    """The flow that every deployment runs; also the entry point of work pools."""
     end_with_parent()
     schedule = schedule_of(run, load_schedules(Path(runs)))
     if schedule is not None and schedule.paused:
@@ -155,12 +155,6 @@ def transient_errors() -> tuple[type[Exception], ...]:
     from httpx import TransportError
 
     return (TransportError, ConnectionError, TimeoutError)
-
-
-def end_with_parent() -> None:
-    """Where the system can do that, end this process when the one that started it dies."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)
 
 
 # -- what Prefect's pages show ---------------------------------------------------------------------------------------
@@ -515,7 +509,9 @@ async def _serve_once(
     while not runner.started and not serving.done():
         await asyncio.sleep(0.05)
     for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(RuntimeError, ValueError):  # not in the main thread
+        with contextlib.suppress(
+            RuntimeError, ValueError, NotImplementedError
+        ):  # another thread, or Windows
             loop.add_signal_handler(number, stopped.set)
     ready()
     await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)

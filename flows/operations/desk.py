@@ -1,4 +1,4 @@
-"""What a run tells its researcher's page beside what the page keeps itself: rules of exclusion, and pay."""
+"""Facts of a run for the researcher's page: rules of exclusion, and payments."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def check_asks_on_page(folder: Path) -> None:
     source = _source_of(folder)
     if source and not _is_on_page(source):
         raise RunMissingError(
-            f"nobody answers the run {folder} on a page: its people are {source!r}. Name a run whose study says "
+            f"the run {folder} has no participant page: its source is {source!r}. Name a run whose study has "
             '`source = "web"` in [participants]; `lakatos design STUDY` shows trials beforehand.'
         )
 
 
 def pay_of(folder: Path) -> dict[str, str]:
-    """What people of a recruitment service are owed by the books, and what they got; without the service's fees."""
+    """Payments due to participants of a recruitment service, and payments made, without the service's fees."""
     if not (folder / LEDGER_FILE).exists():
         return {}
     found = {"due": 0, "paid": 0}

@@ -6,7 +6,6 @@ asked. ``missing`` lessens what can be done, ``wrong`` will make something fail.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 import os
@@ -34,6 +33,7 @@ from lakatos.theories.engine.sandbox.doctor import probe
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
+from lakatos.traces.system import FileLock, HeldLockError
 
 PORTS = {"Prefect": 4200, "participant page": 8000, "observatory": 8100, "metrics": 8002}
 BUILT_UTC = datetime(2026, 1, 1, tzinfo=UTC)
@@ -215,17 +215,12 @@ def _database(place: Path) -> DoctorFinding:
 
 def _locks(path: Path) -> bool:
     """Whether a lock of the file system keeps a second one out."""
-    first, second = (os.open(path, os.O_RDWR | os.O_CREAT) for _ in range(2))
-    try:
-        fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with FileLock(path):
         try:
-            fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            FileLock(path).release()
+        except HeldLockError:
             return True
-        return False
-    finally:
-        os.close(first)
-        os.close(second)
+    return False
 
 
 def _ports(ports: Mapping[str, int] = PORTS) -> Iterator[DoctorFinding]:

@@ -38,7 +38,7 @@ class DesignPreview(Result):
     chosen: DesignChosen
     design: Design
     names: dict[str, str]
-    """Of the rivals, by their digest."""
+    """Names of the rivals, by their digest."""
 
     def to_json(self) -> dict[str, Any]:
         """Write the preview as plain values, for programs."""

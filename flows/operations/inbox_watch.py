@@ -57,7 +57,7 @@ class PassProcesses:
             self.n_started += 1
 
     def log(self, folder: Path) -> Path:
-        """Where the words of a run's passes go."""
+        """File for the output of a run's passes."""
         return self.runs / LAB_FOLDER / f"pass-{folder.name}.log"
 
     def stop(self) -> None:

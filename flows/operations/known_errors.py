@@ -6,11 +6,11 @@ from typing import Final
 
 FAILED: Final = 1
 NOT_USABLE: Final = 2
-"""What somebody gave cannot be used: a file, a name, an option."""
+"""Exit status for a file, a name or an option that cannot be used."""
 
 
 def exit_status(error: Exception) -> int:
-    """With which status a command ends that an error ends."""
+    """The exit status of a command that ends with an error."""
     from lakatos.experiments.errors import (
         DataMissingError,
         StimuliError,
@@ -25,7 +25,7 @@ def exit_status(error: Exception) -> int:
 
 
 def known_errors() -> tuple[type[Exception], ...]:
-    """What a command answers with one line instead of a traceback."""
+    """Errors that a command reports in one line instead of a traceback."""
     from lakatos.experiments.errors import ExperimentError
     from lakatos.flows.errors import FlowError
     from lakatos.judges.errors import JudgeError

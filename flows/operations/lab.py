@@ -7,7 +7,6 @@ the supervisor ends, however that ends. The journals are the truth; what is kept
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import importlib.util
 import json
 import os
@@ -34,6 +33,7 @@ from lakatos.flows.run.prefect_server import (
     start_server,
 )
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.system import FileLock, HeldLockError, ask_to_end, holder_of
 
 LAB_FOLDER = ".lab"
 LAB_FILE = "lab.json"
@@ -55,7 +55,7 @@ class LabPart:
     begin_again: Callable[[], subprocess.Popen[bytes]] | None = None
     """Starts it anew, with the sockets that it had."""
     ended_at: list[float] = field(default_factory=list)
-    """When it ended by itself, on this process's clock."""
+    """Times at which it ended by itself, on this process's clock."""
 
     def check(self) -> None:
         """Raise if it has ended.
@@ -104,7 +104,11 @@ class LabPart:
     def last_words(self) -> str:
         """The end of its log."""
         with contextlib.suppress(OSError, IndexError):
-            return self.log.read_text(errors="replace").strip().splitlines()[-1][:300]
+            return (
+                self.log.read_text(encoding="utf-8", errors="replace")
+                .strip()
+                .splitlines()[-1][:300]
+            )
         return "it left no message"
 
 
@@ -164,7 +168,7 @@ def own_secret(runs: Path) -> str:
     file = runs / LAB_FOLDER / "prefect" / "secret"
     if not file.exists():
         write_whole(file, new_secret().encode(), private=True)
-    return file.read_text()
+    return file.read_text(encoding="utf-8")
 
 
 @contextlib.contextmanager
@@ -221,7 +225,7 @@ def _await_server(part: LabPart, say: Callable[[str], None]) -> None:
 
 
 def reachable(address: str, timeout_s: float = 5.0) -> str:
-    """What is wrong with a Prefect server's address (ending in ``/api``); empty if it answers."""
+    """The problem with a Prefect server's address (ending in ``/api``); empty if the server replies."""
     import httpx
 
     try:
@@ -254,38 +258,20 @@ def alone(runs: Path) -> Iterator[Path]:
     folder = runs / LAB_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
-            raise FlowError(
-                f"a laboratory is up in {runs} already (process {holder or 'unknown'}); `lakatos lab down` stops it."
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        lock = FileLock(folder / "lock", mode=0o600)
+    except HeldLockError as error:
+        raise FlowError(
+            f"a laboratory is up in {runs} already (process {error or 'unknown'}); `lakatos lab down` stops it."
+        ) from None
+    with lock:
         yield folder
         (folder / LAB_FILE).unlink(missing_ok=True)
-        os.ftruncate(descriptor, 0)
-    finally:
-        os.close(descriptor)
 
 
 def running(runs: Path) -> int:
     """Process of the laboratory of a folder of runs; 0 if none is up."""
-    try:
-        descriptor = os.open(runs / LAB_FOLDER / "lock", os.O_RDWR)
-    except OSError:
-        return 0
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return int(os.pread(descriptor, 32, 0) or b"0")
-    else:
-        return 0
-    finally:
-        os.close(descriptor)
+    return int(holder_of(runs / LAB_FOLDER / "lock") or 0)
 
 
 def described(runs: Path) -> dict[str, Any]:
@@ -304,7 +290,7 @@ def server_of(runs: Path) -> str | None:
 
 
 def secret_of(runs: Path) -> str:
-    """What the Prefect server that carries a folder of runs wants to be told; empty where it wants nothing."""
+    """Credentials that the Prefect server of a folder of runs requires; empty if none."""
     own = configured_server() is None and running(runs)
     return own_secret(runs) if own else os.environ.get(CLIENT_SECRET, "")
 
@@ -331,7 +317,7 @@ class LabPorts:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where each part is asked first."""
+        """Address of each part."""
         paths = {
             "pages": "/study/",
             "observatory": "/",
@@ -482,7 +468,7 @@ def down(runs: Path, timeout_s: float = 60.0) -> bool:
     process = running(runs)
     if not process:
         return False
-    os.kill(process, signal.SIGTERM)
+    ask_to_end(process)
     begun = time.monotonic()
     while running(runs):
         if time.monotonic() - begun > timeout_s:

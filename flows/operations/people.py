@@ -1,4 +1,4 @@
-"""What people left behind in a run: bring it in, list it, export it, erase it."""
+"""Participants' data in a run: import, list, export and erase them."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class ImportedAnswers(Result):
     """How many people and answers an import brought, by experiment."""
 
     folder: Path
-    """Of the run."""
+    """Folder of the run."""
     n_answers: dict[str, int]
-    """By experiment."""
+    """Number of responses by experiment."""
     n_people: dict[str, int]
     n_new: int
     """People whose answers were not in the inbox or the run before."""
@@ -99,7 +99,8 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
             )
         if config.source.origin == LANGUAGE_MODEL:
             raise FlowError(
-                f"the run {folder} asks a language model, and its answers are never mixed with those of people; import "
+                f"the run {folder} has a language model as participant, whose responses are never "
+                "mixed with those of people; import "
                 f'{file} into a run of its own, with participants.source = "file".'
             )
         designs = _designs(trace, state)
@@ -110,8 +111,9 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
             raise FlowError(
-                f"the key of the pseudonyms of {folder} is gone, so that nobody in {file} can be told from those who "
-                "answered before or withdrew. If all in it are new people, make another key: "
+                f"the key of the pseudonyms of {folder} is gone, so that no participant in {file} can "
+                "be distinguished from those who "
+                "responded before or withdrew. If all are new participants, make another key: "
                 f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
         key = collection_key(folder)
@@ -139,10 +141,10 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
 
 @dataclass(frozen=True, repr=False)
 class WithdrawalReport(Result):
-    """What was erased when somebody withdrew, and what is out of reach."""
+    """Result of a withdrawal: what was erased, and what is out of reach."""
 
     folder: Path
-    """Of the run."""
+    """Folder of the run."""
     person: str
     experiments: tuple[str, ...]
     n_batches: int
@@ -153,7 +155,7 @@ class WithdrawalReport(Result):
     """Files outside the run that may hold the rows."""
 
     def lines(self) -> Iterator[Shown]:
-        """What is erased, and what remains to be done."""
+        """Lines about what is erased and what remains to be done."""
         yield (
             f"{self.person[:SHOWN]}: answers to {escape(', '.join(self.experiments)) or 'no experiment'} are erased "
             f"({plural(self.n_batches, 'batch', 'batches')}, {plural(self.n_sessions, 'session')} of the page). "
@@ -174,7 +176,7 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     if service:
         if not (folder / KEY_FILE).exists():
             raise FlowError(
-                f"{folder} has no key of pseudonyms, so that only a pseudonym finds somebody; give one."
+                f"{folder} has no key of pseudonyms, so that participants are found by pseudonym only; give one."
             )
         name = pseudonym(collection_key(folder), service, name)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
@@ -254,7 +256,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
 
 @dataclass(frozen=True)
 class ExperimentHolding:
-    """What a run holds of the people of one experiment."""
+    """Data of the participants of one experiment in a run."""
 
     experiment: str
     n_wanted: int
@@ -269,13 +271,13 @@ class ExperimentHolding:
 
 @dataclass(frozen=True, repr=False)
 class RunHoldings(Result):
-    """What a run holds of people, and until when it may."""
+    """Data of participants in a run, and their retention limits."""
 
     experiments: tuple[ExperimentHolding, ...]
     due: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """People whose ``identifiers`` or ``answers`` are past their limit."""
     next_due: datetime | None = None
-    """When the next limit ends."""
+    """Time of the next limit."""
 
     def lines(self) -> Iterator[Shown]:
         """A row for each experiment, and what is past its limit."""
@@ -296,7 +298,7 @@ class RunHoldings(Result):
 def _holding(
     known: ExperimentsState, name: str, *, n_waiting: int, n_apart: int
 ) -> ExperimentHolding:
-    """What a run holds of the people of one experiment."""
+    """Data of the participants of one experiment in a run."""
     statuses = Counter(item.record.status for item in known.answers.get(name, ()))
     excluded = {item.record.answers for item in known.excluded if item.record.experiment == name}
     return ExperimentHolding(
@@ -311,7 +313,7 @@ def _holding(
 
 
 def holdings(folder: Path, now: datetime | None = None) -> RunHoldings:
-    """What a run holds of people, experiment by experiment, and what is past its limit at ``now``."""
+    """Data of participants in a run by experiment, and what is past its limit at ``now``."""
     state, trace = read_state(folder)
     with trace:
         pending = Counter(batch.json().get("experiment") for batch in trace.inbox.pending())
@@ -365,7 +367,7 @@ def expire(folder: Path, now: datetime | None = None) -> dict[str, tuple[str, ..
 def _limits(
     folder: Path, trace: Trace, config: CampaignConfig
 ) -> Iterator[tuple[str, str, datetime]]:
-    """What is kept, of whom, and until when."""
+    """Stored data with participant and retention limit."""
     days = config.privacy.identifiers_days
     arrived = [(item.record.person, item.record.arrived_utc) for item in _held(trace)]
     batches = [(answers["person"], batch.delivered_utc) for batch, answers in _batches(trace)]
@@ -437,8 +439,9 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         or n_more < 1
     ):
         raise FlowError(
-            f"the run {folder} does not collect answers to {name or 'anything'} now, or is asked for {n_more} people; "
-            "ask for at least one more while it waits. People who answer later can still join by an import."
+            f"the run {folder} does not collect responses to {name or 'anything'} now, or {n_more} "
+            "participants were requested; "
+            "request at least one more while it waits. Later responses can still be imported."
         )
     with Trace.open(folder, RECORD_TYPES) as writing:
         asked = state.experiments.recruited[name]

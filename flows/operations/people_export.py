@@ -1,4 +1,4 @@
-"""What people answered in a run, as files for other programs."""
+"""Write the responses of a run as files for other programs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from lakatos.traces.digest import canonical_json
 from lakatos.traces.step import Recorded, Trace
 
 EXPORTS_FILE = "exports.jsonl"
-"""Where each export of a run went, so that a person who withdraws can be told of."""
+"""List of the exports of a run, so that a participant who withdraws can be informed of them."""
 SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
@@ -152,7 +152,7 @@ def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
 def _exports(folder: Path) -> list[str]:
     file = folder / EXPORTS_FILE
     found = (
-        [json.loads(line)["path"] for line in file.read_text().splitlines()]
+        [json.loads(line)["path"] for line in file.read_text(encoding="utf-8").splitlines()]
         if file.exists()
         else []
     )
@@ -162,7 +162,7 @@ def _exports(folder: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class ExportedPerson:
-    """What somebody did in one experiment, taken by a pass or waiting for one."""
+    """Responses of a participant in one experiment, taken by a pass or waiting for one."""
 
     answers: PersonAnswers
     item: Recorded[AnswersArrived] | None
@@ -269,7 +269,7 @@ def _at(column: Sequence[Any], place: int | None) -> Any:
 
 
 def _grid_words(people: Iterable[ExportedPerson], domain: Domain) -> list[str]:
-    """What the grid of times cannot show of the answers, where answers are keys with their times."""
+    """The information that time bins hide, in tasks with response times."""
     task = timed_task(domain)
     times = [
         time / 1000
@@ -361,7 +361,7 @@ def _standing(state: RunState, person: ExportedPerson) -> Row:
 
 
 def _replies(answers: PersonAnswers, config: CampaignConfig) -> Row:
-    """What somebody answered about themselves, in numbers as the page has them, and in words where there are labels."""
+    """A participant's replies to questions, in numbers as the page has them, and in words if there are labels."""
     row: Row = {name: safe_cell(value) for name, value in answers.replies.items()}
     for question in config.page.questions:
         if question.kind in ("choice", "choices") and question.name in answers.replies:
@@ -377,7 +377,7 @@ def _answered_by(state: RunState) -> dict[str, str]:
 
 
 def _session(state: RunState, item: Recorded[AnswersArrived]) -> dict[str, Any]:
-    """What is known of a language model's session besides."""
+    """Further facts about a language model's session."""
     held = state.experiments.sessions.get(item.record.experiment, ())
     found = next(
         (known.record for known in held if known.record.person == item.record.person), None

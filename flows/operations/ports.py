@@ -46,7 +46,7 @@ def inherited(descriptor: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Where a socket is asked from this machine, such as ``http://127.0.0.1:8000``."""
+    """Address of a socket on this machine, such as ``http://127.0.0.1:8000``."""
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{port}"

@@ -24,7 +24,7 @@ from lakatos.traces.step import INBOX_FILE
 
 @contextmanager
 def collection(folder: Path) -> Iterator[SessionStore | None]:
-    """What the run's page keeps, if it was ever opened."""
+    """The store of the run's page, if it was ever opened."""
     if not (folder / COLLECTION_FILE).exists():
         yield None
         return

@@ -6,9 +6,7 @@ about when something runs; what has been done is told by each run's journal alon
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from typing import Any
 
 from lakatos.flows.errors import ScheduleError
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.system import FileLock
 
 SCHEDULES_FILE = "schedules.json"
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -28,10 +27,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 @dataclass(frozen=True)
 class CampaignSchedule:
-    """When a study's campaign is carried on."""
+    """Times at which a study's campaign is continued."""
 
     name: str
-    """Of the schedule and of the run that it carries."""
+    """Name of the schedule and of its run."""
     study: str
     """Path of the study file."""
     data: str = ""
@@ -44,7 +43,7 @@ class CampaignSchedule:
     at: str = ""
     """One pass at this time, ISO 8601 with an offset."""
     anchor: str = ""
-    """From when intervals are counted, ISO 8601."""
+    """Time from which intervals are counted, ISO 8601."""
     new_run: bool = False
     """Whether each time begins a run of its own, named after the time, instead of carrying on the same one."""
     paused: bool = False
@@ -52,7 +51,7 @@ class CampaignSchedule:
 
     @property
     def words(self) -> str:
-        """When the campaign is carried on, in words."""
+        """The times at which the campaign is continued, in words."""
         when = "whenever answers arrive"
         if self.cron:
             when = f"cron {self.cron} ({self.timezone})"
@@ -293,9 +292,5 @@ def change_schedules(
 @contextmanager
 def _alone(runs: Path) -> Iterator[None]:
     runs.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(runs / f"{SCHEDULES_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with FileLock(runs / f"{SCHEDULES_FILE}.lock", wait=True):
         yield
-    finally:
-        os.close(descriptor)

@@ -40,9 +40,9 @@ class SweepCell:
     """One campaign of a sweep."""
 
     name: str
-    """Of its run; made of what it changes, so that a grid can grow without renaming what ran."""
+    """Name of its run, made from its changes, so that a grid can grow without renaming runs."""
     labels: Mapping[str, str]
-    """What it is on each axis."""
+    """Its label on each axis."""
     config: CampaignConfig
 
 
@@ -207,7 +207,7 @@ def write_studies(folder: Path, cells: Sequence[SweepCell]) -> None:
 
 
 def study_file(folder: Path, cell: SweepCell) -> Path:
-    """Where the study of a cell is written."""
+    """File of the study of a cell."""
     return folder / STUDIES_FOLDER / f"{cell.name}.json"
 
 
@@ -261,7 +261,10 @@ def last_line(log: Path) -> str:
     """The last line of a log, such as a command's one-line error."""
     with contextlib.suppress(OSError, IndexError):
         return (
-            log.read_text(errors="replace").strip().splitlines()[-1].removeprefix("lakatos: ")[:500]
+            log.read_text(encoding="utf-8", errors="replace")
+            .strip()
+            .splitlines()[-1]
+            .removeprefix("lakatos: ")[:500]
         )
     return ""
 
@@ -305,7 +308,7 @@ def run_sweep(
 
 
 def compare(folder: Path, outcomes: Sequence[CellOutcome]) -> dict[str, Any]:
-    """What came out of every cell, and on average for every label of every axis."""
+    """Results of every cell, and averages for every label of every axis."""
     rows = [_row(folder, item) for item in outcomes]
     axes = list(outcomes[0].cell.labels) if outcomes else []
     means = [

@@ -83,16 +83,16 @@ same = "in any order"                # or "in this order": whether a menu in ano
 
 @dataclass(frozen=True)
 class TaskExamination:
-    """What there is to say of a domain."""
+    """Result of examining a domain."""
 
     domain: Domain
     n_trials: int
     arrays: Mapping[str, tuple[int, ...]]
-    """What theories see, with the shape for one trial."""
+    """Arrays that theories receive, with the shape for one trial."""
     features: tuple[str, ...]
-    """What diagnoses, and conditions on designs, may name."""
+    """Features that diagnoses and conditions on designs may name."""
     variations: Mapping[str, str]
-    """What claims may be about, in words."""
+    """Subjects of claims, in words."""
     theories: Mapping[str, str]
     """Published accounts by name, with their titles."""
     n_mechanisms: int
@@ -102,7 +102,7 @@ class TaskExamination:
     """The same as people see them."""
 
     def to_text(self) -> str:
-        """For people to read."""
+        """The result as text."""
         arrays = ", ".join(f"{name} {shape}" for name, shape in self.arrays.items())
         what = "steps" if self.domain.sequential else "trials"
         return "\n".join(
@@ -186,7 +186,7 @@ def examine_task(word: str, seed: int = 0) -> TaskExamination:
 
 
 def _seen(domain: Domain, stimuli: Stimuli) -> Mapping[str, Array]:
-    """What theories see of trials: of a schedule not what would follow."""
+    """The arrays of trials that theories receive, without the outcomes of a schedule."""
     arrays = domain.shown(stimuli.arrays, {})
     return {name: array for name, array in arrays.items() if len(array) == len(stimuli)}
 

@@ -61,7 +61,7 @@ class TransferLineMeasured(Record):
     half: bool
     """Whether only the second half of each person's answers is scored."""
     scores: tuple[UnitLogPredictives, ...]
-    """Of each experiment."""
+    """Scores of each experiment."""
     score: float
     """Nats per choice, averaged over experiments."""
     score_error: float
@@ -83,20 +83,20 @@ class TransferMeasured(Record):
     """The theory's program."""
     author: str
     origin: str
-    """Where the theory comes from, in words."""
+    """Origin of the theory, in words."""
     people: dict[str, tuple[float, float]]
-    """With whom it came, as in `TheoryFitted`; empty for the declared ranges."""
+    """Its population, as in `TheoryFitted`; empty for the declared ranges."""
     doubts: dict[str, float] = Field(default_factory=dict)
     """How uncertain these people's spreads are, as in `TheoryFitted`."""
     pooled: bool
     """Whether these were learned where people could not be told apart."""
     domain: str
     domain_file: TaskFile | None = None
-    """What declares the domain; None for one of the package."""
+    """File that declares the domain; None for a domain of the package."""
     data: str
     """Data set of the new answers, a run, or the path of a file."""
     columns: AnswerColumns | None = None
-    """What the columns of a file mean; None for a data set or a run."""
+    """Meaning of a file's columns; None for a data set or a run."""
     experiments: tuple[str, ...]
     answers: tuple[Fingerprint, ...]
     """Digest of each experiment's answers."""
@@ -122,13 +122,13 @@ class TravellingTheory:
     """A theory, where it comes from, and what it was found on."""
 
     theory: Theory
-    """With the people that it comes with."""
+    """The theory with its population."""
     form: Theory
     origin: str
     domain: str
     """Empty where nobody knows."""
     found_on: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By data set, the experiments of it whose answers had a part in the theory."""
+    """For each data set, the experiments whose responses were used to find the theory."""
     answers: frozenset[Fingerprint] = frozenset()
     """Digests of the answers of the run's own experiments."""
 
@@ -138,17 +138,17 @@ class TransferTarget:
     """Answers on which a theory can be tried."""
 
     name: str
-    """Of a published data set, or of a run; or the path of a file."""
+    """Name of a published data set or a run, or the path of a file."""
     domain: str
     trials: tuple[Trials, ...]
     archived: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By data set that the answers are of (a file by its digest), its experiments; none of a run's own people."""
+    """Experiments by data set (a file by its digest); none for participants of a run."""
     domain_file: TaskFile | None = None
-    """What declares the domain; None for one of the package."""
+    """File that declares the domain; None for a domain of the package."""
     columns: AnswerColumns | None = None
-    """What the columns of a file mean."""
+    """Meaning of a file's columns."""
     notes: tuple[str, ...] = ()
-    """What was left out of a file, or assumed."""
+    """Exclusions from a file, and assumptions."""
 
     @property
     def task(self) -> Domain:
@@ -187,7 +187,7 @@ def measure_transfer(
     domain = domain or find_reader(data).domain
     if domain_file is None and domain not in DOMAINS:
         raise TransferError(
-            f"{domain!r} is no domain of the package; say which file declares it (domain_file in Python)."
+            f"{domain!r} is no domain of the package; name the file that declares it (domain_file in Python)."
         )
     task = find_domain(domain, domain_file)
     found = try_theory(
@@ -341,7 +341,7 @@ def check_travel(
     if same:
         raise TransferError(
             f"{name!r} was found on {', '.join(same[:3])}{' and others' if len(same) > 3 else ''} of {told}, so "
-            "that these answers say nothing new about it. Name another data set, or other experiments of this one "
+            "that these responses cannot test it. Name another data set, or other experiments of this one "
             "with --experiments."
         )
 
@@ -354,8 +354,9 @@ def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
     same = [item.experiment for item in target.trials if item.digest in travelling.answers]
     if same:
         raise TransferError(
-            f"{travelling.theory.name!r} was found on the answers of {same[0]}, which {target.name} holds, so that "
-            "they say nothing new about it. Name another run, or a data set."
+            f"{travelling.theory.name!r} was found on the responses of {same[0]}, which {target.name} "
+            "contains, so that "
+            "they cannot test it. Name another run, or a data set."
         )
 
 
@@ -433,7 +434,7 @@ def _file_target(
         found = describe_table(read_answers(path), task).with_columns(said)
         if task is None and not found.domain:
             raise DataMissingError(
-                f"the kind of task of {path} cannot be guessed from its columns; say --domain: "
+                f"the kind of task of {path} cannot be guessed from its columns; give --domain: "
                 f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data "
                 f"describe {path}` shows what it holds."
             )
@@ -558,7 +559,7 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
 
 
 def task_of_run(name: str, runs: Path) -> Domain | None:
-    """What a run is about, by its name or path; None where nothing of the name is a run."""
+    """The domain of a run, by its name or path; None if there is no such run."""
     try:
         folder = find_run(name, runs)
     except RunMissingError:

@@ -1,1 +1,1 @@
-"""What a run is and has: its study, state, records, engine, source of people, cluster and progress."""
+"""A run: its study, state, records, engine, source of participants, cluster and progress."""

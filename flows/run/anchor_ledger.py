@@ -34,7 +34,7 @@ from lakatos.traces.record import Record
 from lakatos.traces.step import JOURNAL_FILE, Trace
 
 SUFFIX: Final = ".ledger"
-"""What the folder of a ledger is called, after the anchor file."""
+"""Suffix of a ledger's folder, after the name of the anchor file."""
 PATIENCE_S: Final = 60.0
 """How long a campaign waits for another one that writes the ledger."""
 TYPES: Final[Mapping[str, type[Record]]] = {
@@ -46,17 +46,17 @@ TYPES: Final[Mapping[str, type[Record]]] = {
 
 @dataclass(frozen=True)
 class AnchorLedger:
-    """Who read what of an anchor file's labels: levels of tests, and the vault."""
+    """Every access to the labels of an anchor file: levels of tests, and the vault."""
 
     folder: Path
     confirm: Digest
     """Which comparisons the file's confirm part has, whatever words it has for them."""
     items: frozenset[Digest]
-    """Of confirm and vault, by identity: no other ledger may count looks at their labels."""
+    """Items of confirm and vault by identity; no other ledger may count access to their labels."""
     version: Digest
-    """Of the confirm part with all its words, by which ledgers of earlier versions are known."""
+    """Version of the confirm part with all its words, by which ledgers of earlier versions are recognised."""
     versions: frozenset[Digest]
-    """Of confirm and vault, each item with all its words; likewise."""
+    """Versions of the items of confirm and vault with all their words, for the same purpose."""
 
     @classmethod
     def of(cls, folder: Path, anchor: AnchorSet) -> AnchorLedger:
@@ -116,7 +116,7 @@ class AnchorLedger:
         if before and before[0].alpha != alpha:
             raise LedgerError(
                 f"{self.folder} promises alpha = {before[0].alpha:g} for all campaigns that use the anchor file, and "
-                f"this study says {alpha:g}; write judges.alpha = {before[0].alpha:g}, or use another anchor set."
+                f"this study has {alpha:g}; write judges.alpha = {before[0].alpha:g}, or use another anchor set."
             )
 
     def open_vault(
@@ -194,7 +194,7 @@ class AnchorLedger:
 
     @property
     def _note(self) -> Path:
-        """In the second place of heads: which journal is the ledger of these items, and the items."""
+        """Note in the second place of heads that names the ledger's journal and the items."""
         return second_place() / f"{self.confirm}{SUFFIX}"
 
     def _check(self, trace: Trace) -> None:
@@ -235,12 +235,12 @@ def _lines(note: Path) -> list[str]:
 
 
 def _place_of(journal: Digest) -> str:
-    """Where a ledger lay when it was written last."""
+    """Place of a ledger when it was last written."""
     return (_lines(second_place() / f"{journal}.place") or ["another folder"])[0]
 
 
 def missing(own: Sequence[LevelDrawn], there: Sequence[LevelDrawn]) -> str:
-    """What a ledger lacks of the levels that a campaign has drawn, in words; empty if nothing."""
+    """Levels that a campaign has drawn and a ledger lacks, in words; empty if none."""
     lost = [item for item in own if item.is_spent and item not in there]
     if not lost:
         return ""

@@ -196,7 +196,7 @@ def chunk_size(n_items: int, n_threads: int, seconds: float | None) -> int:
 
 @functools.cache
 def versions() -> Fingerprint:
-    """What must be equal here and on every worker, or the same question could have two answers."""
+    """Versions that must be equal here and on every worker, because results could differ otherwise."""
     from lakatos.flows.run.code import science
 
     packages = {name: version(name) for name in ("numpy", "scipy")}

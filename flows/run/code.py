@@ -38,11 +38,14 @@ def science(domain: str = "", root: Path = ROOT) -> Fingerprint:
         domain: Of the run's study; of everything where it is empty.
         root: Folder of the packages.
     """
-    texts = {str(path.relative_to(root)): path.read_bytes() for path in _files(root)}
+    texts = {
+        path.relative_to(root).as_posix(): path.read_bytes().replace(b"\r\n", b"\n")
+        for path in _files(root)
+    }
     written = digest_of({name: digest_bytes(text) for name, text in texts.items()})
     place = cache_home() / "lakatos" / "code" / f"{written}-{domain or 'all'}"
     with contextlib.suppress(OSError):
-        if len(kept := place.read_text()) == len(written):
+        if len(kept := place.read_text(encoding="utf-8")) == len(written):
             return kept
     found = digest_of(
         {

@@ -191,7 +191,7 @@ class _InterruptSignals:
         self._previous: dict[int, Any] = {}
 
     def attach(self, cancel: Callable[[], object] | None) -> None:
-        """What to do from now on at the first signal; None raises where the program happens to be."""
+        """Set the reaction to the first signal; None raises at the program's present place."""
         self._cancel = cancel
 
     def install(self) -> None:
@@ -211,7 +211,7 @@ class _InterruptSignals:
         self._cancel()
 
     def error(self) -> KeyboardInterrupt | None:
-        """What the caller of `execute` gets for the signal that came, if one did."""
+        """The exception for the caller of `execute` if a signal came."""
         if self._received == signal.SIGTERM:
             return TerminatedError("asked to end")
         return None if self._received is None else KeyboardInterrupt()
@@ -290,7 +290,7 @@ _TEMPORARY = {
     "PREFECT__SERVER_FINAL": "1",
 }
 CLIENT_SECRET = "PREFECT_API_AUTH_STRING"
-"""What its clients tell it."""
+"""Variable with the credentials that its clients send."""
 _FORGETFUL = {
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_ENABLED": "false",
@@ -384,7 +384,12 @@ class _PrefectSession:
     def _last_words(self) -> str:
         assert self._home is not None
         with contextlib.suppress(OSError):
-            lines = (self._home / "server.log").read_text(errors="replace").strip().splitlines()
+            lines = (
+                (self._home / "server.log")
+                .read_text(encoding="utf-8", errors="replace")
+                .strip()
+                .splitlines()
+            )
             if lines:
                 return lines[-1][:300].rstrip(".") + "."
         return "it left no message."

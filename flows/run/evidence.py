@@ -1,4 +1,4 @@
-"""What a run knows, for functions that only read: its study, its state, its theories and its answers."""
+"""Read-only view of a run: its study, its state, its theories and its responses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lakatos.traces.wording import did_you_mean
 
 @dataclass(frozen=True)
 class RunEvidence(TheoryEvidence):
-    """What a run knows at one moment. Whoever is given it can neither record a step nor ask anybody."""
+    """The state of a run at one moment. It can neither record a step nor recruit participants."""
 
     config: CampaignConfig
     state: RunState
@@ -41,7 +41,7 @@ class RunEvidence(TheoryEvidence):
 
 
 def terms_of(config: CampaignConfig) -> StudyTerms:
-    """What the science of theories reads of a study."""
+    """The settings of a study that the science of theories reads."""
     return StudyTerms(
         seed=config.seed,
         space=config.space,

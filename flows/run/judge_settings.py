@@ -17,35 +17,39 @@ from lakatos.judges.transition import FIRST_CHECKPOINT, RATIO, RESCORE_SHARE
 from lakatos.language_models.client import FrozenPart
 
 FEWEST_ITEMS = 40
-"""Of an anchor set that is built: fewer leave no part with every group in it."""
+"""Minimum number of items of an anchor set that is built; with fewer, some part would lack a group."""
 
 
 class JudgesConfig(FrozenPart):
-    """Who says, before people are asked, whether a successor is worth it; by default the rules of the laboratory."""
+    """How the laboratory estimates whether a successor is worth an experiment."""
 
     panel: Literal["rules", "frozen", "evolving", "none"] = "rules"
-    """The laboratory's rules; with an anchor set also judges made on its dev part, which stay as they are or evolve at
-    epoch boundaries; or nobody, so that every successor that passes its checks becomes a rival."""
+    """The laboratory's rules; with an anchor set, also judges made on its dev part, which stay the
+    same (`frozen`) or are replaced at epoch boundaries (`evolving`); or none, so that every
+    successor that passes its checks becomes a rival."""
     anchor: str = ""
-    """File with settled comparisons, relative to the study file, from `lakatos judges anchor build`; those that share
-    trials or people with the campaign are left out."""
+    """File with settled comparisons from `lakatos judges anchor build`, relative to the study file.
+    Comparisons that share trials or participants with the campaign are left out."""
     items: int = Field(0, ge=0, le=20000)
-    """Instead of a file: comparisons to simulate in the study's own domain when the campaign begins."""
+    """Number of comparisons to simulate in the study's own domain instead of reading a file."""
     test: Test = "loss"
-    """Mean gain in the Brier score, which tells near judges apart, or right and wrong answers only. Either holds its
-    level, whatever shape the gains have."""
+    """Test of the gain: the mean gain in the Brier score (`loss`, which distinguishes similar
+    judges better), or right and wrong answers only (`exact`). Both hold their level for gains of
+    any distribution."""
     alpha: float = Field(0.05, ge=1e-9, lt=1)
-    """Probability that any replacement is false, at most: over all campaigns that use the anchor file, or in this one
-    where its comparisons are simulated. The first study that uses a file fixes it."""
+    """Maximum probability of any false replacement, over all campaigns that use the anchor file, or
+    in this campaign if its comparisons are simulated. The first study that uses a file fixes it."""
     first: int = Field(FIRST_CHECKPOINT, ge=1)
-    """Verdicts before the first epoch ends."""
+    """Number of verdicts before the first epoch ends."""
     ratio: int = Field(RATIO, ge=2)
-    """Of the verdicts at an epoch's end to those at the end of the one before."""
+    """Ratio of the number of verdicts at the end of an epoch to the number at the end of the one
+    before."""
     rescore_share: float = Field(RESCORE_SHARE, ge=0, le=1)
-    """Share of all verdicts that may be spent on judging again what a displaced judge had judged."""
+    """Maximum share of all verdicts spent on judging again what a displaced judge had judged."""
     asking: float = Field(COST, gt=0)
-    """What it costs to ask people about a successor, where finding a better theory is worth 100: at 50, even odds are
-    just worth asking. Set it by what your people cost; no data can say what a theory is worth to you."""
+    """Cost of testing a successor on participants, if finding a better theory is worth 100; at 50,
+    even odds just suffice. Set it by what your participants cost, because no data determine what a
+    theory is worth to you."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,15 +91,16 @@ class JudgesConfig(FrozenPart):
 
 
 class MemoryConfig(FrozenPart):
-    """What was learned before, and what is made of it."""
+    """Use of what earlier campaigns and cycles learned."""
 
     arm: Literal["none", "text", "tools"] = "text"
-    """Recall nothing; recall lessons as text; or also have recurring plans become tools, and use them."""
+    """Recall nothing; recall lessons as text; or also make tools from recurring plans and use
+    them."""
     shared: bool = False
-    """Whether lessons of the other runs in the same folder come in; else those of this campaign alone."""
+    """Whether lessons of other runs in the same folder are used, too."""
     winners: bool = True
-    """Whether the best theories of concluded campaigns of the domain in the same folder compete from the first
-    experiment on, and begin the search; never where the arm recalls nothing."""
+    """Whether the best theories of concluded campaigns of the domain in the same folder compete
+    from the first experiment on and begin the search; never if ``arm`` is `none`."""
 
     @model_validator(mode="before")
     @classmethod

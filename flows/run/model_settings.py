@@ -39,45 +39,51 @@ Models = Annotated[
 
 
 class RolesConfig(FrozenPart):
-    """Which model takes which role; a role without one is left to the laboratory's own search, or left out.
+    """Models that take roles; a role without a model is left to the search, or not used.
 
-    With several models a bandit chooses for each question, by what came of their answers for their cost.
+    With several models for a role, a bandit chooses for each question, by improvements per cost.
     """
 
     arbiter: Models = ()
-    """Reads the case file of the theory that lost and says what is wrong, citing records."""
+    """Reads the case of the losing theory and states what is wrong with it, citing records."""
     reviser: Models = ()
     """Writes successors, one under each lens."""
     advocate: Models = ()
-    """Makes the strongest case for the losing theory, and proposes trials on which its own theory should win."""
+    """Makes the strongest case for the losing theory, and proposes trials on which its own theory
+    should win."""
     auditor: Models = ()
-    """Reads the claims of new theories without their code and says what they predict, which is tried on the code."""
+    """Reads claims of new theories without their code and states what they predict, which is tested
+    on the code."""
     reflector: str = ""
-    """Writes lessons after each cycle, citing records; what they do not bear out is not kept."""
+    """Writes lessons after each cycle, citing records; unsupported lessons are not kept."""
     lenses: tuple[str, ...] = tuple(LENSES)
-    """Under which successors are written."""
+    """Lenses under which successors are written."""
     drafts: int = Field(6, ge=1, le=16)
-    """Rounds of a reviser under each lens in a cycle, to try drafts and look at the answers; the best is submitted."""
+    """Rounds of a reviser under each lens in a cycle, to try drafts and analyse responses; the best
+    draft is submitted."""
     further: int = Field(0, ge=0, le=19)
-    """Drafts that a reviser may send beside one in a round; a fifth of them all is fitted, the best by a score before
-    any fit. For models that write cheaply what is dear to fit."""
+    """Further drafts that a reviser may send in a round. The best fifth by a score before any fit
+    is fitted. Useful for models that write cheaply."""
     successors: int = Field(3, ge=0, le=20)
-    """Theories of language models that are submitted in a cycle, at most."""
+    """Maximum number of theories of language models submitted in a cycle."""
     temperature: float = Field(0.7, ge=0, le=2)
-    """Of sampling."""
+    """Sampling temperature."""
     max_tokens: int = Field(2048, ge=64, le=65536)
-    """Of an answer."""
+    """Maximum number of tokens of an answer."""
     tools: tuple[str, ...] = ()
-    """Tools of the laboratory that arbiter, advocate and reviser may call before they answer; none by default, as a
-    server has to be set up for tool calls."""
+    """Laboratory tools that arbiter, advocate and reviser may call before they answer; none by
+    default, because the server must be set up for tool calls."""
     tool_rounds: int = Field(4, ge=2, le=16)
-    """Turns of a model with tools, at most; in the last one none is offered."""
+    """Maximum number of turns with tools; none is offered in the last one."""
     exhausted: Literal["stop", "go_on"] = "stop"
-    """When the budget covers no further stage: stop the run, to be resumed with a larger one, or go on without."""
+    """If the budget does not cover the next stage: stop the run, to be resumed with a larger
+    budget, or continue without models."""
     unreachable: Literal["stop", "go_on"] = "stop"
-    """When a server gives no answer in all tries: stop the run, to be resumed, or go on without that answer."""
+    """If a server gives no answer in all tries: stop the run, to be resumed, or continue without
+    that answer."""
     rules: tuple[str, ...] = ()
-    """Rules of the study, pinned to every request beside the laboratory's own; a plain paragraph each."""
+    """Rules of the study, one plain paragraph each, pinned to every request beside the laboratory's
+    own."""
 
     @model_validator(mode="before")
     @classmethod

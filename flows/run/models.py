@@ -56,7 +56,7 @@ class RoleModels:
         }
 
     def rules(self, role: str, cycle: int) -> tuple[PinnedRule, ...]:
-        """What is pinned to a role's requests."""
+        """Rules that are pinned to a role's requests."""
         return active(self.pins, role, cycle)
 
     async def look_for(self, name: str) -> None:

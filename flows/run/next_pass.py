@@ -28,6 +28,7 @@ from lakatos.traces.errors import JournalError
 from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.system import is_locked
 from lakatos.traces.wording import plural
 
 PASS_FILE = "pass.json"
@@ -39,7 +40,7 @@ Ended = Literal["concluded", "waiting"]
 
 @dataclass(frozen=True)
 class PendingWork:
-    """What a run has to do, as far as can be told without opening it."""
+    """Pending work of a run, as far as it is known without opening the run."""
 
     folder: Path
     seq: int
@@ -51,7 +52,7 @@ class PendingWork:
     ended: Ended | None
     """How the last pass ended, if nothing was written since; None where a pass is unfinished."""
     text: str
-    """What that pass said: the verdict, or what is waited for."""
+    """Last message of that pass: the verdict, or what it waits for."""
 
     @property
     def due(self) -> bool:
@@ -107,14 +108,7 @@ def runs_in(runs: Path) -> Iterator[Path]:
 
 def is_written(folder: Path) -> bool:
     """Whether a pass is writing the journal now, found out without disturbing it."""
-    lock = folder / f"{JOURNAL_FILE}.lock"
-    try:
-        node = lock.stat()
-        held = Path("/proc/locks").read_text()
-    except OSError:
-        return False  # the lock itself still keeps a second writer out
-    place = f"{os.major(node.st_dev):02x}:{os.minor(node.st_dev):02x}:{node.st_ino}"
-    return any(place in line.split() for line in held.splitlines())
+    return is_locked(folder / f"{JOURNAL_FILE}.lock")
 
 
 def _head(folder: Path) -> tuple[int, str]:
@@ -148,7 +142,7 @@ ARRIVED = "lakatos.answers.arrived"
 
 
 def resource_of(folder: Path) -> str:
-    """What the event is about."""
+    """The resource of the event."""
     return f"lakatos.run.{folder.name}"
 
 

@@ -1,4 +1,4 @@
-"""What a pass does at this moment, kept beside the run for whoever watches: a copy of its progress, never a truth."""
+"""The present activity of a pass, kept beside the run for display; nothing depends on it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ MOST_NOTES = 6
 
 @dataclass(frozen=True)
 class PassMoment:
-    """What a pass said last."""
+    """The last progress message of a pass."""
 
     cycle: int
     stage: str
     detail: str
     notes: tuple[str, ...]
-    """What happened in this pass, the newest last."""
+    """Messages of this pass, the newest last."""
     at: float
     """Seconds since 1970, by this machine's clock."""
 
     @property
     def words(self) -> str:
-        """What a pass said last, in a line."""
+        """The last progress message in one line."""
         where = f"cycle {self.cycle}: " if self.cycle > 0 else ""
         return f"{where}{self.stage}{': ' + self.detail if self.detail else ''}"
 
@@ -104,7 +104,7 @@ class KeptProgress:
 
 
 def read_now(folder: Path) -> PassMoment | None:
-    """What the newest pass of a run said last; None where none said anything that can be read."""
+    """The last progress message of a run's newest pass; None if there is none that can be read."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         kept = json.loads((folder / NOW_FILE).read_bytes())
         return PassMoment(

@@ -18,7 +18,7 @@ from lakatos.experiments.participants.web.timed import TimedAnswers
 from lakatos.traces.section import ConfigSection
 
 CONDITION: Final = "condition"
-"""What divides people, as an attribute of theirs."""
+"""Name of the attribute with a participant's condition."""
 LATER_PAGE_KEYS: Final = (
     "practice",
     "break_every",
@@ -33,62 +33,66 @@ LATER_PAGE_KEYS: Final = (
 
 
 class PageConfig(ConfigSection):
-    """Web: how the page treats people, and what it says."""
+    """The page on which participants take part (source `web`)."""
 
     language: str = "en"
-    """Shown first; people may choose another one that there is."""
+    """Language shown first; participants can choose another one that exists."""
     checks: int = Field(2, ge=0, le=100)
-    """Attention checks, strewn among the trials."""
+    """Number of attention checks, distributed among the trials."""
     most_attempts: int = Field(3, ge=1, le=100)
-    """At the comprehension check; then the study ends for this person."""
+    """Maximum number of attempts at the comprehension check; after that the study ends for the
+    participant."""
     idle_minutes: float = Field(30.0, ge=0.01, le=1e6)
-    """Without an answer, after which a place is given to another."""
+    """Minutes without a response after which a participant's place is given to another one."""
     limit_minutes: float = Field(120.0, ge=0.01, le=1e6)
-    """From consent to the end."""
+    """Maximum minutes from consent to the end."""
     minutes: int = Field(0, ge=0, le=1000)
-    """What the consent page says it takes; 0 for an estimate by the number of trials."""
+    """Duration stated on the consent page; 0 estimates it from the number of trials."""
     contact: str = ""
-    """Whom people can ask: a name and an address."""
+    """Name and address for participants' questions."""
     completion_code: str = ""
-    """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
+    """Code shown at the end, the same for all, as recruitment services require; by default each
+    participant gets one."""
     completion_url: str = ""
-    """Where people return to; ``{code}`` stands for the completion code."""
+    """Address to which participants return; ``{code}`` stands for the completion code."""
     returning: Literal["refuse", "admit"] = "refuse"
-    """Whether people of an earlier experiment of the run are admitted to a later one."""
+    """Whether participants of an earlier experiment of the run are admitted to a later one."""
     access: Literal["invited", "open"] = "invited"
-    """Whether everybody needs an invitation (`lakatos invite`) or to be sent by a recruitment service, or whoever has
-    the link comes in."""
+    """Whether a participant needs an invitation (`lakatos invite`) or must come from a recruitment
+    service, or the link alone suffices."""
     hourly_from_address: int = Field(10, ge=0, le=1_000_000)
-    """Open link: people who may begin within an hour from one internet address; 0 for any number."""
+    """Open link: participants who may begin within an hour from one internet address; 0 for no
+    limit."""
     consent_version: str = ""
-    """What you call the wording of the consent text, for the records."""
+    """Your name for the version of the consent text, for the records."""
     questions: tuple[PageQuestion, ...] = ()
-    """About the person, before or after the task: ``[[page.questions]]`` with ``name``, ``kind``, ``text``."""
+    """Questions about the participant: ``[[page.questions]]`` with ``name``, ``kind`` and
+    ``text``."""
     texts: dict[str, dict[str, Any]] = {}  # noqa: RUF012
-    """Sentences of your own, by language, laid out as in the packaged files."""
+    """Texts of your own, by language, laid out as in the packaged files."""
     practice: PracticeTrials = PracticeTrials()
     break_every: int = Field(0, ge=0, le=10_000)
-    """Decisions after which people may rest as long as they like; 0 for no breaks."""
+    """Number of decisions between breaks; 0 for no breaks."""
     timeout_ms: float = Field(0.0, ge=0, le=1e6)
-    """For a decision; one that is not made in time is noted as missed and never as a choice. 0 for no limit."""
+    """Time limit of a decision; later ones are missing, never a choice. 0 for no limit."""
     fixation_ms: float = Field(0.0, ge=0, le=LONGEST_FIXATION_MS)
-    """A cross is shown for so long before each decision; 0 for none."""
+    """Duration of the fixation cross before each decision; 0 for none."""
     keys: tuple[str, ...] = ()
-    """On the keyboard, one for each option in their order, as in ``["f", "j"]``; by default 1, 2, ..., and for two
-    options the arrows."""
+    """One key for each option, in order, as in ``["f", "j"]``; by default 1, 2, ..., and arrows for
+    two options."""
     slider: bool = False
-    """Whether answers that are numbers are given on a slider, not by a button for each; it shows no place before it is
+    """Whether numbers are given on a slider instead of buttons. It shows no position before it is
     touched."""
     record: tuple[VisitFact, ...] = ()
-    """What is noted beside answers and times, and said in the consent text: ``"focus"`` (how often and for how long the
-    page was left), ``"device"`` (kind, system, browser, window) and ``"hour"`` of the day."""
+    """Further data, which the consent text states: ``"focus"`` (how often and how long the page was
+    left), ``"device"`` (kind, system, browser, window) and ``"hour"`` of the day."""
     conditions: dict[str, PageCondition] = {}  # noqa: RUF012
-    """By which people are divided by lot, as many in each; it is an attribute of the person, and theories do not see
-    it."""
+    """Conditions to which participants are randomly assigned in equal numbers. The condition is an
+    attribute of the participant; theories do not see it."""
 
     timed: TimedAnswers = TimedAnswers()
-    """Of tasks whose answers are keys with their times: how trials are drawn (``figures``), what becomes of times off
-    the grid (``off_grid``) and after which trials people are told whether they were right (``feedback``)."""
+    """Tasks with response times: figures (``figures``), times outside the bins (``off_grid``) and
+    feedback (``feedback``)."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ class PageConfig(ConfigSection):
         )
         if self.conditions and any(item.name == CONDITION for item in self.questions):
             raise ValueError(
-                f"a question is called {CONDITION!r}, like the column that says a person's condition; rename it"
+                f"a question is called {CONDITION!r}, like the column of a participant's condition; rename it"
             )
         return self
 

@@ -15,7 +15,7 @@ from lakatos.flows.errors import EngineError
 P = ParamSpec("P")
 R = TypeVar("R")
 EngineName = Literal["prefect", "none"]
-"""What can carry a pass."""
+"""Engines that can run a pass."""
 PartKind = Literal["flow", "task"]
 Carrier = Callable[[PartKind, str], Callable[[], Awaitable[None]]]
 

@@ -1,4 +1,4 @@
-"""Where runs are: found by name or path, without loading what they need."""
+"""Find runs by name or path, without loading their modules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lakatos.traces.stores import located
 from lakatos.traces.wording import did_you_mean
 
 RUN_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
-"""What a run may be called: a folder right inside the runs folder, that no shell or address misreads."""
+"""Pattern of run names: a folder directly inside the runs folder, safe in shells and addresses."""
 
 
 def check_name(name: str) -> str:

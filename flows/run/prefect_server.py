@@ -21,6 +21,7 @@ from typing import IO
 from lakatos import IMPORT_ROOT
 from lakatos.traces.home import cache_home
 from lakatos.traces.owner import for_owner
+from lakatos.traces.system import require_handing
 
 # -- Prefect and its temporary server --------------------------------------------------------------------------------
 
@@ -37,7 +38,7 @@ PRIVATE = {
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
 }
 SERVER_SECRET = "PREFECT_SERVER_API_AUTH_STRING"
-"""What a server wants to be told by whoever asks it; ``user:password``."""
+"""Variable with the credentials that a server requires, as ``user:password``."""
 
 
 def start_server(
@@ -51,6 +52,7 @@ def start_server(
         environment: Of the process.
         keep: Leave ``home`` when it ends.
     """
+    require_handing("Prefect's server")
     words = [sys.executable, "-P", "-c", _SERVER, str(IMPORT_ROOT)]
     words += [str(listener.fileno()), str(home), *(["keep"] if keep else [])]
     with open(home / "server.log", "wb", opener=for_owner) as log:
@@ -183,7 +185,7 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
 
 
 def _empty_database() -> Path:
-    """Where an empty database with Prefect's tables is kept: making the tables takes 5 s, half of the start."""
+    """Place of an empty database with Prefect's tables, because making the tables takes 5 s, half of the start."""
     return cache_home() / "lakatos" / f"prefect-{version('prefect')}.db"
 
 

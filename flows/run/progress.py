@@ -40,7 +40,7 @@ class LeaderRow:
 
 
 class CampaignProgress(Protocol):
-    """Where a campaign says what it is doing. A context manager; leaving it ends the display."""
+    """Display of a campaign's progress. A context manager; leaving it ends the display."""
 
     def start(self, title: str, n_cycles: int) -> None:
         """A campaign of at most ``n_cycles`` cycles begins."""

@@ -1,4 +1,4 @@
-"""What the trace keeps about a campaign as a whole, and the table of all record types."""
+"""Records about a campaign as a whole, and the table of all record types."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class CampaignStarted(Record):
     config: dict[str, Any]
     """The study, complete with defaults."""
     versions: dict[str, str]
-    """Of the laboratory, Python and the numerical libraries."""
+    """Versions of the laboratory, Python and the numerical libraries."""
     science: Fingerprint
     """Digest of the laboratory's own code for theories, experiments, judges and memory."""
 
@@ -95,22 +95,22 @@ class MachineUsed(Record):
     processor: str
     """Model of the processor."""
     kernels: tuple[str, ...]
-    """Library, version and kernel of each library of linear algebra."""
+    """Library, version and kernel of each linear algebra library."""
 
 
 class CodeAccepted(Record):
-    """Somebody let a run go on although its code had changed."""
+    """The researcher let a run continue although its code had changed."""
 
     kind: Literal["code_accepted"] = "code_accepted"
     version: Literal[1] = 1
     before: Fingerprint
-    """Of the code that computed the records up to here."""
+    """Fingerprint of the code that computed the records so far."""
     science: Fingerprint
-    """Of the code that computes from here on."""
+    """Fingerprint of the code that computes the following records."""
     because: str
-    """Why the results are still worth having, in the words of whoever accepted it."""
+    """The researcher's reason why the results remain valid."""
     versions: dict[str, str]
-    """As in `CampaignStarted`."""
+    """Versions as in `CampaignStarted`."""
 
 
 class LeaderboardLine(Record):
@@ -139,7 +139,7 @@ class LeaderboardLine(Record):
 
 
 class CycleClosed(Record):
-    """A cycle ended: who leads, and whether the campaign goes on."""
+    """A cycle ended, with its leader and whether the campaign continues."""
 
     kind: Literal["cycle_closed"] = "cycle_closed"
     version: Literal[1] = 1
@@ -149,7 +149,7 @@ class CycleClosed(Record):
     improved: bool
     """Whether a new leader is ahead of the last one, on the same data, by more than a tie."""
     stop: str
-    """Why the campaign ends here; empty when it goes on."""
+    """Reason why the campaign ends here; empty if it continues."""
 
 
 RECORD_TYPES: RecordTypes = {
@@ -239,4 +239,4 @@ ACTS = frozenset(
         EpochCommitted,
     )
 )
-"""What was done, which stays done when the evidence behind it is withdrawn; see `traces.validity.Validity`."""
+"""Acts, which remain valid when the evidence behind them is withdrawn; see `traces.validity.Validity`."""

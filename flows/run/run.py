@@ -141,7 +141,7 @@ class Run:
 
     @property
     def evidence(self) -> RunEvidence:
-        """What the run knows now, for functions that only read."""
+        """The run's present state, for functions that only read."""
         return RunEvidence(
             terms=terms_of(self.config),
             domain=self.domain,
@@ -498,7 +498,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
         reason = clean(because)
         if not reason:
             raise FlowError(
-                'say why the results still hold: --because "...". It stands in the report.'
+                'give the reason why the results remain valid with --because "...". The report states it.'
             )
         number = sum(1 for _ in trace.records(CodeAccepted))
         item = trace.record(

@@ -1,4 +1,4 @@
-"""Who answers in a campaign: the source of participants that a study asks for."""
+"""The source of participants that a study names."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.prior import draw_population
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -125,7 +126,7 @@ def whole_archive(
     found = adopt_file(Path(people.file), people.columns, domain_of(config)).trials
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(
-            f"the file {people.file} was changed since the study was read; begin the study anew, or put back the file."
+            f"the file {people.file} was changed since the study was read; restore the file, or begin a new study."
         )
     return found
 
@@ -139,7 +140,7 @@ def keep_answers(
 
 
 def archive_readers(config: CampaignConfig) -> list[ArchiveReader]:
-    """What there is to say of each data set that a study names; nothing where people are asked anew."""
+    """The archive readers of the data sets that a study names; none if participants are recruited."""
     people = config.participants
     if people.file:
         name, title = Path(people.file).name, f"answers in the file {Path(people.file).name}"
@@ -216,7 +217,7 @@ def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
     domain = domain_of(config)
     sample = domain.candidates(config.space, np.random.default_rng(0), 50)
     if config.participants.program:
-        with Sandbox() as sandbox:
+        with Sandbox(is_own=own_texts(domain)) as sandbox:
             try:
                 load_theory(hidden.program, domain, sandbox, [sample])
             except TheoryError as error:
@@ -232,7 +233,7 @@ def _respond(config: CampaignConfig, hidden: Theory) -> ResponseRule:
         people = {name: values[: len(order)] for name, values in drawn.items()} or {
             "": np.zeros(len(order))
         }
-        with Sandbox() as sandbox:
+        with Sandbox(is_own=own_texts(domain)) as sandbox:
             return behave(hidden, domain, sandbox, people, stimuli, order, rng, random_choice_share)
 
     return respond

@@ -38,7 +38,7 @@ from lakatos.traces.step import Recorded
 
 @dataclass(frozen=True)
 class CampaignState:
-    """Where a campaign stands: its study, its cycles, and what its verdict rests on."""
+    """State of a campaign: its study, its cycles, and the basis of its verdict."""
 
     config: CampaignConfig | None = None
     started: Recorded[CampaignStarted] | None = None
@@ -77,9 +77,9 @@ class RunState:
     experiments: ExperimentsState = field(default_factory=ExperimentsState)
     theories: TheoriesState = field(default_factory=TheoriesState)
     roles: RolesState = field(default_factory=RolesState)
-    """What language models said in roles."""
+    """Answers of language models in roles."""
     judging: JudgingState = field(default_factory=JudgingState)
-    """What judges said."""
+    """Verdicts of judges."""
     seats: SeatsState = field(default_factory=SeatsState)
     """Which judges there are."""
     memory: MemoryState = field(default_factory=MemoryState)

@@ -75,20 +75,21 @@ OWN_DOMAIN: dict[str, Any] = {
 
 
 class CampaignConfig(ConfigSection):
-    """A whole study as its file describes it, complete with defaults."""
+    """A whole study, as its file describes it, with all defaults filled in."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")
-    """Of the study; runs are called after it."""
+    """Name of the study; its runs are called after it."""
     question: str = Field(min_length=1)
-    """What the study asks, in a sentence."""
+    """The question that the study asks, in one sentence."""
     domain: str = Field(json_schema_extra=OWN_DOMAIN)
-    """A domain of the package by its name, or the section ``[domain]`` with the file that declares one."""
+    """Kind of task: the name of a domain of the package, or a section ``[domain]`` with the file
+    that declares one."""
     domain_file: TaskFile | None = None
-    """Filled in from the section ``domain``: the file, and its whole text."""
+    """File of a declared domain and its whole text; filled in from the section ``domain``."""
     seed: int = Field(1, ge=0)
-    """Decides everything that is left to chance."""
+    """Seed of all random numbers of the run."""
     space: dict[str, Any] = {}  # noqa: RUF012
-    """Settings of the domain's design space; not used by archival studies."""
+    """Settings of the domain's space of trials; not used by archival studies."""
     theories: TheoriesConfig
     design: DesignConfig = DesignConfig()
     participants: ParticipantsConfig
@@ -99,12 +100,12 @@ class CampaignConfig(ConfigSection):
     stop: StopConfig = StopConfig()
     validation: ValidationConfig = ValidationConfig()
     baselines: dict[str, float] = {}  # noqa: RUF012
-    """Published proportion errors to compare with, by name."""
+    """Published errors of proportions to compare with, by name."""
     models: dict[str, ModelSettings] = {}  # noqa: RUF012
-    """Language models, by the names that ``roles`` use."""
+    """Language models, by the names that ``roles`` uses."""
     roles: RolesConfig = RolesConfig()
     budget: Budget = Budget()
-    """The most that language models may take in the whole run."""
+    """Limits of what language models may use in the whole run."""
     judges: JudgesConfig = JudgesConfig()
     memory: MemoryConfig = MemoryConfig()
 
@@ -127,7 +128,7 @@ class CampaignConfig(ConfigSection):
             )
         if self.roles.reflector and self.memory.arm == "none":
             raise ValueError(
-                "roles.reflector: with memory.arm = 'none' nobody reads its lessons; remove one of the two"
+                "roles.reflector: with memory.arm = 'none' its lessons are never read; remove one of the two"
             )
         return self
 
@@ -177,7 +178,7 @@ class CampaignConfig(ConfigSection):
 
     @property
     def source(self) -> SourceProfile:
-        """What holds for the source of the study's participants."""
+        """Profile of the source of the study's participants."""
         people = self.participants
         excludes = bool(people.dropouts or people.careless) or self.exclusions != ExclusionsConfig()
         stops_early = self.design.stopping.rule != "fixed"
@@ -205,7 +206,7 @@ class CampaignConfig(ConfigSection):
         else:
             if self.exclusions != ExclusionsConfig():
                 raise ValueError(
-                    "exclusions need people who are asked anew; published answers come as they are"
+                    "exclusions need newly recruited participants; published responses are used as they are"
                 )
             if self.design.stopping.rule != "fixed":
                 raise ValueError(
@@ -353,7 +354,7 @@ _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS
 
 
 def anchor_name(file: Path) -> str:
-    """What an anchor file holds, as a digest; its path where it cannot be read."""
+    """Digest of the content of an anchor file, or its path if it cannot be read."""
     try:
         return digest_bytes(file.read_bytes())
     except OSError:

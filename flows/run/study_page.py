@@ -14,14 +14,20 @@ from pydantic_core import PydanticUndefined
 
 from lakatos.flows.run.study import CampaignConfig
 
-HEAD = """# Every setting of a study
+HEAD = """# Study settings
 
-Made from the code by `python -m lakatos.flows.run.study_page > docs/study.md`; the tests hold it to that. A study is a
-TOML file: keys without a section stand above all sections. What is left out has the value in the third column. An
-unknown key is refused with the nearest known one. `studies/schema.json` says the same to editors.
+A study is a TOML file. Keys without a section stand above all sections. A key that is not set has the default in the
+third column; an unknown key is refused with the closest known one. `schema.json` in this folder is the schema for
+editors. This page is made from the code: `python -m lakatos.flows.run.study_page > studies/README.md`.
 """
-ELSEWHERE = {"programs", "domain_file", "answers"}
-"""Keys that a study file does not have: they are filled in when it is read."""
+FILLED_IN = {
+    "CampaignConfig.domain_file",
+    "TheoriesConfig.programs",
+    "ParticipantsConfig.answers",
+    "ParticipantsConfig.told",
+    "Budget.participants",
+}
+"""Keys that a study file does not have: they are filled in when it is read, or refused there."""
 
 
 def study_page() -> str:
@@ -34,42 +40,48 @@ def _models(name: str, model: type[BaseModel]) -> Iterator[tuple[str, type[BaseM
     """A section and the sections in it, each with its name."""
     yield name, model
     for key, field in model.model_fields.items():
-        if (own := _model_in(field.annotation)) is not None and key not in ELSEWHERE:
+        if (own := _model_in(field.annotation)) is not None and not _is_filled_in(model, key):
             inside = f"{name}.{key}" if name else key
-            many = ".NAME" if _is_table_of(field.annotation) else ""
-            yield from _models(f"{inside}{many}", own)
+            yield from _models(_heading(inside, field.annotation), own)
+
+
+def _heading(name: str, annotation: Any) -> str:
+    """A section's name as a study file writes it: once, by names of one's own, or as a list."""
+    kind = getattr(annotation, "__origin__", None)
+    if kind is dict:
+        return f"{name}.NAME"
+    return f"[{name}]" if kind is tuple else name
+
+
+def _is_filled_in(model: type[BaseModel], key: str) -> bool:
+    return f"{model.__name__}.{key}" in FILLED_IN
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The section that a key holds, if it holds one."""
+    """The model of the section that a key holds, or None if it holds a plain value."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     found = (_model_in(part) for part in get_args(annotation))
     return next((model for model in found if model is not None), None)
 
 
-def _is_table_of(annotation: Any) -> bool:
-    """Whether a key holds sections by names of one's own."""
-    return getattr(annotation, "__origin__", None) in (dict, tuple)
-
-
 def _section(name: str, model: type[BaseModel]) -> str:
-    """One section: what it is about, and a table of its keys."""
-    said = " ".join((inspect.getdoc(model) or "").split("\n\n")[0].split())
-    words = _words_of(model)
+    """One section of the page: a sentence about it, and a table of its keys."""
+    about = " ".join((inspect.getdoc(model) or "").split("\n\n")[0].split())
+    words = words_of(model)
     rows = []
     for key, field in model.model_fields.items():
-        if key in ELSEWHERE or _model_in(field.annotation) is not None:
+        if _is_filled_in(model, key) or _model_in(field.annotation) is not None:
             continue
         rows.append(f"| `{key}` | {_cell(words.get(key, ''))} | {_default(field)} |")
     if not rows:
         return ""
     title = f"## `[{name}]`" if name else "## Above all sections"
-    table = "\n".join(["| key | what it is | otherwise |", "| --- | --- | --- |", *rows])
-    return f"\n{title}\n\n{said}\n\n{table}\n"
+    table = "\n".join(["| key | meaning | default |", "| --- | --- | --- |", *rows])
+    return f"\n{title}\n\n{about}\n\n{table}\n"
 
 
-def _words_of(model: type[BaseModel]) -> dict[str, str]:
+def words_of(model: type[BaseModel]) -> dict[str, str]:
     """The text below each key in the source, those of inherited keys included."""
     found: dict[str, str] = {}
     for kind in reversed(model.__mro__):
@@ -89,14 +101,14 @@ def _cell(text: str) -> str:
 
 
 def _default(field: FieldInfo) -> str:
-    """What holds where the key is left out."""
+    """The value of a key that is not set."""
     if field.is_required():
-        return "needed"
+        return "required"
     value = field.default
     if value is PydanticUndefined and field.default_factory is not None:
         value = field.default_factory()  # type: ignore[call-arg]
     if value is None or value in ("", (), {}, []):
-        return "nothing"
+        return "none"
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, tuple | list):

@@ -46,27 +46,29 @@ ADVOCATES: Final = ("grammar", "induction", "language_model")
 
 
 class TheoriesConfig(ConfigSection):
-    """Where the search starts and how far it goes in a cycle."""
+    """The initial theories, and how far the search goes in a cycle."""
 
     seeds: tuple[str, ...] = ()
-    """Published theories, by name; `lakatos theories DOMAIN` lists them. With your own, at least two."""
+    """Published theories, by name (`lakatos theories DOMAIN` lists them). At least two initial
+    theories are needed, your own included."""
     programs: tuple[str, ...] = ()
-    """Sources of theories of your own that are among the first rivals."""
+    """Sources of theories of your own that are among the initial theories."""
     files: tuple[str, ...] = ()
-    """Files that hold such sources, relative to the study file; their texts are taken into the study."""
+    """Files with theories of your own, relative to the study file. The study keeps their text."""
     on_refusal: Literal["stop", "drop"] = "stop"
-    """When a theory of your own fails its checks: stop, with the reason, or go on without it."""
+    """If a theory of your own fails its checks, stop with the reason, or continue without it."""
     draws: int = Field(512, ge=32, le=65536)
-    """People drawn from each theory's declared population when it is scored; a power of two."""
+    """Number of participants drawn from each theory's population when it is scored; a power of
+    two."""
     candidates: int = Field(60, ge=0, le=10000)
-    """Compositions that an advocate may try in a cycle."""
+    """Maximum number of compositions that the search tries in a cycle."""
     successors: int = Field(3, ge=0, le=20)
-    """New theories that enter the pool in a cycle, at most."""
+    """Maximum number of new theories that enter the pool in a cycle."""
     advocates: tuple[Literal["grammar", "induction", "language_model"], ...] = ADVOCATES
-    """Who writes theories: the search among the grammar's mechanisms, rules sought in the answers themselves, and the
-    language models that `roles.reviser` names; one of them alone, or several side by side."""
+    """Sources of new theories: the search among mechanisms, induction of rules from responses, and
+    the language models that `roles.reviser` names."""
     rivals: int = Field(4, ge=2, le=12)
-    """Leading theories that an experiment is designed to tell apart."""
+    """Number of leading theories that an experiment is designed to distinguish."""
 
     @model_validator(mode="before")
     @classmethod
@@ -75,10 +77,10 @@ class TheoriesConfig(ConfigSection):
         if not isinstance(value, dict) or "induction" not in value:
             return value
         if "advocates" in value:
-            raise ValueError("induction is said by `advocates` now; remove the key `induction`")
+            raise ValueError("`advocates` replaces the key `induction`; remove `induction`")
         rest = {name: item for name, item in value.items() if name != "induction"}
         if value["induction"] not in (True, False):
-            raise ValueError('induction is true or false; better say advocates = ["grammar"]')
+            raise ValueError('induction is true or false; better write advocates = ["grammar"]')
         wanted = [name for name in ADVOCATES if value["induction"] or name != "induction"]
         return {**rest, "advocates": wanted}
 
@@ -119,60 +121,68 @@ OWN_ANSWERS = ("file", "columns", "answers", "told", "closed", "first_option", "
 
 
 class ParticipantsConfig(ConfigSection):
-    """Who answers: the source of people, and what it needs to know."""
+    """The source of responses. The text of a key begins with the source that uses it."""
 
     source: str = Field(json_schema_extra={"enum": list(SOURCES)})
-    """A hidden rule; people's published answers; people on the laboratory's own page, whoever sends them there; or
-    answers that you collect elsewhere and bring with `lakatos data import`."""
+    """Simulated participants; published data or a file of your own; the laboratory's own page;
+    responses that you collect elsewhere and bring with `lakatos data import`; or a language
+    model."""
     theory: str = ""
-    """Simulated: the hidden theory that people follow, by name."""
+    """Simulated: the true theory that participants follow, by name."""
     program: str = ""
-    """Simulated: source of a theory of your own that people follow, instead of a published one."""
+    """Simulated: source of a theory of your own that participants follow."""
     program_file: str = ""
-    """Simulated: file that holds it, relative to the study file; its text is taken into the study."""
+    """Simulated: file with that source, relative to the study file. The study keeps its text."""
     mechanisms: dict[str, tuple[str, ...]] = Field({})
-    """Simulated: mechanisms that replace the hidden theory's own, by slot, as in ``choice = ["deterministic"]``."""
+    """Simulated: mechanisms that replace those of the true theory, by slot, as in ``choice =
+    ["deterministic"]``."""
     random_choices: float = Field(0.0, ge=0, le=1)
-    """Simulated: share of answers given at random."""
+    """Simulated: share of random responses."""
     dropouts: float = Field(0.0, ge=0, le=0.95)
-    """Simulated: share of people who stop before the end; others take their places."""
+    """Simulated: share of participants who stop early and are replaced."""
     careless: float = Field(0.0, ge=0, le=1)
-    """Simulated: share of people who answer fast and without looking."""
+    """Simulated: share of participants who respond fast and without looking."""
     archive: str | tuple[str, ...] = ""
-    """Archival: data set, by name; `lakatos data list` lists them. Or a list of several of one domain: theories are
-    then scored on all of them, and compared by what they predict for each data set from the others."""
+    """Archival: data set by name (`lakatos data list`), or a list of data sets of one domain. With
+    several, theories are compared by their predictions for each data set from the others."""
     experiments: str = "*"
-    """Archival: pattern of experiment names, for example ``binary-*``; of several data sets, of names such as
-    ``risky_cpc18/cpc18``."""
+    """Archival: pattern of experiment names, for example ``binary-*``; with several data sets, of
+    names such as ``risky_cpc18/cpc18``."""
     pooled: bool = False
-    """Archival: whether only counts of answers are used, as if nobody knew who gave them; much faster where thousands
-    of people each answered a few of very many trials."""
+    """Archival: use counts of responses without participants. This is much faster if thousands of
+    participants responded to a few of very many trials each."""
     file: str = ""
-    """Archival: file with answers of your own, relative to the study file, instead of a data set."""
+    """Archival: file with responses of your own, relative to the study file."""
     columns: AnswerColumns | None = None
     """Archival: what the columns of ``file`` mean."""
     answers: str = ""
-    """Archival: digest of the answers that ``file`` held when the study was read; found by itself."""
+    """Archival: digest of the responses that ``file`` contained when the study was read; filled in
+    automatically."""
     told: tuple[str, ...] = ()
-    """Archival: rows that were left out of ``file``, and what was assumed in reading it; found by itself."""
+    """Archival: rows of ``file`` that were excluded, and assumptions made in reading it; filled in
+    automatically."""
     closed: dict[str, str] = Field({})
-    """Archival: what ``file`` does not show, and why, so that theories that need it are not considered; found by
-    itself. An earlier study, which lacks the key, considers all."""
+    """Archival: inputs that ``file`` does not show, with the reason; theories that need them are
+    not considered. Filled in automatically; an earlier study, which lacks the key, considers all."""
     first_option: str = ""
-    """Archival: what the first option of ``file`` always is, where it is one thing; found by itself."""
+    """Archival: description of the first option of ``file`` if it is always the same; filled in
+    automatically."""
     time_window: tuple[float, float] | None = None
-    """Archival: seconds between which responses of ``file`` count, where ``columns`` say or ask for them; found by
-    itself. An earlier study, which lacks the key, keeps the usual ones."""
+    """Archival: response times of ``file`` in seconds that are used, if ``columns`` state or
+    request them. Filled in automatically; an earlier study, which lacks the key, keeps the usual
+    ones."""
     model: str = ""
-    """Language model: the one of ``models`` that answers in place of people."""
+    """Language model: the model under ``models`` that responds in place of participants."""
     personas: tuple[str, ...] = ()
-    """Language model: whom it is told to be, session by session in turn; nobody in particular where there is none."""
+    """Language model: descriptions of a person, given to sessions in turn."""
     temperature: float = Field(1.0, ge=0, le=2)
-    """Language model: of its answers; at 0 all sessions of one persona that see trials in one order are the same."""
+    """Language model: sampling temperature; at 0, sessions with the same persona and order of
+    trials are identical."""
     max_tokens: int = Field(256, ge=16, le=65536)
-    """Language model: of an answer."""
+    """Language model: maximum number of tokens in an answer."""
     memory: int | None = Field(None, ge=0)
-    """Language model: decisions that stay in its conversation; as many as fit its context where nothing is said."""
+    """Language model: number of decisions kept in the conversation; by default as many as fit its
+    context."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -211,7 +221,7 @@ class ParticipantsConfig(ConfigSection):
             )
         if not archive or not all(archive):
             raise ValueError(
-                "name the data sets, or one of them; a list without a name says nothing"
+                "name one or several data sets; the list is empty, or has an empty name"
             )
         return archive if len(archive) > 1 else archive[0]
 
@@ -253,7 +263,7 @@ class ParticipantsConfig(ConfigSection):
                 "file and columns go together: `lakatos new STUDY --data FILE` writes both"
             )
         if any(not persona.strip() for persona in self.personas):
-            raise ValueError("personas: one is empty; say who it is, or leave it out")
+            raise ValueError("personas: one is empty; describe it, or leave it out")
         self._check_rule()
         return self
 
@@ -269,40 +279,45 @@ class ParticipantsConfig(ConfigSection):
 
 
 class ExclusionsConfig(ConfigSection):
-    """Whose answers do not count, preregistered; a rule whose key is left out is not applied."""
+    """Preregistered rules for excluding participants; each applies only if its key is set."""
 
     median_time_below_ms: float | None = Field(None, gt=0)
-    """People whose median response time is shorter, or whose mean time between answers by the server's clock is."""
+    """Exclude participants whose median response time, or mean time between responses by the
+    server's clock, is shorter."""
     impossible_times_above: float | None = Field(None, ge=0, lt=1)
-    """People of whose answers a larger share than this has a response time longer than the server's clock allows."""
+    """Exclude participants with a larger share of response times longer than the server's clock
+    allows."""
     clocks_disagree_above: float | None = Field(None, ge=0, lt=1)
-    """Web, where answers are keys with their times: people of whose answers a larger share than this has a time by the
-    browser's clock that differs from the server's interval by more than ``clocks_differ_ms``."""
+    """Page, tasks with response times: exclude participants with a larger share of times that
+    differ between browser and server by more than ``clocks_differ_ms``."""
     clocks_differ_ms: float = Field(CLOCKS_DIFFER_MS, gt=0)
-    """Milliseconds by which the two clocks may differ."""
+    """Tolerated difference between the two clocks, in ms."""
     fast_answers_above: float | None = Field(None, ge=0, lt=1)
-    """People of whose answers a larger share than this is faster than ``fast_answer_ms``."""
+    """Exclude participants with a larger share of responses faster than ``fast_answer_ms``."""
     fast_answer_ms: float = Field(200.0, gt=0)
-    """Milliseconds below which an answer is fast."""
+    """Limit of a fast response, in ms."""
     one_side_above: float | None = Field(None, gt=0, lt=1)
-    """People who chose one side in a larger share of their answers."""
+    """Exclude participants who chose one side in a larger share of their responses."""
     alternation_above: float | None = Field(None, gt=0, lt=1)
-    """People who changed sides after a larger share of their answers."""
+    """Exclude participants who changed sides after a larger share of their responses."""
     failed_checks_above: int | None = Field(None, ge=0)
-    """People who failed more attention checks than this."""
+    """Exclude participants who failed more attention checks."""
     comprehension_attempts_above: int | None = Field(None, ge=1)
-    """People who needed more attempts at the comprehension check."""
+    """Exclude participants who needed more attempts at the comprehension check."""
     duplicates: Literal["experiment", "campaign"] = "experiment"
-    """Whether only a person's first answers count in an experiment, or in the whole campaign."""
+    """Whether only a participant's first responses count in each experiment, or in the whole
+    campaign."""
     partial: Literal["exclude", "keep"] = "exclude"
-    """Whether people who stopped before the end count with what they answered, if it is enough."""
+    """Whether participants who stopped early are excluded, or kept if they completed
+    ``partial_share`` of the trials."""
     partial_share: float = Field(0.5, ge=0, le=1)
-    """Share of the trials that they must have answered for it."""
+    """Minimum share of completed trials."""
     missing_answers_above: float | None = Field(None, ge=0, lt=1)
-    """People who missed a larger share of the trials, where time is limited; sessions of a language model that gave no
-    answer to so many."""
+    """Exclude participants who missed a larger share of trials with a time limit, and sessions of a
+    language model with so many missing responses."""
     replacements: int = Field(0, ge=0)
-    """People asked in place of excluded ones, at most, in each experiment; 0 for none."""
+    """Maximum number of participants recruited in each experiment in place of excluded ones; 0 for
+    none."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -360,14 +375,14 @@ class ExclusionsConfig(ConfigSection):
 
 
 class ConfirmationConfig(ConfigSection):
-    """A last, preregistered test of what the winner alone predicts, on new people."""
+    """A final preregistered test of the leading theory's predictions on new participants."""
 
     participants: int = Field(0, ge=0)
-    """0 for no such test."""
+    """Number of participants; 0 for no such test."""
     trials: int = Field(12, ge=2)
-    """Those on which the winner differs most from the best other theory."""
+    """Number of trials: those on which the leader differs most from the best other theory."""
     repetitions: int = Field(2, ge=1)
-    """Presentations of each trial to each person."""
+    """Presentations of each trial to each participant."""
 
     @field_validator("participants")
     @classmethod
@@ -380,60 +395,64 @@ class ConfirmationConfig(ConfigSection):
 
 
 class PrivacyConfig(ConfigSection):
-    """How long what people left behind is kept; `lakatos data expire` enforces it."""
+    """How long personal data are kept; `lakatos data expire` enforces it."""
 
     identifiers_days: int = Field(0, ge=0)
-    """After a person's answers arrived, until the page's sessions, recruitment identifiers and batches in the inbox are
-    erased; 0 for no limit."""
+    """Days after a participant's responses arrived until sessions of the page, identifiers of
+    recruitment services and batches in the inbox are erased; 0 for no limit."""
     answers_days: int = Field(0, ge=0)
-    """Until the answers themselves are erased, as if the person had withdrawn; 0 for no limit."""
+    """Days until the responses themselves are erased, as after a withdrawal; 0 for no limit."""
 
 
 class StopConfig(ConfigSection):
-    """When the campaign ends: after how many cycles, and when it gives up."""
+    """Conditions under which the campaign ends."""
 
     cycles: int = Field(5, ge=1)
-    """Budget."""
+    """Maximum number of cycles."""
     least_cycles: int = Field(2, ge=1)
-    """No verdict before this many."""
+    """Minimum number of cycles before a verdict."""
     patience: int = Field(3, ge=1)
-    """Cycles without improvement of the best score after which the campaign gives up."""
+    """Cycles without improvement of the best score after which the campaign ends."""
     exact: float = Field(0.0, ge=0, lt=1)
-    """Squared error of choice proportions, beyond what chance makes, that the leader's frozen predictions must stay
-    below with 95% confidence for the campaign to end at once, even before ``least_cycles``, if no check of its people's
-    answers finds a misfit either; 0 for never."""
+    """End the campaign at once, even before ``least_cycles``, if the squared error of the leader's
+    frozen predictions (sampling noise subtracted) is below this value with 95% confidence and no
+    check of its participants finds a misfit; 0 for never."""
 
 
 class ValidationConfig(ConfigSection):
-    """What stays hidden from the loop until the verdict, and with what its rivals are compared there."""
+    """Responses that are hidden from the search until the verdict, and the comparisons made there."""
 
     sealed_share: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of distinct trials that are sealed until the verdict; of people, where trials are steps."""
+    """Archival: share of distinct trials sealed until the verdict; in learning tasks, of
+    participants."""
     sealed_people: float = Field(0.0, ge=0, lt=1)
-    """Archival: share of each experiment's people all of whose answers are sealed until the verdict; of their groups,
-    where people have the attribute ``playing_group``."""
+    """Archival: share of each experiment's participants whose responses are all sealed until the
+    verdict; of groups, if participants have the attribute ``playing_group``."""
     folds: int = Field(0, ge=0)
-    """Archival: run the whole loop once for each of so many folds of trials, each sealed in turn."""
+    """Archival: run the whole loop once for each fold of trials, each sealed in turn."""
     company: bool = True
-    """Compare the rivals, at the verdict, with all published theories of the domain and with generic learners."""
+    """Whether the rivals are compared at the verdict with all published theories of the domain and
+    with generic learners."""
     groups: str = ""
-    """What is known of people and divides them, such as ``age_years``, ``condition`` or the name of a question: the
-    verdict says whether the leading theories hold for each group, with the same numbers or with their own."""
+    """Attribute that divides participants, such as ``age_years``, ``condition`` or a question's
+    name. The verdict states whether the leading theories hold in each group, with the same
+    parameters or with separate ones."""
     group_cuts: tuple[float, ...] = ()
-    """Where ranges of a number that divides people begin; by default the halves around the median are compared where
-    there are more than six values."""
+    """Lower limits of the ranges of a numeric attribute; by default it is divided at the median if
+    it has more than six values."""
     group_shift: float = Field(SHIFT, gt=0)
-    """By how many standard deviations of people a parameter is taken to differ between two groups, where the power of
-    a design to show that is simulated."""
+    """Assumed difference of a parameter between two groups, in standard deviations between
+    participants, for the simulated power."""
     effects: str = ""
-    """What is known of people and may change a theory's numbers, such as ``age_years``: the verdict says which numbers
-    of the leading theories depend on it, by how much, and whether that predicts other people better."""
+    """Attribute that may change parameters, such as ``age_years``. The verdict states which
+    parameters of the leading theories depend on it, by how much, and whether this improves the
+    prediction of other participants."""
     effect_sd: float = Field(EFFECT_SD, gt=0)
-    """Standard deviation of the normal prior of each effect, a share of the parameter's range, for a standard deviation
-    of what is known."""
+    """Standard deviation of the normal prior of each effect, as a share of the parameter's range
+    per standard deviation of the attribute."""
     effect_size: float = Field(SHIFT, gt=0)
-    """By how many standard deviations of people a parameter is taken to change for one of what is known, where the
-    power of a design to show that is simulated."""
+    """Assumed effect, in standard deviations between participants per standard deviation of the
+    attribute, for the simulated power."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -449,12 +468,16 @@ class ValidationConfig(ConfigSection):
     @model_validator(mode="after")
     def _cuts_of_something(self) -> Self:
         if self.group_cuts and not self.groups:
-            raise ValueError("group_cuts means nothing without groups; say what divides people")
+            raise ValueError(
+                "group_cuts means nothing without groups; name the attribute that divides participants"
+            )
         if self.group_shift != SHIFT and not self.groups:
-            raise ValueError("group_shift means nothing without groups; say what divides people")
+            raise ValueError(
+                "group_shift means nothing without groups; name the attribute that divides participants"
+            )
         if (self.effect_sd, self.effect_size) != (EFFECT_SD, SHIFT) and not self.effects:
             raise ValueError(
-                "effect_sd and effect_size mean nothing without effects; say what may have one"
+                "effect_sd and effect_size mean nothing without effects; name the attribute"
             )
         return self
 
@@ -489,7 +512,7 @@ def _known(what: str, name: str, table: Any) -> None:
 
 
 def only_for(key: str, applies: list[str], source: str) -> str:
-    """That a setting means nothing here, and what to do."""
+    """A message that a setting has no meaning here, and what to do."""
     names = " or ".join(repr(name) for name in applies)
     return (
         f"{key} means nothing where the source is {source!r}, only where it is {names}; remove it"

@@ -27,7 +27,7 @@ MOST_STANDINGS = 12
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What `lakatos status` says of a run."""
+    """The line of `lakatos status` about a run."""
 
     how: str
     n_experiments: int

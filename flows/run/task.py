@@ -27,7 +27,7 @@ class AsksAbout(Protocol):
 
     @property
     def domain_file(self) -> TaskFile | None:
-        """What declares the domain; None for one of the package."""
+        """File that declares the domain; None for a domain of the package."""
 
     @property
     def time_window(self) -> tuple[float, float] | None:
@@ -35,7 +35,7 @@ class AsksAbout(Protocol):
 
 
 def domain_of(study: AsksAbout) -> Domain:
-    """What a study asks about."""
+    """The domain of a study."""
     return in_window(find_domain(study.domain, study.domain_file), study.time_window)
 
 

@@ -1,4 +1,4 @@
-"""What people were asked and what they answered so far, by the trace; what a run waits for."""
+"""Recruitments and responses so far, by the trace, and what a run waits for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AnswersAwaited:
 
     @property
     def text(self) -> str:
-        """What is waited for, and what brings it."""
+        """The responses that the run waits for, and how they arrive."""
         others = self.n_arrived - self.n_completed
         who = "the language model" if self.source.origin == LANGUAGE_MODEL else "people"
         if self.to_stop:
@@ -73,7 +73,7 @@ def answers_of(trace: Trace, *experiments: str) -> list[Recorded[AnswersArrived]
 
 
 def waiting_in(state: RunState) -> AnswersAwaited | None:
-    """What a run waits for, by its records."""
+    """The responses that a run waits for, by its records."""
     config, known = state.campaign.config, state.experiments
     if config is None or not config.source.one_by_one:
         return None

@@ -86,8 +86,8 @@ async def seed_pool(run: Run) -> None:
             )
             if stop:
                 raise StudyError(
-                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Mend it and begin "
-                    'anew, or let the study go on without it: theories.on_refusal = "drop".'
+                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Correct it and begin "
+                    'again, or let the study continue without it: theories.on_refusal = "drop".'
                 )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")
             continue
@@ -99,5 +99,6 @@ async def seed_pool(run: Run) -> None:
         )
     if len(run.state.theories.pool) < 2:
         raise TheoryError(
-            "fewer than two seed theories passed their checks; the notes above say why. Name others in theories.seeds."
+            "fewer than two seed theories passed their checks; the notes above state the reasons. "
+            "Name others in theories.seeds."
         )

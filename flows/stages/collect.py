@@ -178,11 +178,11 @@ class _Collection:
     plan: Recorded[Preregistration]
     asked: Recorded[PeopleRecruited]
     key: Digest
-    """Of the step that recruited."""
+    """Key of the step that recruited."""
     design: Design
     tables: tuple[Recorded[TrialsCollected], ...]
     closed: Recorded[CollectionClosed] | None
-    """That ended it before everybody planned had answered."""
+    """Record that ended it before all planned participants had completed."""
 
     @property
     def name(self) -> str:
@@ -202,7 +202,7 @@ class _Collection:
 
 @dataclass(frozen=True)
 class _People:
-    """Who answered so far, and who of them counts by the preregistered exclusions."""
+    """Participants with responses so far, and those who count by the preregistered exclusions."""
 
     everybody: Sequence[Recorded[AnswersArrived]]
     kept: Sequence[Recorded[AnswersArrived]]
@@ -405,8 +405,9 @@ def _check_source(config: CampaignConfig, folder: Path, answers: PersonAnswers) 
     """Refuse answers of a language model among those of people, and the other way round."""
     if (answers.source == LANGUAGE_MODEL) != (config.source.origin == LANGUAGE_MODEL):
         raise SourceError(
-            f"the inbox holds answers from {answers.source!r} to experiment {answers.experiment!r}, and this run "
-            f"asks {config.participants.source!r}: answers of a language model are never mixed with those of "
+            f"the inbox holds responses from {answers.source!r} to experiment {answers.experiment!r}, "
+            "and the source of this run "
+            f"is {config.participants.source!r}: responses of a language model are never mixed with those of "
             f"people. `lakatos data withdraw {folder} {answers.person[:12]}` removes them; use a run of its "
             "own for them."
         )
@@ -422,8 +423,10 @@ def _check_asked(
     """Refuse answers to an experiment that nobody was asked for, or to trials that it does not have."""
     if answers.experiment not in asked:
         raise SourceError(
-            f"the inbox holds answers of person {answers.person[:12]} to experiment {answers.experiment!r}, which "
-            f"nobody was asked for (asked: {', '.join(asked) or 'none'}). `lakatos data withdraw` removes them."
+            f"the inbox holds responses of participant {answers.person[:12]} to experiment "
+            f"{answers.experiment!r}, for which "
+            f"no participants were recruited (recruited for: {', '.join(asked) or 'none'}). `lakatos "
+            "data withdraw` removes them."
         )
     try:
         check_answers(answers, designs[answers.experiment], domain)
@@ -535,7 +538,7 @@ def _exclusions(
     plan: Recorded[Preregistration],
     people: Sequence[Recorded[AnswersArrived]],
 ) -> list[Exclusion]:
-    """Who is excluded by which preregistered rule; ``recruited`` names the experiments that people were asked for."""
+    """Exclusions by preregistered rules; ``recruited`` names the experiments with recruitments."""
     before = [known for known in recruited if known != plan.record.experiment]
     earlier = {item.record.person for item in answers_of(trace, *before)}
     answers = [get_answers(trace.artifacts, item.record.answers) for item in people]

@@ -97,7 +97,7 @@ async def consolidate(
 
 @task(name="reflect")
 async def reflect(run: Run, cycle: int) -> None:
-    """What a cycle leaves behind: plans that were followed, designs that were refused, checks that failed."""
+    """Record the lessons of a cycle: plans that were followed, refused designs, failed checks."""
     domain, state = run.config.domain, run.state
     for lesson in (
         *_refused_designs(state, domain, cycle),
@@ -113,7 +113,7 @@ async def reflect(run: Run, cycle: int) -> None:
 
 
 def _refused_designs(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
-    """What a cycle's refused designs teach."""
+    """Pitfalls from a cycle's refused designs."""
     for item in state.experiments.designs.values():
         record = item.record
         if record.cycle == cycle and not record.accepted:
@@ -131,7 +131,7 @@ def _refused_designs(state: RunState, domain: str, cycle: int) -> Iterator[Pitfa
 
 
 def _refused_theories(state: RunState, domain: str, cycle: int) -> Iterator[Pitfall]:
-    """What a cycle's successors teach that failed their checks."""
+    """Pitfalls from a cycle's successors that failed their checks."""
     diagnoses = (item.record for item in state.theories.diagnoses)
     location = next((record.location for record in diagnoses if record.cycle == cycle), "")
     for checked in state.theories.refused:
@@ -181,7 +181,7 @@ def _learn(run: Run, cycle: int, lesson: Pitfall | Plan) -> None:
 # --- across campaigns -----------------------------------------------------------------------------------------------
 
 MOST_DRAFTS = 2
-"""In a campaign."""
+"""Maximum number of drafts in a campaign."""
 
 
 @task(name="crystallise")
@@ -240,7 +240,7 @@ def one_of_each_study(plans: Sequence[Plan]) -> list[Plan]:
 
 
 def values_of(plan: Plan) -> Digest:
-    """What a plan was followed with."""
+    """Digest of the values with which a plan was followed."""
     return digest_of(list(canonical_form(plan.steps).values))
 
 
@@ -317,7 +317,7 @@ def settle_tool(run: Run, done: Recorded[ToolTried], signature: Digest) -> None:
 
 
 def outcome_of(tried: ToolTried, signature: Digest) -> ToolValidated | ToolRefused:
-    """What validation means for the library."""
+    """The record of a validation for the library."""
     if tried.passed:
         return ToolValidated(draft=tried.draft, name=tried.name, passed=tried.passed)
     return ToolRefused(signature=signature, rung=tried.rung, reason=tried.reason)
@@ -332,9 +332,7 @@ def caller_of(known: Mapping[Digest, tuple[str, Any, Any]]) -> Call:
     def call(name: str, arguments: Mapping[str, Any]) -> Any:
         key = canonical_json([name, dict(arguments)])
         if key not in answers:
-            raise ToolError(
-                f"no study made this call of {name}, so that nobody knows what it gives."
-            )
+            raise ToolError(f"no study made this call of {name}, so that its result is unknown.")
         return answers[key]
 
     return call

@@ -168,7 +168,7 @@ def _offers(
     cycle: int,
     number: int,
 ) -> list[StimulusOffer]:
-    """What can be asked, with the trials that the laboratory's own inquiries proposed and simulation bore out."""
+    """Trials that can be presented, with proposed trials that simulation supported."""
     settings = question.settings
     offers = list(source.offers(context.rng, max(settings.candidates, settings.trials)))
     if not offers:

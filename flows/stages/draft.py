@@ -40,14 +40,14 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 PREDICTED = "predicted"
-"""Of a report, the part that is for analyses, not for reading."""
+"""Key of the part of a report that is for analyses, not for reading."""
 MOST_DUPLICATES = 2
 """Drafts of a lens that were there already, before its work ends."""
 
 
 @dataclass(frozen=True)
 class WorkbenchState:
-    """What one lens has done so far in a cycle."""
+    """Work of one lens so far in a cycle."""
 
     first: RoleQuestion[Successor]
     tried: tuple[Recorded[SuccessorTried], ...] = ()
@@ -64,7 +64,7 @@ class WorkbenchState:
 
 @dataclass(frozen=True)
 class DraftCounts:
-    """What came of all rounds."""
+    """Outcomes of all rounds."""
 
     tried: tuple[Recorded[SuccessorTried], ...]
     n_asked: int
@@ -98,7 +98,7 @@ async def write_drafts(
 def _question(
     config: CampaignConfig, artifacts: ArtifactStore, item: WorkbenchState, number: int
 ) -> RoleQuestion[Successor]:
-    """What a lens is asked in a round: its first question, or the same with what came of its work."""
+    """The question to a lens in a round: the first one, or the same with the results of its work."""
     left = config.roles.drafts - number
     rounds = f"This is your last round of {config.roles.drafts}."
     if left > 1:
@@ -127,7 +127,7 @@ def _question(
 
 
 def _own_work(artifacts: ArtifactStore, item: WorkbenchState) -> tuple[Exhibit, ...]:
-    """What a lens has tried in this cycle, its best and its last draft, and what it was told of them."""
+    """The drafts of a lens in this cycle, its best and its last one, with the feedback on them."""
     shown = []
     if item.tried:
         lines = [_line(tried.record) for tried in item.tried]
@@ -164,7 +164,7 @@ def _line(record: SuccessorTried) -> str:
 
 
 def _passed_over(record: DraftsScreened) -> list[str]:
-    """What became of the drafts of an answer that were not fitted, the first of them being draft 1."""
+    """The fate of drafts in an answer that were not fitted; the first one is draft 1."""
     return [
         f"round {record.attempt + 1}, draft {place + 1}: "
         + (
@@ -312,7 +312,7 @@ async def _try_one(
 def _report(
     evidence: RunEvidence, theory: Theory, experiments: Sequence[str]
 ) -> dict[str, Any] | None:
-    """What its author is told of a draft that was fitted; None where it fails on answers after all."""
+    """Feedback to the author of a fitted draft; None if it fails on responses."""
     trials = {name: evidence.trials(name) for name in experiments}
     (scored,) = evidence.laboratory.scores_of(
         [theory], list(trials.values()), evidence.config.theories.draws

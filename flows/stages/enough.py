@@ -1,4 +1,4 @@
-"""When enough people have answered an experiment: early stops, people in place of others, and closing."""
+"""Decide whether an experiment has enough participants: early stops, replacements, and closing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def replace_excluded(
 def more_asked(
     experiment: str, n_before: int, n_more: int, reason: str, *, preregistered: bool
 ) -> MoreAsked:
-    """That more people are wanted."""
+    """The record that more participants are wanted."""
     return MoreAsked(
         experiment=experiment,
         n_participants=n_before + n_more,
@@ -85,7 +85,7 @@ def more_asked(
 
 
 def command_to_stop(folder: Path, experiment: str) -> str:
-    """What to type to let nobody in any more."""
+    """The command that admits no further participants."""
     return f"lakatos prolific pay {folder} --experiment {experiment} --stop"
 
 

@@ -187,7 +187,7 @@ def _completeness(state: RunState, name: Digest) -> tuple[float, float] | None:
 
 
 def say_of_library(state: RunState, leader: Digest) -> list[str]:
-    """What became of the theories of earlier campaigns, for the verdict; nothing where none was taken."""
+    """The fate of theories of earlier campaigns, for the verdict; empty if none was taken."""
     taken, library = state.memory.winners, state.memory.taken
     said = []
     if library is not None and (found_in := library.record.found_here):

@@ -115,7 +115,7 @@ def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
 
 
 def _words_of_times(config: CampaignConfig, domain: Domain) -> tuple[str, ...]:
-    """What becomes of times off the grid, where people's answers are keys with their times."""
+    """The treatment of times outside the bins, in tasks with response times."""
     task = timed_task(domain)
     if task is None or not config.source.one_by_one:
         return ()
@@ -190,7 +190,7 @@ def _rules_of(evidence: RunEvidence) -> str:
 
 
 def confirmation_text(winner: str, rival: str) -> str:
-    """What counts as a confirmation."""
+    """The criterion of a confirmation, in words."""
     return (
         f" This is a confirmation of {winner}: it is confirmed if the 95% interval of its advantage over {rival}, in "
         "nats per choice under the populations frozen here, lies above 0, refuted if it lies below 0, and else open."

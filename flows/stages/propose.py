@@ -59,7 +59,7 @@ from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
 MOST_FINDINGS = 6
-"""Of what the leader gets wrong."""
+"""Maximum number of misfits of the leader that are shown."""
 
 
 @task(name="propose")
@@ -183,7 +183,7 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
 
 
 def _statements(heard: RoleReply[CaseReading] | RoleReply[Steelman]) -> list[CheckedStatement]:
-    """What was said, each statement with what came of computing its claims."""
+    """Each statement with the result of computing its claims."""
     value = heard.value
     assert value is not None
     said: Sequence[Statement] = value.statements if isinstance(value, CaseReading) else value.case
@@ -226,7 +226,7 @@ def _believed(
     first: Sequence[CheckedStatement],
     mended: RoleReply[CaseReading] | RoleReply[Steelman] | None,
 ) -> Recorded[CaseRead]:
-    """What was said: statements that hold at once, and in place of the others those of the second try."""
+    """Supported statements, and those of the second try in place of the others."""
     value = heard.value
     assert value is not None
     guess, change = (
@@ -309,7 +309,7 @@ def _writing(
 
 
 def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
-    """What a model said: claims that were computed, in the laboratory's words; its own words as not checked."""
+    """A model's statements: computed claims in the laboratory's words; its own words as not checked."""
     if read is None:
         return []
     record = read.record
@@ -344,7 +344,7 @@ def _stimuli(evidence: RunEvidence) -> Stimuli:
 async def _audit(
     run: Run, cycle: int, passed: Sequence[Recorded[SuccessorTried]]
 ) -> list[Recorded[ClaimAudited]]:
-    """What the words of each claim predict, tried on its code."""
+    """Predictions of each claim's words, tested on its code."""
     if not run.config.roles.auditor:
         return []
     questions: list[RoleQuestion[Audit]] = []

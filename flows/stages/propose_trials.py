@@ -41,7 +41,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
 LEAST_TRIALS = 2
-"""Of a proposal that can be asked, once the others are left out."""
+"""Minimum number of admissible trials of a proposal."""
 STAGES = ("propose trials", "mend trials", "mend trials again")
 """A proposal has two repairs at most: one for trials that cannot be asked, one for theories that are not told apart."""
 
@@ -57,7 +57,7 @@ class AdvocateTurn:
     before: Recorded[TrialsProposed] | None = None
     """Its last try; what could be asked of it is kept."""
     repaired: frozenset[str] = frozenset()
-    """What it has had a repair for."""
+    """Reasons for which it already had a repair."""
 
 
 @task(name="propose trials")
@@ -231,7 +231,7 @@ def _rival_named(state: RunState, name: str, turn: AdvocateTurn, names: Sequence
     found = known.get(" ".join(name.lower().split()))
     if found is None:
         told = ", ".join(state.theories.name(item) for item in known.values())
-        raise DesignError(f"there is no rival {name!r} to tell yours from. Known: {told}")
+        raise DesignError(f"there is no rival {name!r} to compare with yours. Known: {told}")
     return found
 
 
@@ -244,7 +244,7 @@ def _tried(
     turn: AdvocateTurn,
     before: TrialsProposed | None,
 ) -> TrialsProposed:
-    """What came of a proposal; see `_try`."""
+    """The result of a proposal; see `_try`."""
     pair = [evidence.theory(base.theory), evidence.theory(base.rival)]
     stimuli = None if before is None else _kept(evidence.domain, evidence.artifacts, before)
     kept = None if stimuli is None or before is None else (stimuli, before.archive)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
 
 CONFIDENCE = 0.5
-"""In a fact that a model wrote: its numbers were held against records, its words were not."""
+"""Confidence in a fact that a model wrote: its numbers were compared with records, its words were not."""
 MOST_SHOWN = 8
 """Refused designs, refused theories and lessons on record that are shown, of each."""
 

@@ -38,7 +38,7 @@ CLEAR: Final = 4.0
 """Standard errors beyond which a difference is decided whatever chance did."""
 MOST_DRAWS: Final = 2**13
 MOST_WALKED: Final = 2**10
-"""Of theories that are walked through answers one by one."""
+"""Maximum number of draws of theories that are walked through responses one by one."""
 MOST_CELLS: Final = 2**22
 """Draws times trials of one answer."""
 MOST_PERSON_DRAWS: Final = 2**24

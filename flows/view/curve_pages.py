@@ -27,6 +27,7 @@ from lakatos.flows.view.watch import RunMoment
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.scoring.score import ratio
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -365,7 +366,7 @@ def _parameters(look: RunMoment, theory: Theory, experiment: str) -> dict[str, A
     trials = look.trials(experiment)
     chosen = np.unique(np.linspace(0, len(trials.stimuli) - 1, MOST_TRIALS).astype(int))
     stimuli = trials.stimuli.take(chosen.tolist())
-    with Sandbox() as sandbox:
+    with Sandbox(is_own=own_texts(look.domain)) as sandbox:
         found = parameter_curves(theory, stimuli, trials.n_options, sandbox)
     shares = np.asarray(trials.proportions)[chosen, -1]
     option = option_name(look, trials.n_options - 1)

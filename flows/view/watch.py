@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -34,6 +33,7 @@ from lakatos.traces.place import run_folders
 from lakatos.traces.record import Record, Tombstone, kind_of
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
 from lakatos.traces.stores.store import EventRow
+from lakatos.traces.system import is_named
 from lakatos.traces.validity import ERASES, Validity
 
 T = TypeVar("T")
@@ -264,16 +264,7 @@ class RunWatch:
     @property
     def written_now(self) -> bool:
         """Whether a process of this machine holds the run for writing, by the lock file it names itself in."""
-        try:
-            holder = int((self.folder / f"{JOURNAL_FILE}.lock").read_text() or 0)
-            if holder <= 0:
-                return False
-            os.kill(holder, 0)
-        except PermissionError:
-            return True
-        except (OSError, ValueError):
-            return False
-        return True
+        return is_named(self.folder / f"{JOURNAL_FILE}.lock")
 
     def parsed(self, seqs: Iterable[int]) -> list[Recorded[Any]]:
         """Records by the numbers of their events; what cannot be read is left out and told in `faults`."""

@@ -7,7 +7,6 @@ made anew.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -25,6 +24,7 @@ from lakatos.language_models.serving.errors import InstallationError
 from lakatos.language_models.serving.flags import ServerFlag, read_flags
 from lakatos.language_models.serving.profile import Runtime
 from lakatos.traces.home import cache_home
+from lakatos.traces.system import FileLock
 
 MODULE: Final = "vllm.entrypoints.openai.api_server"
 """Started instead of the command `vllm`, which the CPU build lacks."""
@@ -118,8 +118,7 @@ def install(runtime: Runtime, progress: Callable[[str], None] = print) -> Servin
     """
     folder = environment_folder(runtime)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # two at once would remove each other's
+    with FileLock(folder.with_suffix(".lock"), wait=True):  # two would remove each other's
         try:
             found = find_environment(runtime)
         except InstallationError:

@@ -6,13 +6,11 @@ again finds it; and a call that was cut short has no answer in the trace, so tha
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +24,7 @@ import httpx
 from lakatos.language_models.serving.environment import last_line
 from lakatos.language_models.serving.errors import ServerError
 from lakatos.language_models.serving.launch import ServerLaunch
+from lakatos.traces.system import end_with_parent, require_groups
 
 Progress = Callable[[str], None]
 
@@ -128,6 +127,7 @@ class ModelServer:
         """
         self.launch = launch
         self.log = log
+        require_groups("a model server")
         _refuse_taken_port(launch)
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
@@ -139,7 +139,7 @@ class ModelServer:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_stop_with_parent if sys.platform == "linux" else None,
+                preexec_fn=end_with_parent,
             )
 
     @property
@@ -349,8 +349,3 @@ def _alive(group: int) -> bool:
                 if int(in_group) == group and state not in "ZX":
                     return True
     return False
-
-
-def _stop_with_parent() -> None:
-    set_parent_death_signal = 1
-    ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGTERM)

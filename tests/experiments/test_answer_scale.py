@@ -47,7 +47,7 @@ def test_a_choice_with_its_time_is_an_option_and_a_bin():
         (TIMED, [0.0], [0], "answer 0 is 0 s; give from 0.2 to 1"),
         (TIMED, [40.0], [0], "answer 0 is 40 s"),
         (TIMED, [0.3], [2], "answer 0 chose option 2; there are 0 to 1"),
-        (TIMED, [0.3], None, "say which was chosen"),
+        (TIMED, [0.3], None, "give the chosen option"),
     ],
 )
 def test_what_is_no_outcome_is_refused(scale, answers, chosen, words):

@@ -268,7 +268,7 @@ class TestChooseTrials:
 
     def test_more_trials_than_candidates_are_refused(self):
         with pytest.raises(
-            DesignError, match="7 trials were asked for and the design space offers 6"
+            DesignError, match="7 trials were requested, and the design space has 6"
         ):
             choose_trials(
                 random_theories(np.random.default_rng(0)),

@@ -42,7 +42,7 @@ def test_answers_that_cannot_be_are_refused_with_their_row_and_what_to_do(change
 
 def test_one_participant_is_not_enough_to_compare_theories():
     with pytest.raises(
-        TrialsError, match=r"answers of 1 participant; .* fewer than 2. Collect more"
+        TrialsError, match=r"responses of 1 participant; .* at least 2. Collect more"
     ):
         trials(participant=(0, 0, 0)).check_comparable()
 

@@ -125,7 +125,7 @@ def test_two_values_of_one_measurement_are_an_error():
 
 def test_nothing_comes_from_the_future():
     validity, scores = table()
-    with pytest.raises(MeasurementError, match="of judge epoch 2, and epoch 1 is open"):
+    with pytest.raises(MeasurementError, match="belongs to judge epoch 2, and epoch 1 is open"):
         add(validity, scores, 1, measured(epoch=2), epoch=1)
 
 

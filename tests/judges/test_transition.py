@@ -112,14 +112,14 @@ def test_a_commit_that_is_not_what_was_decided_is_refused():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
     decided = advance(frozen, decision("program", A, C, "keep"))
     forged = commit(decided, SEATS).model_copy(update={"slots": {"program": C, "rubric": B}})
-    with pytest.raises(EpochStateError, match="is not what its decisions say"):
+    with pytest.raises(EpochStateError, match="differs from its decisions"):
         advance(decided, forged)
 
 
 def test_the_seat_of_a_displaced_judge_must_be_known():
     frozen = advance(BEGIN, freeze_epoch(BEGIN, digest_of("anchor"), 8))
     with pytest.raises(
-        EpochStateError, match="no record says when the judge of slot 'program' took its seat"
+        EpochStateError, match="no record shows that the judge of slot 'program' took its seat"
     ):
         commit(advance(frozen, decision("program", A, C)), {})
 

@@ -125,7 +125,7 @@ def test_a_trace_keeps_its_artifacts_where_the_environment_says(tmp_path, bucket
     types = {"drawn": drawn, "scored": scored}
     folder = tmp_path / "run"
     settle(folder, {"LAKATOS_ARTIFACTS": bucket})
-    assert Path(folder / "artifacts.url").read_text().startswith(f"{bucket}/run-")
+    assert Path(folder / "artifacts.url").read_text(encoding="utf-8").startswith(f"{bucket}/run-")
     with Trace.create(folder, seed=7, types=types) as trace:
         tables = [trace.artifacts.put_json({"answers": n}) for n in range(2)]
         records = [

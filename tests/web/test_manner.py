@@ -197,7 +197,7 @@ def test_nobody_misses_what_was_not_asked(store, tmp_path):
     go_through(store, session)
     (answers,) = delivered(store, tmp_path)
     answers = PersonAnswers.from_json(answers.to_json() | {"missed": [0]})
-    with pytest.raises(TrialsError, match="missed trial 0, which was not shown"):
+    with pytest.raises(TrialsError, match="missed trial 0, which was not presented"):
         check_answers(answers, design, DOMAINS["risky"])
 
 

@@ -51,7 +51,7 @@ def test_answers_with_times_need_a_domain_that_says_which_key_is_right():
     class Unknown:
         name, scale, options = "unknown", DOMAINS["attention"].scale, ("right", "wrong")
 
-    with pytest.raises(SourceError, match="does not say which key is right"):
+    with pytest.raises(SourceError, match="does not define which key is correct"):
         texts_for_domain(Unknown())
     assert "figures" in texts_for_domain(DOMAINS["attention"])["en"]["domains"]["attention"]
 

@@ -272,7 +272,7 @@ def test_keys_that_tell_the_condition_are_refused(tmp_path, sides):
     from lakatos.domains.attention.task import conflict_trials
 
     stimuli = conflict_trials({"congruence": [-1, 1], "side": sides, "level": [-1, -1]})
-    with pytest.raises(SourceError, match="so that keys tell conditions"):
+    with pytest.raises(SourceError, match="so that keys reveal conditions"):
         open_letters(tmp_path, stimuli=stimuli, repetitions=4)
 
 

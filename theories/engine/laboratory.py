@@ -46,14 +46,14 @@ from lakatos.theories.engine.fitting.fit import (
 )
 from lakatos.theories.engine.fitting.screen import SCREEN_DRAWS, score_before_fit
 from lakatos.theories.engine.running.behave import behave, orders_of_all, orders_of_asked
-from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.client import NOTHING_YET, Sandbox
 from lakatos.theories.engine.sandbox.limits import SandboxLimits
 from lakatos.theories.engine.scoring.arrangement import SharedProcess, TrialArrangement
 from lakatos.theories.engine.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, UnitScores, log_predictive
 from lakatos.theories.engine.scoring.view import TheoryView
 from lakatos.theories.errors import GrammarError, TheoryError
-from lakatos.theories.language.family import find_family
+from lakatos.theories.language.family import find_family, own_texts
 from lakatos.theories.language.grammar import Composition, Grammar, composition_of
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -63,8 +63,6 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 LIMITS = SandboxLimits(wall_seconds=120.0)
 """Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
-NOTHING_YET = "def choose(parameters, trials, xp): ..."
-"""What a process holds before its first composition."""
 CHUNK, PART = 4096, 512
 """Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
 computes of so many stays in the processor's cache."""
@@ -519,7 +517,9 @@ class Laboratory:
     def _sandbox(self) -> Sandbox:
         sandbox: Sandbox | None = getattr(self._local, "sandbox", None)
         if sandbox is None:
-            sandbox = self._local.sandbox = Sandbox(require=self._require, limits=LIMITS)
+            sandbox = self._local.sandbox = Sandbox(
+                require=self._require, limits=LIMITS, is_own=own_texts(self.domain)
+            )
             with self._guard:
                 self._sandboxes.append(sandbox)
         return sandbox

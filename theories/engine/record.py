@@ -20,7 +20,7 @@ ENGINE = "score-2"
 
 
 class TheoryChecked(Record):
-    """A program was checked: it is a theory, or it was refused with the reason."""
+    """A program was checked and is a theory, or was refused with the reason."""
 
     kind: Literal["theory_checked"] = "theory_checked"
     version: Literal[1] = 1
@@ -31,21 +31,22 @@ class TheoryChecked(Record):
     claim: str
     author: str
     parents: tuple[Digest, ...]
-    """Theories it was made from."""
+    """Theories from which it was made."""
     change: str
-    """What was changed in the first parent, in words; empty for published theories."""
+    """Change of the first parent, in words; empty for published theories."""
     cycle: int
     n_parameters: int
     code_length: int = 0
-    """Of what its code says, see `theories.engine.checks.complexity.code_length`; 0 where it was not counted."""
+    """Length of its code, see `theories.engine.checks.complexity.code_length`; 0 if it was not measured."""
     unreadable: str = ""
-    """Why it predicts but explains nothing, in words; empty for a theory that can be read."""
+    """Reason why it predicts but explains nothing; empty for a readable theory."""
     checks: tuple[str, ...]
-    """What was proved before it entered."""
+    """Results of the checks."""
     reason: str
-    """Why it was refused; empty when it passed."""
+    """Reason of a refusal; empty if it passed."""
     sandbox: tuple[str, ...] = ()
-    """Layers in which it ran, in older runs; now a note of the step: machines differ in them, results must not."""
+    """Layers of the sandbox, in older runs; now a note of the step, because machines differ in them and results must
+    not."""
 
 
 class TheoryAdmitted(Record):
@@ -59,18 +60,18 @@ class TheoryAdmitted(Record):
 
 
 class TheoryCompared(Record):
-    """A successor that predicts like theories of the pool on the trials so far was compared with them on others."""
+    """A successor with the predictions of pool theories on the trials so far was compared with them on other trials."""
 
     kind: Literal["theory_compared"] = "theory_compared"
     version: Literal[1] = 1
     theory: Digest
     cycle: int
     near: tuple[Digest, ...]
-    """Theories of the pool that it was compared with."""
+    """Theories of the pool with which it was compared."""
     twin: Digest | None
-    """The one that it can stand in for, and that can stand in for it, with the same people and after adaptation."""
+    """Theory with the same predictions, with its population and after adaptation."""
     simpler: bool
-    """Whether it is simpler than its twin: then it enters."""
+    """Whether it is simpler than its twin and therefore enters."""
     text: str
 
 
@@ -130,52 +131,52 @@ class LearnedCenter(Record):
 
 
 class TheoryFitted(Record):
-    """Who a theory's people are, as all open answers taught: a version of the theory, not a new one."""
+    """The population of a theory, estimated from all open responses: a version of the theory, not a new one."""
 
     kind: Literal["theory_fitted"] = "theory_fitted"
     version: Literal[1] = 1
     theory: Digest
     trials: tuple[Digest, ...]
-    """Artifacts that hold the answers, one of each experiment."""
+    """Artifacts with the responses, one for each experiment."""
     engine: str
     pooled: bool
-    """Whether people could not be told apart, so that spreads are what is uncertain about all of them."""
+    """Whether participants could not be distinguished, so that spreads describe the uncertainty about all of them."""
     people: dict[str, tuple[float, float]]
-    """By parameter the center and the spread of a normal, on the scale of the declared prior and within its limits;
-    without those on which no trial depends."""
+    """For each parameter, center and spread of a normal distribution on the scale of the declared prior and within
+    its limits; parameters on which no trial depends are left out."""
     doubts: dict[str, float] = Field(default_factory=dict)
-    """By parameter the standard error of the logarithm of its spread; empty where earlier versions wrote none."""
+    """For each parameter, the standard error of the logarithm of its spread; empty in earlier versions."""
     own_centers: dict[str, LearnedCenter] = Field(default_factory=dict)
-    """Of parameters that the theory declares to depend on what is known of people, and of which answers taught it;
-    ``people`` are then everybody together."""
+    """Parameters that the theory declares to depend on attributes, with the responses behind them; ``people`` then
+    describes all participants together."""
 
 
 class TheoryScored(Record):
-    """How well one theory predicted one experiment."""
+    """Score of one theory on one experiment."""
 
     kind: Literal["theory_scored"] = "theory_scored"
     version: Literal[1, 2] = 2
     theory: Digest
     experiment: str
     trials: Digest
-    """Artifact that holds the answers."""
+    """Artifact with the responses."""
     engine: str
     n_draws: int
     fit: Digest | None = None
-    """Record of the people with whom it was scored; in version 1 none."""
+    """Record of the population with which it was scored; none in version 1."""
     left_out: UnitLogPredictives
-    """With the population that the other experiments would have taught (of the only one, other people or trials; of
-    several data sets, the other data sets); in version 1 the declared one."""
+    """Score with the population estimated from the other experiments (for a single one, from other participants or
+    trials; for several data sets, from the other data sets); in version 1 with the declared one."""
     frozen: UnitLogPredictives | None
-    """With the population frozen in the preregistration; None when the theory had not been preregistered."""
+    """Score with the population frozen in the preregistration; None if the theory had not been preregistered."""
     proportions: tuple[float, ...]
-    """``(n_trials,)`` predicted share of the second option in the population that all open answers taught; of more
-    than two options ``(n_trials * n_options,)``, all those of the first trial first."""
+    """``(n_trials,)`` predicted share of the second option with the population estimated from all open responses;
+    with more than two options ``(n_trials * n_options,)``, all of the first trial first."""
     error: float
-    """Mean squared error of these against the people's shares."""
+    """Mean squared error of these against the observed shares."""
     correlation: float | None
     n_options: int = 2
-    """Options of each trial."""
+    """Number of options of each trial."""
 
     @model_validator(mode="before")
     @classmethod
@@ -230,18 +231,18 @@ class GroupDifference(Record):
 
 
 class GroupsCompared(Record):
-    """Whether the leading theories hold for several groups of people, with the same numbers or with their own."""
+    """Whether the leading theories hold for several groups of participants, with common or separate parameters."""
 
     kind: Literal["groups_compared"] = "groups_compared"
     version: Literal[1] = 1
     by: str
-    """What divides people."""
+    """Attribute that divides participants."""
     n_people: dict[str, int]
-    """By group."""
+    """Number of participants by group."""
     theories: tuple[GroupedScores, ...]
     text: str
     differences: tuple[GroupDifference, ...] = ()
-    """By the theory that is best overall, the clearest first."""
+    """Differences by the theory that is best overall, the clearest first."""
 
 
 class ParameterEffect(Record):
@@ -284,22 +285,22 @@ class TheoryEffects(Record):
 
 
 class EffectsLearned(Record):
-    """Whether the numbers of the leading theories depend on what is known of people."""
+    """Whether parameters of the leading theories depend on an attribute of participants."""
 
     kind: Literal["effects_learned"] = "effects_learned"
     version: Literal[1] = 1
     by: str
-    """What is known of people."""
+    """Attribute of participants."""
     n_people: int
-    """Of whom it is known."""
+    """Number of participants with a known value."""
     prior_sd: float
-    """Standard deviation of each effect's normal prior, a share of the parameter's range."""
+    """Standard deviation of each effect's normal prior, as a share of the parameter's range."""
     theories: tuple[TheoryEffects, ...]
     text: str
 
 
 class SealedScored(Record):
-    """What a theory makes of sealed answers, with the people that all open ones taught."""
+    """Score of a theory on sealed responses, with the population estimated from all open ones."""
 
     kind: Literal["sealed_scored"] = "sealed_scored"
     version: Literal[1] = 1
@@ -307,9 +308,10 @@ class SealedScored(Record):
     experiments: tuple[str, ...]
     n_draws: int
     scores: tuple[UnitLogPredictives, ...]
-    """One of each experiment."""
+    """Scores, one for each experiment."""
     squared: tuple[tuple[float, ...], ...]
-    """Squared error of the proportions on each answered trial; see `theories.engine.scoring.score.squared_errors`."""
+    """Squared error of the proportions on each trial with responses; see
+    `theories.engine.scoring.score.squared_errors`."""
 
 
 class TheoryCompleteness(Record):
@@ -348,32 +350,34 @@ class LearnerBetter(Record):
 
 
 class CompletenessMeasured(Record):
-    """The rivals beside the published theories of the domain and generic learners, all taught by the same answers."""
+    """Comparison of the rivals with published theories and generic learners, all fitted to the same responses."""
 
     kind: Literal["completeness_measured"] = "completeness_measured"
     version: Literal[1] = 1
     leader: Digest
     basis: str
-    """On which answers, in words."""
+    """Responses used, in words."""
     experiments: tuple[str, ...]
     guessing: float
-    """Nats per choice."""
+    """Score of guessing, nats per choice."""
     learner: tuple[UnitLogPredictives, ...]
-    """Of each experiment, by generic learners."""
+    """Score of generic learners for each experiment."""
     ceiling: float
-    """Their mean, nats per choice."""
+    """Mean score of generic learners, nats per choice."""
     ceiling_error: float
     noise: float | None
-    """Nats per choice by other people's answers to the same trials, of people who differ; None where unknown."""
+    """Score of predictions from other participants' responses to the same trials, nats per choice; None if
+    unknown."""
     noise_error: float | None
     theories: tuple[TheoryCompleteness, ...]
-    """Of the pool, the leader first."""
+    """Scores of theories of the pool, the leader first."""
     published: tuple[TheoryCompleteness, ...]
-    """Published theories of the domain, the best first, which is the textbook's."""
+    """Scores of published theories, the best (the textbook's) first."""
     failed: dict[str, str]
     """Published theories that do not run on these trials, with the reason."""
     ahead: float | None
-    """Nats per choice by which the leader is ahead of the textbook; None where it is the textbook, or there is none."""
+    """Advantage of the leader over the best published theory, nats per choice; None if the leader is that theory, or
+    there is none."""
     ahead_error: float | None
     better: tuple[LearnerBetter, ...]
     text: str
@@ -390,27 +394,27 @@ class CompletenessMeasured(Record):
 
 
 class TheoriesTold(Record):
-    """What theories are called, and what is told of the leader, once all answers have taught who people are."""
+    """Names of theories, and the claim of the leader, after all responses were used for estimation."""
 
     kind: Literal["theories_told"] = "theories_told"
     version: Literal[1] = 1
     leader: Digest
     names: dict[Digest, str]
-    """By theory; until then they had the names of `TheoryChecked`."""
+    """Names by theory; before, they had the names of `TheoryChecked`."""
     published: dict[Digest, str]
     """Titles of published theories, by theories of the campaign that have their form."""
     lacking: tuple[str, ...]
-    """What clauses need and no trial that was asked has."""
+    """Conditions that clauses require and that no presented trial meets."""
     idle: tuple[str, ...]
-    """Of the leader's clauses what they say, where nothing changes without them on the trials that were asked."""
+    """Clauses of the leader without effect on the presented trials."""
     refused: tuple[str, ...]
-    """Likewise of clauses that its code contradicts at the learned numbers."""
+    """Clauses of the leader that its code contradicts at the estimates."""
     tried: tuple[str, ...]
-    """What trying each clause found, a sentence each."""
+    """Result of testing each clause, one sentence each."""
 
 
 class TheoryFailed(Record):
-    """A theory that had passed its checks failed on real answers; it is out of the pool from here on."""
+    """A theory that had passed its checks failed on real responses and left the pool."""
 
     kind: Literal["theory_failed"] = "theory_failed"
     version: Literal[1] = 1
@@ -420,19 +424,19 @@ class TheoryFailed(Record):
 
 
 class DrawsLimited(Record):
-    """A theory could not be scored with more draws of its people; its score with fewer draws stays."""
+    """A theory could not be scored with more draws of its population; its score with fewer draws stays."""
 
     kind: Literal["draws_limited"] = "draws_limited"
     version: Literal[1] = 1
     theory: Digest
     experiment: str
-    """The one on which it failed."""
+    """Experiment on which it failed."""
     fit: Digest
-    """Record of the people with whom it was scored; with others more draws are tried again."""
+    """Record of the population; more draws are tried again with another one."""
     n_draws: int
-    """With so many it failed."""
+    """Number of draws with which it failed."""
     kept: int
-    """Draws of the score that stays."""
+    """Number of draws of the score that stays."""
     reason: str
 
 
@@ -469,7 +473,7 @@ class DiagnosisClaim(Record):
 
 
 class Diagnosis(Record):
-    """Why the loser lost: its case file."""
+    """Where and why the losing theory mispredicts, with the evidence."""
 
     kind: Literal["diagnosis"] = "diagnosis"
     version: Literal[1] = 1
@@ -477,31 +481,31 @@ class Diagnosis(Record):
     loser: Digest
     leader: Digest
     difference: float
-    """Nats per choice by which the leader is ahead."""
+    """Advantage of the leader, nats per choice."""
     standard_error: float
     tie: bool
     claims: tuple[DiagnosisClaim, ...]
     location: str
-    """Where it fails, in words."""
+    """Trials or participants that it mispredicts, in words."""
     hypothesis: str
     """The likely cause."""
     proposal: str
-    """What to change."""
+    """Proposed change."""
     remedies: tuple[str, ...]
-    """``slot:mechanism`` of the grammar's answers to the features named."""
+    """Mechanisms of the grammar that address the named features, as ``slot:mechanism``."""
     test: str
-    """What a test of the hypothesis would show."""
+    """Expected result of a test of the hypothesis."""
     dependencies: str = ""
-    """What the conclusion depends on: what goes together in the data, what could not be checked, what was assumed."""
+    """Limits of the conclusion: what is confounded in the data, what could not be checked, what was assumed."""
     confidence: float | None = None
-    """Calibrated probability that the first claim names what is wrong; None where nothing was found."""
+    """Calibrated probability that the first claim names the flaw; None if nothing was found."""
     n_checks: int = 0
     n_replicas: int = 0
-    """Simulated data sets with which the answers were compared."""
+    """Number of simulated data sets."""
 
 
 class SearchFinished(Record):
-    """What the advocates tried in a cycle and what they submit."""
+    """Compositions that the advocates tried in a cycle, and those that they submit."""
 
     kind: Literal["search_finished"] = "search_finished"
     version: Literal[1] = 1
@@ -511,7 +515,7 @@ class SearchFinished(Record):
     n_attempts: int
     submissions: tuple[SuccessorSubmitted, ...]
     unspent: str = ""
-    """Why fewer compositions were tried than the study asks for."""
+    """Reason why fewer compositions were tried than the study allows."""
 
 
 class SuccessorSubmitted(Record):

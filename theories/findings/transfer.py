@@ -60,7 +60,7 @@ class TransferLine:
     name: str
     way: str
     scores: tuple[UnitScores, ...]
-    """Of each experiment."""
+    """Score of each experiment."""
     half: bool = False
     """Whether the scores are of the second half of each person's answers."""
 
@@ -75,12 +75,12 @@ class TransferResult:
     """A theory beside published theories and generic learners, on answers that had no part in it."""
 
     theory: tuple[TransferLine, ...]
-    """In the ways of `WORDS` that the answers allow."""
+    """Scores in the ways of `WORDS` that the responses allow."""
     published: tuple[TransferLine, ...]
     """The best first."""
     learner: TransferLine
     noise: TransferLine | None
-    """By other people's answers to the same trials."""
+    """Score of predictions from other participants' responses to the same trials."""
     textbook_by_person: TransferLine | None
     """The best published theory, person by person."""
     n_options: tuple[int, ...]

@@ -3,7 +3,7 @@
 A source lists its clauses beside its parameters::
 
     CLAUSES = [
-        "add everything up",
+        "add up all reasons",
         {"says": "are {much}drawn to the product that more cues favour",
          "opposite": "{much}shun the product that more cues favour",
          "by": "majority_bonus", "unit": 0.5, "shows": "n_cues_favouring"},
@@ -66,7 +66,7 @@ COMPARATIVES = frozenset((
 ))  # fmt: skip
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
-OTHERWISE = ", or the other way round"
+OTHERWISE = ", or the reverse"
 """After a clause of which the opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
@@ -398,7 +398,7 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
-        text = _with_aside(text, "its range allows no more")
+        text = _with_aside(text, "at the limit of its range")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import task_file_of
-from lakatos.theories.errors import GrammarError
+from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.language.grammar import Composition, Grammar
 from lakatos.theories.language.option_score import TermVocabulary
-from lakatos.theories.language.theory import TheoryProgram
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,21 @@ class HasFamily(Protocol):
 def family_of(domain: Domain) -> Family | None:
     """The theories about a domain; None where there are none."""
     return domain.family() if isinstance(domain, HasFamily) else None
+
+
+def own_texts(domain: Domain) -> Callable[[str], bool]:
+    """What says of a theory's text whether the grammar of a domain would write its code letter by letter."""
+    family = family_of(domain)
+
+    @cache
+    def is_own(source: str) -> bool:
+        try:
+            slots = read_program(TheoryProgram(source, "")).composition
+        except TheoryError:
+            return False
+        return family is not None and slots is not None and family.grammar.writes(source, slots)
+
+    return is_own
 
 
 def find_family(domain: Domain) -> Family:

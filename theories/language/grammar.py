@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from pprint import pformat
 from textwrap import dedent, fill, indent
 from typing import Any
@@ -413,6 +414,17 @@ class Grammar:
             return False
         return _functions_of(source) == _functions_of(own)
 
+    def writes(self, source: str, slots: Mapping[str, Sequence[str]]) -> bool:
+        """Whether a source, but for its docstring and declarations, is letter by letter this grammar's.
+
+        `wrote` asks for the same and takes no source whose helpers begin with another statement than a function.
+        """
+        try:
+            own = self.write(composition_of(slots, {}))
+        except GrammarError:
+            return False
+        return _code_of(source) == _code_of(own)
+
     def _learning(self, used: Sequence[Mechanism]) -> str:
         """Source of ``start`` and ``learn``."""
         start = _joined("state = {}", *(item.start for item in used), "return state")
@@ -506,6 +518,21 @@ def _functions_of(source: str) -> str:
         return source
     is_told = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
     return function + rest if is_told and all(map(_is_declaration, declared)) else source
+
+
+def _code_of(source: str) -> str:
+    """A source after its docstring and the declarations that follow it; all of it if other code shares their lines."""
+    try:
+        docstring, *body = parse(source).body
+    except (SyntaxError, ValueError):
+        return source
+    if not (isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)):
+        return source
+    declared = list(takewhile(_is_declaration, body))
+    last = (declared or [docstring])[-1].end_lineno or 0
+    if any(node.lineno <= last for node in body[len(declared) :]):
+        return source
+    return "".join(source.splitlines(keepends=True)[last:])
 
 
 def _is_declaration(node: ast.stmt) -> bool:

@@ -1,19 +1,18 @@
 """A journal in one SQLite file: write-ahead log, one writer, a commit is on disk when `append` returns."""
 
 import errno
-import fcntl
 import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
 from lakatos.traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
-from lakatos.traces.files import sync_folder
 from lakatos.traces.stores.store import EventRow
+from lakatos.traces.system import FileLock, HeldLockError, sync_folder
 
 FORMAT: Final = 1
 _BATCH: Final = 256  # more do not stay in the processor's cache until they are looked at
@@ -100,32 +99,28 @@ class WriterLock:
             JournalError: The lock file cannot be made.
         """
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise JournalError(
-                f"cannot make {path}: {error.strerror}; choose a folder that can be written."
-            ) from error
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
-        except OSError as error:
-            holder = os.pread(self._descriptor, 32, 0).decode(errors="replace")
-            os.close(self._descriptor)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise JournalError(
-                    f"cannot lock {path}: {error.strerror}; check the disk and its locks."
-                ) from error
+            self._lock = FileLock(path)
+        except HeldLockError as error:
             raise LockedError(
-                f"{path.with_suffix('')} is being written by process {holder or 'unknown'}. "
+                f"{path.with_suffix('')} is being written by process {error or 'unknown'}. "
                 "Wait for it or stop it; to look meanwhile, open the journal read-only."
+            ) from error
+        except OSError as error:
+            if (
+                isinstance(error, PermissionError)
+                or error.errno == errno.EROFS
+                or not path.exists()
+            ):
+                raise JournalError(
+                    f"cannot make {path}: {error.strerror}; choose a folder that can be written."
+                ) from error
+            raise JournalError(
+                f"cannot lock {path}: {error.strerror}; check the disk and its locks."
             ) from error
 
     def release(self) -> None:
-        """Give the lock back. The file stays: removing it would let two writers lock two files of one name."""
-        with suppress(OSError):
-            os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
+        """Give the lock back; its file stays."""
+        self._lock.release()
 
 
 class SqliteStore:

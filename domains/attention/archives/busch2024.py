@@ -30,7 +30,7 @@ from lakatos.experiments.task import Trials
 
 FILE = "prompts.jsonl.gz"
 SIDES = {"s": -1, "h": 1, "left": -1, "down": 0, "right": 1}
-"""Of the keys; of the Navon task only that they differ is known, and S stands for the left one."""
+"""Sides of the keys. In the Navon task only their difference is known, and S is taken as the left one."""
 _ANSWER = r"You press <<(\w+)>> after (\d+(?:\.\d+)?) milliseconds\. The correct answer was pressing (\w+)\."
 
 

@@ -64,7 +64,7 @@ def read_record(line: str, where: str) -> list[EstimatedPoint]:
 
 
 def _nearest_place(x: float) -> float:
-    """Of the places at which curves were measured, to within the width of a line on the screen."""
+    """The nearest place at which curves were measured, to within the width of a line on the screen."""
     step = 2 / (N_PLACES - 1)
     return float(round(-1 + step * round((x + 1) / step), 4))
 

@@ -38,7 +38,7 @@ def read(folder: Path) -> tuple[Trials, ...]:
     table = _table(csv.DictReader(gzip_text(path).splitlines()), path)
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     if (np.diff(table[:, :2], axis=0) == 0).all(axis=1).any():
-        raise TrialsError(f"{path}: somebody has two answers with the same number of the trial.")
+        raise TrialsError(f"{path}: a participant has two responses with the same trial number.")
     cells = table[:, 2:10].reshape(-1, 2, 2, 2).astype(np.float64)
     shown = Stimuli({"own": cells[:, 0], "other": cells[:, 1]})
     trial, first, turned = _games(shown)

@@ -33,7 +33,7 @@ COMPARISON = (
         """,
         parameters=_sensitivity(1e-4, 10.0, "money unit"),
         wording=Wording(
-            clause="compare what the options are worth now, in money",
+            clause="compare present values in money",
             taken_for_granted=True,
         ),
         repairs=("amount_difference",),
@@ -70,7 +70,7 @@ COMPARISON = (
             ),
         },
         wording=Wording(
-            clause="compare what the options are worth now, {much}scaled by the larger of the two amounts",
+            clause="compare present values, {much}scaled by the larger of the two amounts",
             neutral_clause="compare what the options are worth now",
             parameter="adaptation",
             unit=0.4,
@@ -82,7 +82,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="ratio of values",
-        clause="compare what the options are worth now, by their ratio",
+        clause="compare present values by their ratio",
         code=f"""
         {VALUE}
         # shares of the larger amount, so that what is too small to compare does not depend on the unit of money
@@ -119,8 +119,10 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="trade-off",
-        clause="set the felt advantage in amount against the felt disadvantage in delay, both felt less and less "
-        "as they grow",
+        clause=(
+            "trade off the advantage in amount against the disadvantage in delay, both with "
+            "diminishing sensitivity"
+        ),
         code="""
         felt_amount = xp.sign(amounts) * xp.log1p(parameters["amount_contraction"][..., None] * size)
         felt_delay = xp.log1p(parameters["delay_contraction"][..., None] * delays)
@@ -174,8 +176,8 @@ COMPARISON = (
         wording=(
             Wording(
                 clause=(
-                    "set the felt advantage in amount against the felt interval between the dates, both "
-                    "felt less and less as they grow"
+                    "trade off the advantage in amount against the interval between the "
+                    "dates, both with diminishing sensitivity"
                 )
             ),
             Wording(
@@ -207,15 +209,15 @@ COMPARISON = (
         wording=(
             Wording(
                 clause=(
-                    "set the difference in amount, as a share of the larger, against that in delay, as a "
-                    "share of the longer"
+                    "compare the difference in amount, relative to the larger, with that in "
+                    "delay, relative to the longer"
                 )
             ),
             Wording(
-                clause="care {far}more for delays than for amounts",
-                clause_short="more for delays",
-                opposite_clause="care {far}more for amounts than for delays",
-                opposite_short="more for amounts",
+                clause="weight delays {far}more than amounts",
+                clause_short="delays more",
+                opposite_clause="weight amounts {far}more than delays",
+                opposite_short="amounts more",
                 parameter="decision_threshold",
                 unit=0.2,
                 label="impatience",
@@ -238,7 +240,7 @@ COMPARISON = (
             ),
         },
         wording=Wording(
-            clause="wait if it pays a fixed share more ({premium%} of the larger amount), however long it takes"
+            clause="wait if it pays a fixed share more ({premium%} of the larger amount), whatever the delay"
         ),
         repairs=("relative_amount_difference", "delay_difference"),
         predictions=(
@@ -251,7 +253,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="larger amount",
-        clause="look at nothing but which amount is larger",
+        clause="look only at which amount is larger",
         code='evidence = parameters["sensitivity"] * xp.sign(gap)',
         parameters=_sensitivity(0.2, 10.0, "better option"),
         repairs=("amount_difference", "dominance"),
@@ -261,7 +263,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="first to come",
-        clause="look at nothing but which option comes first",
+        clause="look only at which option comes first",
         code='evidence = -parameters["sensitivity"] * xp.sign(wait)',
         parameters=_sensitivity(0.2, 10.0, "sooner option"),
         repairs=("delay_difference", "losses_present"),
@@ -421,7 +423,7 @@ ATTENTION = (
     ),
     _attention(
         name="relative amount difference",
-        clause="wait the more, the larger the difference in amount relative to the mean amount",
+        clause="wait more, the larger the difference in amount relative to the mean amount",
         weight=("weight_of_relative_amount", 0.05, 20.0, "mean amount"),
         code="gap / xp.maximum(size.mean(axis=-1), 1e-9)",
         wording=Wording(
@@ -436,7 +438,7 @@ ATTENTION = (
     ),
     _attention(
         name="growth",
-        clause="wait the more, the larger the difference in amount in percent of the sooner amount",
+        clause="wait more, the larger the difference in amount in percent of the sooner amount",
         weight=("weight_of_growth", 0.05, 20.0, "sooner amount"),
         code="xp.clip(gap / xp.maximum(sooner_size, 1e-9), -10.0, 10.0)",
         wording=Wording(
@@ -476,7 +478,7 @@ ATTENTION = (
     ),
     _attention(
         name="relative delay difference",
-        clause="wait the less, the longer the further wait relative to the mean delay",
+        clause="wait less, the longer the further wait relative to the mean delay",
         weight=("weight_of_relative_delay", 0.02, 10.0, "mean delay"),
         code="-burden * wait / xp.maximum(delays.mean(axis=-1), 1e-9)",
         wording=Wording(
@@ -607,7 +609,7 @@ CHOICE = (
         name="logistic",
         code="p = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
         wording=Wording(
-            clause="choose the better option the more often, the stronger the evidence",
+            clause="choose the better option more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual choice behavior; McFadden (1974)",
@@ -616,8 +618,8 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the option for which the evidence speaks, by however little, and either one where it "
-            "speaks for none"
+            "choose the option that the evidence favours, however small the difference, and "
+            "either one if it favours none"
         ),
         code="p = 0.5 + 0.5 * xp.sign(evidence)",
         predictions=({"property": "deterministic"},),
@@ -629,7 +631,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="indifference zone",
-        clause="choose either option while the evidence is weak, and the better one the more often beyond that",
+        clause="choose either option while the evidence is weak, and the better one more often beyond that",
         code="""
         beyond = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["indifference"], 0.0)
         p = 1 / (1 + xp.exp(-xp.clip(beyond, -500.0, 500.0)))
@@ -645,7 +647,7 @@ CHOICE = (
         name="contrarian",
         code="p = 1 / (1 + xp.exp(xp.clip(evidence, -500.0, 500.0)))",
         wording=Wording(
-            clause="choose against the evidence, the more often the stronger it is",
+            clause="choose against the evidence, more often the stronger it is",
             overrides=True,
         ),
         repairs=("amount_difference", "dominance"),

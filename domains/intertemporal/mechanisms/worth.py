@@ -59,9 +59,9 @@ CURVATURE = Wording(
     opposite_label="diminishing returns",
 )
 LOSS_AVERSION = Wording(
-    clause="feel losses {far}more than equal gains",
+    clause="weight losses {far}more than equal gains",
     clause_short="losses more",
-    opposite_clause="feel gains {far}more than equal losses",
+    opposite_clause="weight gains {far}more than equal losses",
     opposite_short="gains more",
     parameter="loss_aversion",
     neutral=1.0,
@@ -138,7 +138,10 @@ UTILITY = (
             )
         },
         wording=Wording(
-            clause="feel amounts in proportion to their logarithm, beyond a first few units (about {just_noticeable})",
+            clause=(
+                "value amounts in proportion to their logarithm, beyond the first few units "
+                "(about {just_noticeable})"
+            ),
             label="diminishing returns",
         ),
         repairs=FEATURES_OF_AMOUNTS,
@@ -166,7 +169,7 @@ TIME = (
             "contraction": log_uniform(1e-3, 10.0, "per day", "near 0: delays count as stated")
         },
         wording=Wording(
-            clause="feel delays in proportion to their logarithm, beyond the first days",
+            clause="perceive delays in proportion to their logarithm, beyond the first days",
             label="contracted time",
         ),
         repairs=(*FEATURES_OF_DELAYS, "front_end_delay"),
@@ -183,9 +186,9 @@ TIME = (
             )
         },
         wording=Wording(
-            clause="feel each further day {far}more than the one before",
+            clause="weight each further day {far}more than the one before",
             clause_short="more",
-            opposite_clause="feel each further day {far}less than the one before",
+            opposite_clause="weight each further day {far}less than the one before",
             opposite_short="less",
             parameter="time_sensitivity",
             neutral=1.0,
@@ -201,7 +204,7 @@ TIME = (
     Mechanism(
         slot="time",
         name="counted from the sooner date",
-        clause="count time from the sooner of the two dates and forget that this one may be delayed too",
+        clause="count time from the sooner of the two dates and ignore the delay of that date",
         code="time = delays - delays.min(axis=-1)[..., None]",
         repairs=("front_end_delay", "today_possible", "today_difference"),
         source="Read (2001), Journal of Risk and Uncertainty 23, 5-32; "
@@ -276,7 +279,7 @@ DISCOUNTING = (
     Mechanism(
         slot="discounting",
         name="exponential",
-        clause="discount what is delayed by the same share for each further day",
+        clause="discount delayed amounts by the same share for each further day",
         code='discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)',
         parameters=RATE,
         repairs=("delay_difference", "interest_rate"),
@@ -285,7 +288,7 @@ DISCOUNTING = (
     Mechanism(
         slot="discounting",
         name="hyperbolic",
-        clause="discount what is delayed steeply at first and then ever less",
+        clause="discount delayed amounts steeply at first and then less and less",
         code='discount = 1 / (1 + parameters["discount_rate"][..., None] * pace * time)',
         parameters=RATE,
         repairs=("front_end_delay", *FEATURES_OF_DELAYS),
@@ -321,12 +324,12 @@ DISCOUNTING = (
             "present_bias": uniform(0.2, 1.0, "ratio", "value of tomorrow over value of today"),
         },
         wording=Wording(
-            clause="discount what is delayed by the same share for each further day",
+            clause="discount delayed amounts by the same share for each further day",
             opposite_clause=(
                 "discount everything that is not immediate at once (times {present_bias}), and "
                 "then by the same share for each further day"
             ),
-            neutral_clause="discount what is delayed by the same share for each further day",
+            neutral_clause="discount delayed amounts by the same share for each further day",
             parameter="present_bias",
             neutral=1.0,
             unit=0.2,
@@ -392,7 +395,10 @@ COST = (
             "waiting_cost": log_uniform(0.01, 100.0, "money units", "charge for any delay")
         },
         wording=Wording(
-            clause="charge a fixed sum (about {waiting_cost}) for having to wait at all, however much and however long",
+            clause=(
+                "subtract a fixed sum (about {waiting_cost}) for having to wait at all, "
+                "whatever the amount and the delay"
+            ),
             label="waiting costs",
         ),
         repairs=("today_difference", "log_magnitude", "today_possible"),

@@ -48,7 +48,9 @@ def read(folder: Path) -> tuple[Trials, ...]:
     for name, (least, below) in AGE_GROUPS.items():
         group = [(age, trials) for age, trials in people if least <= age < below]
         if not group:
-            raise TrialsError(f"{path} holds nobody of {least} to {below - 1} years ({name}).")
+            raise TrialsError(
+                f"{path} has no participant of {least} to {below - 1} years ({name})."
+            )
         ages, trials = zip(*group, strict=True)
         experiments.append(two_step_trials(name, trials, {"age_years": np.array(ages)}))
     return tuple(experiments)

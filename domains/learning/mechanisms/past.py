@@ -38,7 +38,7 @@ surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parame
         )
     },
     wording=Wording(
-        clause="remember of each option the last few outcomes (about {window}), and weigh these alike"
+        clause="remember the last few outcomes of each option (about {window}), and weight these equally"
     ),
     source="Erev & Barron (2005), Psychological Review 112(4), 912-931; Plonsky, Teodorescu & Erev (2015).",
 )
@@ -131,7 +131,7 @@ RUNS = (
     ),
     _run(
         name="growing tired",
-        what="it was picked",
+        what="it was chosen",
         names=("stamina", "stamina_loyalty", "weariness"),
         counted="reward == reward",
         unit="picks",
@@ -177,8 +177,8 @@ LAST_PICKS = Mechanism(
     },
     wording=tuple(
         Wording(
-            clause=f"are {{much}}drawn to what they picked {AGO[lag]}",
-            opposite_clause=f"are {{much}}driven away from what they picked {AGO[lag]}",
+            clause=f"are {{much}}drawn to what they chose {AGO[lag]}",
+            opposite_clause=f"are {{much}}driven away from what they chose {AGO[lag]}",
             parameter=f"pull_{lag}",
             unit=LOG_ODDS,
             label="repetition",
@@ -193,8 +193,10 @@ LAST_PICKS = Mechanism(
 LAST_OUTCOMES = Mechanism(
     slot="habit",
     name="last outcomes",
-    clause="are drawn to what paid, and away from what did not, once, twice and three times ago, each with a "
-    "pull of its own",
+    clause=(
+        "are drawn to what paid, and away from what did not, one, two and three steps ago, "
+        "with a separate weight for each lag"
+    ),
     code=_pull("results", "result"),
     start=f'state["results"] = {TABLE}[..., None] + xp.zeros({N_PICKS})',
     learn=_kept("results", "picked * (xp.where(reward > 0, 1.0, -1.0) * paid)[..., None, None]"),
@@ -235,7 +237,7 @@ def _meaning(memory: str) -> str:
 def _remembered(memory: str) -> Wording:
     """What a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
-    course = f"a pick that {last} after the {place} option {before}"
+    course = f"a choice that {last} after the {place} option {before}"
     return Wording(
         clause=f"{{much}}stay with {course}",
         opposite_clause=f"{{much}}leave {course}",
@@ -249,7 +251,10 @@ def _remembered(memory: str) -> Wording:
 LAST_TWO = Mechanism(
     slot="habit",
     name="memory of two",
-    clause="stay or leave by what became of their last two picks, and whether these were of one option",
+    clause=(
+        "stay or leave depending on the outcomes of their last two choices, and on whether "
+        "these were the same option"
+    ),
     code='after = (here[..., None] * state["memory"]).sum(axis=-2)\n'
     + "pull = "
     + " + ".join(

@@ -216,8 +216,11 @@ ACCENT = (
     ),
     _accent(
         name="middling",
-        clause="{much}want a product whose mean rating is near an ideal ({ideal_total%} of the top)",
-        opposite_clause="{much}want a product whose mean rating is far from a certain one ({ideal_total%} of the top)",
+        clause="{much}prefer a product whose mean rating is near an ideal ({ideal_total%} of the top)",
+        opposite_clause=(
+            "{much}prefer a product whose mean rating is far from a certain level "
+            "({ideal_total%} of the top)"
+        ),
         code='score = -xp.abs(value.mean(axis=-1) - parameters["ideal_total"][..., None])',
         more={"ideal_total": uniform(0.0, 1.0, SHARE, "mean rating that is liked best")},
         label="an ideal total",

@@ -87,7 +87,7 @@ APPRAISAL = (
         code='evidence = xp.where(xp.abs(weighed) < parameters["close_call_by_accents"], evidence - weighed, weighed)',
         parameters={"close_call_by_accents": CLOSE_CALL},
         wording=Wording(
-            clause="and let what they weighed up decide alone but in close calls, which the rest decides alone",
+            clause="and decide by this sum alone, except in close calls, which the other considerations decide alone",
             label="close calls",
             overrides=True,
         ),
@@ -250,9 +250,9 @@ BIAS = (
             )
         },
         wording=Wording(
-            clause="{much}lean to the second side of the screen",
+            clause="{much}lean towards the second side of the screen",
             clause_short="to the second",
-            opposite_clause="{much}lean to the first side of the screen",
+            opposite_clause="{much}lean towards the first side of the screen",
             opposite_short="to the first",
             parameter="lean",
             unit=LOG_ODDS,
@@ -285,7 +285,7 @@ CHOICE = (
     ),
     _choice(
         name="deterministic",
-        clause="choose the product that is ahead, by however little, and either one where none is",
+        clause="choose the product that is ahead, however small the difference, and either one if none is",
         code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -293,7 +293,7 @@ CHOICE = (
     ),
     _choice(
         name="calibrated",
-        clause="choose a product as often as the evidence, read as log odds, says that it is better",
+        clause="choose a product with the probability that it is better, reading the evidence as log odds",
         code="p = logistic(evidence + bias, xp)",
         repairs=("extremeness",),
         source="Vulkan (2000), Journal of Economic Surveys 14(1), 101-118 (probability matching).",
@@ -308,8 +308,8 @@ CHOICE = (
         },
         wording=Wording(
             clause=(
-                "note one reason after the other, at random by their share, until one product is a number "
-                "of reasons ahead (about {reasons_ahead})"
+                "sample reasons one at a time, in proportion to their weight, until one "
+                "product is a number of reasons ahead (about {reasons_ahead})"
             )
         ),
         repairs=("extremeness",),
@@ -318,7 +318,7 @@ CHOICE = (
     ),
     _choice(
         name="first_reason_drawn",
-        clause="draw reasons at random by their share and take the first",
+        clause="sample one reason in proportion to its weight and decide by it",
         code=f"{LOG_SHARES}\np = logistic(log_shares + bias, xp)",
         repairs=("extremeness",),
         rests_on=SHARES,
@@ -449,7 +449,7 @@ OTHER = (
         code='p = xp.where(parameters["contrary_type"] > 0, 1 - p, p)',
         parameters={"contrary_type": DISPOSITION},
         wording=Wording(
-            clause="{who} choose the product against which all this speaks",
+            clause="{who} choose the product that all this speaks against",
             parameter="contrary_type",
             label="contrarians",
             overrides=True,

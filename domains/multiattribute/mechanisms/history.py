@@ -41,8 +41,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the side that they chose last",
-            opposite_clause="{much}tend away from the side that they chose last",
+            clause="{much}tend to choose the side that they chose last",
+            opposite_clause="{much}tend to avoid the side that they chose last",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -67,8 +67,8 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}tend to the side that they have chosen more often lately",
-            opposite_clause="{much}tend away from the side that they have chosen more often lately",
+            clause="{much}tend to choose the side that they chose more often recently",
+            opposite_clause="{much}tend to avoid the side that they chose more often recently",
             parameter="habit_strength",
             unit=LOG_ODDS,
             label="habit",
@@ -117,8 +117,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the side that they chose two trials ago",
-            opposite_clause="{much}tend away from the side that they chose two trials ago",
+            clause="{much}tend to choose the side that they chose two trials ago",
+            opposite_clause="{much}tend to avoid the side that they chose two trials ago",
             parameter="two_back",
             unit=LOG_ODDS,
             label="repetition",
@@ -139,8 +139,8 @@ HISTORY = (
         },
         wording=Wording(
             clause=(
-                "take all reasons to say the opposite after choosing one side [{patience#}|a number of "
-                "times in a row]"
+                "reverse all reasons after choosing one side [{patience#}|a number of times "
+                "in a row]"
             ),
             label="rebellion",
             overrides=True,
@@ -177,9 +177,9 @@ HISTORY = (
             "side_drift": normal(0.0, 1.0, 6.0, "log odds per 50 trials", "towards product B")
         },
         wording=Wording(
-            clause="{much}come to lean to the second product as trials go by",
+            clause="{much}shift towards the second product over the course of the trials",
             clause_short="to the second",
-            opposite_clause="{much}come to lean to the first product as trials go by",
+            opposite_clause="{much}shift towards the first product over the course of the trials",
             opposite_short="to the first",
             parameter="side_drift",
             unit=LOG_ODDS,
@@ -289,8 +289,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the product that resembles the one they chose last",
-            opposite_clause="{much}tend away from the product that resembles the one they chose last",
+            clause="{much}tend to choose the product that resembles the one they chose last",
+            opposite_clause="{much}tend to avoid the product that resembles the one they chose last",
             parameter="same_again",
             unit=LOG_ODDS,
             label="repetition",
@@ -321,7 +321,7 @@ HISTORY = (
     ),
     _history_of_count(
         name="cues_in_turn",
-        clause="look at another cue in every trial, going round by rank",
+        clause="look at a different cue in every trial, in the order of rank",
         code='weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
         source=OTTO,

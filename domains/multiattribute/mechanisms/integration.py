@@ -20,7 +20,7 @@ def _integration(*, code: str, **more: Any) -> Mechanism:
 INTEGRATION = (
     _integration(
         name="sum",
-        clause="add everything up",
+        clause="add up all reasons",
         code="evidence = (weight * difference).sum(axis=-1)",
         source="Payne, Bettman & Johnson (1993), The Adaptive Decision Maker.",
     ),
@@ -43,8 +43,10 @@ INTEGRATION = (
     ),
     _integration(
         name="noisy_reasons",
-        clause="add everything up, with noise in every reason, so that a lead counts relative to the strength of "
-        "all reasons",
+        clause=(
+            "add up all reasons, with noise in each, so that a lead counts relative to the "
+            "strength of all reasons"
+        ),
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.sqrt((reasons**2).sum(axis=-1)), 1e-9)",
         repairs=RELATIVE,
@@ -132,7 +134,7 @@ INTEGRATION = (
     ),
     _integration(
         name="nothing",
-        clause="weigh nothing up",
+        clause="ignore all reasons",
         code="evidence = 0.0 * (weight * difference).sum(axis=-1)",
     ),
 )

@@ -57,8 +57,8 @@ UTILITY = (
         parameters={"aspiration": uniform(0.01, 1.0, SHARE, "lowest rating that is good enough")},
         wording=Wording(
             clause=(
-                "call a rating good enough or not, by an aspiration level ({aspiration%} of the top "
-                "rating), and ask no more"
+                "classify each rating only as acceptable or not, by an aspiration level "
+                "({aspiration%} of the top rating)"
             ),
             label="an aspiration level",
         ),
@@ -72,9 +72,9 @@ UTILITY = (
         code='value = xp.minimum(ratings, parameters["enough"][..., None, None])',
         parameters={"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
         wording=Wording(
-            clause="care for higher ratings above a level that is good enough ({enough%} of the top rating)",
+            clause="continue to value higher ratings above a level that is good enough ({enough%} of the top rating)",
             opposite_clause=(
-                "stop caring for higher ratings above a level that is good enough ({enough%} of "
+                "do not value higher ratings above a level that is good enough ({enough%} of "
                 "the top rating)"
             ),
             parameter="enough",
@@ -127,7 +127,10 @@ UTILITY = (
             ),
         },
         wording=Wording(
-            clause="tell ratings apart best near a middle level ({middle%} of the top rating)",
+            clause=(
+                "are most sensitive to differences between ratings near a middle level "
+                "({middle%} of the top rating)"
+            ),
             label="a sensitive middle",
         ),
         repairs=SHAPE,
@@ -140,8 +143,8 @@ UTILITY = (
         parameters={"ideal": uniform(0.0, 1.0, SHARE, "rating that is liked best")},
         wording=Wording(
             clause=(
-                "want ratings near an ideal level ({ideal%} of the top rating), and dislike those above it "
-                "as much as those below"
+                "prefer ratings near an ideal level ({ideal%} of the top rating), and dislike "
+                "those above it as much as those below"
             ),
             label="an ideal level",
         ),
@@ -202,7 +205,7 @@ UTILITY = (
             "period": log_uniform(2.0, 20.0, "rating points", "after which liking repeats")
         },
         wording=Wording(
-            clause="like and dislike ratings in turns as they rise (anew every {period} points)",
+            clause="alternate between liking and disliking ratings as they rise (with a period of {period} points)",
             label="cycles",
         ),
         repairs=NOT_MONOTONE,
@@ -219,7 +222,7 @@ UTILITY = (
     ),
     _utility(
         name="part_worths",
-        clause="have a worth of their own for every level of rating, in any order",
+        clause="assign a separate value to every level of rating",
         code="level = xp.floor(5 * ratings + 0.5 + 1e-9)\n"
         "value = (\n"
         '    parameters["worth_low"][..., None, None] * (level == 1)\n'

@@ -56,7 +56,10 @@ _context = partial(Mechanism, slot="context")
 ORDER = (
     _order(
         name="shown",
-        clause="take the cue that is shown first for the best one, the next for the second, whatever the validities",
+        clause=(
+            "treat the cue that is shown first as the best one, the next as the second, "
+            "regardless of the validities"
+        ),
         code=f"rank = above = cue + 0 * rank\n{AS_VALID}",
         repairs=PLACE,
         predictions=({"property": "ignores", "in": "validity_order"},),
@@ -65,8 +68,10 @@ ORDER = (
     ),
     _order(
         name="shown_backwards",
-        clause="take the cue that is shown last for the best one, the one before for the second, whatever the "
-        "validities",
+        clause=(
+            "treat the cue that is shown last as the best one, the one before as the second, "
+            "regardless of the validities"
+        ),
         code=f"rank = above = validities.shape[-1] - 1 - cue + 0 * rank\n{AS_VALID}",
         repairs=PLACE,
         predictions=({"property": "ignores", "in": "validity_order"},),
@@ -75,7 +80,7 @@ ORDER = (
     ),
     _order(
         name="least_valid_first",
-        clause="take the least valid cue for the best one, the next for the second, and so on",
+        clause="treat the least valid cue as the best one, the next as the second, and so on",
         code=f"rank = above = validities.shape[-1] - 1 - rank\n{AS_VALID}",
         repairs=LEAST,
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
@@ -83,7 +88,10 @@ ORDER = (
     ),
     _order(
         name="largest_difference_first",
-        clause="take the cue on which the ratings differ most for the best one, and so on, whatever the validities",
+        clause=(
+            "treat the cue on which the ratings differ most as the best one, and so on, "
+            "regardless of the validities"
+        ),
         code="striking = xp.abs(ratings[:, 1] - ratings[:, 0]) - 1e-6 * rank\n"
         f"rank = above = (striking[:, None, :] > striking[:, :, None]).sum(axis=-1)\n{AS_VALID}",
         repairs=("largest_difference", "first_difference_favours"),
@@ -92,7 +100,7 @@ ORDER = (
     ),
     _order(
         name="smallest_difference_first",
-        clause="take the cue on which the ratings differ least, but do differ, for the best one, and so on",
+        clause="treat the cue with the smallest difference of ratings as the best one, and so on",
         code="plain = xp.abs(ratings[:, 1] - ratings[:, 0])\n"
         "plain = xp.where(plain > 0, plain, 9.0) + 1e-6 * rank\n"
         f"rank = above = (plain[:, None, :] < plain[:, :, None]).sum(axis=-1)\n{AS_VALID}",
@@ -224,8 +232,10 @@ WEIGHT = (
     ),
     _weight(
         name="free_ranks",
-        clause="have a weight of their own for the best cue, the second, the third and the rest, which may count "
-        "against",
+        clause=(
+            "weight the best cue, the second, the third and the rest separately, possibly "
+            "negatively"
+        ),
         code='weight = parameters["weight_best"][..., None] * (rank == 0)\n'
         'weight = weight + parameters["weight_second"][..., None] * (rank == 1)\n'
         'weight = weight + parameters["weight_third"][..., None] * (rank == 2)\n'
@@ -350,7 +360,7 @@ DIRECTION = (
         name="best_inverted",
         code="weight = xp.where(rank == 0, -weight, weight)",
         wording=Wording(
-            clause="take the best cue to say the opposite of what it says",
+            clause="interpret the best cue in reverse",
             label="inversion",
             overrides=True,
         ),
@@ -362,7 +372,7 @@ DIRECTION = (
         name="last_inverted",
         code="weight = xp.where(rank == validities.shape[-1] - 1, -weight, weight)",
         wording=Wording(
-            clause="take the cue of the last rank to say the opposite of what it says",
+            clause="interpret the cue of the last rank in reverse",
             label="inversion",
             overrides=True,
         ),
@@ -377,7 +387,7 @@ DIRECTION = (
             "trusted": uniform(0.5, 1.0, "probability", "validity below which a cue counts against")
         },
         wording=Wording(
-            clause="take cues below a certain validity (about {trusted%}) to say the opposite of what they say",
+            clause="interpret cues below a certain validity (about {trusted%}) in reverse",
             parameter="trusted",
             neutral=0.5,
             unit=0.1,

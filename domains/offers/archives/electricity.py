@@ -22,7 +22,7 @@ from lakatos.experiments.task import Trials
 FILE = "electricity.csv.gz"
 COLUMNS = ("choice", "id", "alt", "pf", "cl", "loc", "wk", "tod", "seas", "chid")
 ATTRIBUTE_COLUMNS = ("pf", "cl", "loc", "wk", "tod", "seas")
-"""In the order of `domains.offers.task.ATTRIBUTES`."""
+"""Columns in the order of `domains.offers.task.ATTRIBUTES`."""
 CHOSEN = {"TRUE": True, "FALSE": False}
 MOST_BYTES = 10_000_000
 

@@ -195,7 +195,7 @@ def _trials(name: str, people: list[GroupMember], number_of: Mapping[str, int]) 
     """All gifts of an experiment but those of people whose group has left them alone."""
     rows = _asked_gifts(people)
     if not rows:
-        raise TrialsError(f"nobody gave anything in the experiment {name}.")
+        raise TrialsError(f"no participant gave anything in the experiment {name}.")
     # Situations that are the same are one trial, numbered as they first come.
     keys = [(people[person].all_or_nothing, *sorted(known.items())) for person, known, _ in rows]
     trial_of = {key: place for place, key in enumerate(dict.fromkeys(keys))}

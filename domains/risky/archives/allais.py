@@ -38,7 +38,7 @@ PROBLEMS: dict[str, tuple[Gamble, Gamble, int, int]] = {
     "14": ([(5000, 0.001), (0, 0.999)], [(5, 1)], 72, 28),
     "14'": ([(-5000, 0.001), (0, 0.999)], [(-5, 1)], 72, 83),
 }
-"""By the article's number: gamble A, gamble B, people, and the percentage of them who chose B."""
+"""Problems by the article's number: gamble A, gamble B, number of participants, and the percentage who chose B."""
 
 
 def read(folder: Path) -> tuple[Trials, ...]:

@@ -82,7 +82,7 @@ feature = (average[:, 1] - average[:, 0]) / at_stake
     _attention(
         name="signs",
         parameter="sign_focus",
-        clause="{much}want to gain rather than lose, by however much",
+        clause="{much}prefer gaining to losing, whatever the size",
         code="""
 balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)
 feature = (balance[:, 1] - balance[:, 0]) / 2
@@ -110,7 +110,7 @@ feature = losing[:, 0] - losing[:, 1]
     _attention(
         name="more often better",
         parameter="win_rate",
-        clause="{much}prefer the gamble that would pay more in most cases, and so is seldom regretted",
+        clause="{much}prefer the gamble that is more likely to pay more, and so is seldom regretted",
         code="feature = beats(outcomes, probabilities, trials['correlation'], xp)",
         meaning="pull of the gamble that is likelier to pay more than the other",
         label="rare regret",
@@ -208,7 +208,7 @@ feature = sure[:, 1] - sure[:, 0]
     _attention(
         name="better on average",
         parameter="better_average",
-        clause="{much}favour the gamble that is better on average, by however little",
+        clause="{much}favour the gamble that is better on average, however small the difference",
         code="""
 expected = (probabilities * outcomes).sum(axis=-1)
 gap = expected[:, 1] - expected[:, 0]

@@ -53,7 +53,7 @@ def _heuristic(*, breaks: tuple[str, ...] = (), **more: Any) -> Mechanism:
 COMPARISON = (
     _value(
         name="weighted sum",
-        clause="weight what amounts are worth by their chances",
+        clause="weight utilities by probabilities",
         code="value = (weights * utility).sum(axis=-1)",
         repairs=("ev_difference", "relative_ev_difference"),
         source="von Neumann & Morgenstern (1944)",
@@ -71,7 +71,7 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
             )
         },
         wording=(
-            Wording(clause="weight what amounts are worth by their chances"),
+            Wording(clause="weight utilities by probabilities"),
             Wording(
                 clause="are {much}disappointed by outcomes below this mean",
                 clause_short="are disappointed by those below it",
@@ -104,7 +104,7 @@ value = xp.where(aversion >= 0, sums.min(axis=-1), sums.max(axis=-1))
             )
         },
         wording=(
-            Wording(clause="value a gamble by its sure equivalent"),
+            Wording(clause="value a gamble by its certainty equivalent"),
             Wording(
                 clause="{much}overweight outcomes that fall short of this value",
                 clause_short="overweight them",
@@ -195,7 +195,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="worst outcome",
-        clause="compare nothing but the worst outcomes",
+        clause="compare only the worst outcomes",
         code="advantage = worst[:, 1] - worst[:, 0]",
         repairs=("minimum_difference",),
         predictions=({"property": "ignores", "in": "best_probability"},),
@@ -204,7 +204,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="best outcome",
-        clause="compare nothing but the best outcomes",
+        clause="compare only the best outcomes",
         code="advantage = best[:, 1] - best[:, 0]",
         repairs=("maximum_difference",),
         predictions=({"property": "ignores", "in": "best_probability"},),
@@ -213,7 +213,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="equal weights",
-        clause="compare the plain averages of the amounts and ignore their probabilities",
+        clause="compare the unweighted averages of the amounts and ignore their probabilities",
         code=f"{AVERAGE}\nadvantage = average[:, 1] - average[:, 0]",
         repairs=("equal_weight_difference",),
         predictions=({"property": "ignores", "in": "best_probability"},),
@@ -233,7 +233,7 @@ advantage = 1.0 * good[:, 1] - good[:, 0]
     ),
     _heuristic(
         name="most likely outcome",
-        clause="compare nothing but the most likely outcomes",
+        clause="compare only the most likely outcomes",
         code="advantage = likeliest[:, 1] - likeliest[:, 0]",
         repairs=("modal_outcome_difference",),
         breaks=("reflection",),
@@ -255,7 +255,7 @@ advantage = (lead * (xp.cumsum(abs(lead), axis=-1) < 1.5)).sum(axis=-1)
     ),
     _heuristic(
         name="least likely outcome",
-        clause="take the gamble whose worst outcome is less likely",
+        clause="choose the gamble whose worst outcome is less likely",
         code="advantage = p_worst[:, 0] - p_worst[:, 1]",
         repairs=("worst_probability_difference",),
         breaks=("reflection",),
@@ -263,7 +263,10 @@ advantage = (lead * (xp.cumsum(abs(lead), axis=-1) < 1.5)).sum(axis=-1)
     ),
     _heuristic(
         name="probable outcomes",
-        clause="strike out what is less likely than an equal share and compare the plain averages of what is left",
+        clause=(
+            "ignore outcomes that are less likely than an equal share and compare the "
+            "unweighted averages of the others"
+        ),
         code="""
 # 0.99: a third is written as .33
 probable = shown & (probabilities * shown.sum(axis=-1, keepdims=True) >= 0.99)
@@ -290,7 +293,7 @@ advantage = sum(xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0) for lead in leads
     ),
     _heuristic(
         name="chance to gain",
-        clause="compare nothing but the chances to gain rather than to lose",
+        clause="compare only the chances to gain rather than to lose",
         code="""
 balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)
 advantage = balance[:, 1] - balance[:, 0]
@@ -300,7 +303,7 @@ advantage = balance[:, 1] - balance[:, 0]
     ),
     _heuristic(
         name="more often better",
-        clause="take the gamble that would pay more in most cases, by however little",
+        clause="choose the gamble that is more likely to pay more, however small the difference",
         code="advantage = beats(outcomes, probabilities, trials['correlation'], xp)",
         repairs=("probability_b_beats_a", "beats_difference", "correlation"),
         source="Blavatskyy (2006), Theory and Decision 60, 17-33",
@@ -322,7 +325,7 @@ SCALE = (
         code='evidence = parameters["sensitivity"] * advantage',
         parameters=_sensitivity(0.01, 10.0, "point"),
         wording=Wording(
-            clause="count a difference in value the same whatever else is at stake",
+            clause="weight a difference in value equally, whatever else is at stake",
             taken_for_granted=True,
         ),
         repairs=("amount_size",),

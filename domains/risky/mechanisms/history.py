@@ -44,8 +44,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to the place that they chose last",
-            opposite_clause="{much}tend away from the place that they chose last",
+            clause="{much}tend to choose the place that they chose last",
+            opposite_clause="{much}tend to avoid the place that they chose last",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -70,8 +70,8 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}tend to the place that they have chosen more often lately",
-            opposite_clause="{much}tend away from the place that they have chosen more often lately",
+            clause="{much}tend to choose the place that they chose more often recently",
+            opposite_clause="{much}tend to avoid the place that they chose more often recently",
             parameter="habit_strength",
             unit=LOG_ODDS,
             label="habit",
@@ -125,8 +125,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to be as bold or as cautious as they were in the trial before",
-            opposite_clause="{much}tend to turn from bold to cautious and back from trial to trial",
+            clause="{much}tend to take as much or as little risk as in the previous trial",
+            opposite_clause="{much}tend to alternate between more and less risk from trial to trial",
             parameter="boldness_kept",
             unit=LOG_ODDS,
             label="repetition",

@@ -57,7 +57,7 @@ TWIST = (
         name="contrarian",
         code="evidence = -evidence",
         wording=Wording(
-            clause="do the opposite of what the evidence says",
+            clause="choose against the evidence",
             label="contrariness",
             overrides=True,
         ),
@@ -97,7 +97,7 @@ CHOICE = (
         name="logistic",
         code="p_b = 1 / (1 + xp.exp(-xp.clip(evidence, -500.0, 500.0)))",
         wording=Wording(
-            clause="choose the better gamble the more often, the stronger the evidence",
+            clause="choose the better gamble more often, the stronger the evidence",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual choice behavior; McFadden (1974)",
@@ -116,7 +116,7 @@ CHOICE = (
 
 
 def _mixture(*, clause: str, parameter: str, lead: str, **more: Any) -> Mechanism:
-    """In some choices another strategy decides alone: B where ``lead`` is above 0, A below, a coin at 0."""
+    """A mixture in which another strategy decides some choices: B if ``lead`` is above 0, A below, either at 0."""
     code = f"""{lead.strip()}
 other = 0.5 + 0.5 * xp.where(abs(lead) > 1e-9, xp.sign(lead), 0.0)
 p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other

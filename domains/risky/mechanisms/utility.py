@@ -25,9 +25,9 @@ LOSS_AVERSION_RANGE = {
     "loss_aversion": log_uniform(0.5, 5.0, "ratio", "weight of a loss over that of an equal gain")
 }
 LOSS_AVERSION = Wording(
-    clause="feel losses {far}more than equal gains",
+    clause="weight losses {far}more than equal gains",
     clause_short="losses more",
-    opposite_clause="feel gains {far}more than equal losses",
+    opposite_clause="weight gains {far}more than equal losses",
     opposite_short="gains more",
     parameter="loss_aversion",
     neutral=1.0,
@@ -138,7 +138,10 @@ UTILITY = (
             )
         },
         wording=Wording(
-            clause="feel amounts in proportion to their logarithm, beyond a first few units (about {just_noticeable})",
+            clause=(
+                "value amounts in proportion to their logarithm, beyond the first few units "
+                "(about {just_noticeable})"
+            ),
             label="diminishing returns",
         ),
         repairs=("variance_difference", "amount_size", "maximum_difference"),

@@ -158,7 +158,10 @@ WEIGHTING = (
     ),
     _curve(
         name="cumulative Tversky-Kahneman",
-        clause="overweight the extreme outcomes, by an inverse-S curve over the chance of doing at least as well",
+        clause=(
+            "overweight the extreme outcomes, by an inverse-S-shaped function of the "
+            "probability of doing at least as well"
+        ),
         formula=TVERSKY_KAHNEMAN,
         use=CUMULATIVE,
         wording=(_extremes(EXTREME), _halves(BEST)),
@@ -185,8 +188,10 @@ WEIGHTING = (
     ),
     _curve(
         name="cumulative Prelec, one parameter",
-        clause="overweight the extreme outcomes, by a curve over the chance of doing at least as well that "
-        "leaves 1/e alone",
+        clause=(
+            "overweight the extreme outcomes, by a function of the probability of doing at "
+            "least as well with its fixed point at 1/e"
+        ),
         formula=PRELEC_ALONE,
         use=CUMULATIVE,
         wording=(_extremes(EXTREME), _even(BEST)),
@@ -194,8 +199,10 @@ WEIGHTING = (
     ),
     _curve(
         name="cumulative Prelec",
-        clause="overweight the extreme outcomes, by a curve over the chance of doing at least as well that can "
-        "be high or low",
+        clause=(
+            "overweight the extreme outcomes, by a function of the probability of doing at "
+            "least as well whose elevation can vary"
+        ),
         formula=PRELEC,
         use=CUMULATIVE,
         read=READ_BOTH,
@@ -205,7 +212,7 @@ WEIGHTING = (
     ),
     _curve(
         name="linear in log odds",
-        clause="distort the odds of every outcome, each by itself, towards a point that attracts them",
+        clause="distort the log odds of each outcome linearly, towards a fixed point",
         formula=LINEAR_LOG_ODDS,
         use=BY_ITSELF,
         read=READ_BOTH,
@@ -218,7 +225,7 @@ WEIGHTING = (
     ),
     _curve(
         name="cumulative linear in log odds",
-        clause="distort the odds of doing at least as well towards a point that attracts them",
+        clause="distort the log odds of doing at least as well linearly, towards a fixed point",
         formula=LINEAR_LOG_ODDS,
         use=CUMULATIVE,
         read=READ_BOTH,
@@ -228,7 +235,7 @@ WEIGHTING = (
     ),
     _curve(
         name="cumulative Wu-Gonzalez",
-        clause="overweight the extreme outcomes, by a curve whose height is free of its shape",
+        clause="overweight the extreme outcomes, by a function whose elevation is independent of its curvature",
         formula=WU_GONZALEZ,
         use=CUMULATIVE,
         read=READ_BOTH,

@@ -1,4 +1,4 @@
-"""Where the books of recruiting are."""
+"""Places of the books of recruiting."""
 
 from typing import Final
 

@@ -61,7 +61,7 @@ class PageAnswers:
     """People wanted beyond the plan, in place of some whose answers were excluded."""
     collection: Collection = ""
     command: str = "`lakatos prolific pay --stop`"
-    """That stops the study, for messages."""
+    """Command that stops the study, for messages."""
 
     def __call__(self, participant: str, submission: str) -> PageStatus | None:
         """How the visit ended; None while it has not, or when the person never came."""
@@ -232,7 +232,7 @@ class ProlificClerk:
             for other in account.submissions
         ):
             raise LedgerError(
-                f"the person of submission {submission} has a reward in the books; nobody gets two."
+                f"the participant of submission {submission} has a reward in the books and cannot get a second one."
             )
         committed = spent(account) + screen_outs_left(account)
         if account.limit is None or not committed + self.plan.reward_cost <= account.limit:

@@ -215,7 +215,7 @@ class ProlificClient:
         """
         if len(message) < LEAST_REJECTION:
             raise PlanError(
-                f"tell the person why in at least {LEAST_REJECTION} characters, not {len(message)}."
+                f"give the participant a reason of at least {LEAST_REJECTION} characters, not {len(message)}."
             )
         body = {"action": "REJECT", "message": message, "rejection_category": category}
         self._ask("POST", f"/submissions/{submission}/transition/", body, repeatable=True)
@@ -294,11 +294,12 @@ class ProlificClient:
                     )
             if not did_nothing and not repeatable:
                 raise OutcomeUnknownError(
-                    f"nobody can tell whether the service did {asked} ({problem}); `lakatos prolific status` looks."
+                    f"it is unknown whether the service carried out {asked} ({problem}); `lakatos "
+                    "prolific status` checks."
                 )
             if wait_s is not None and wait_s > self._longest_wait_s:
                 raise UnreachableError(
-                    f"the service asks to wait {wait_s:.0f} s before {asked}; come back then."
+                    f"the service requires a wait of {wait_s:.0f} s before {asked}; try again then."
                 )
             if attempt + 1 < self._attempts:
                 self._sleep(self._wait_s(attempt) if wait_s is None else wait_s)

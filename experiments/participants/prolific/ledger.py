@@ -87,7 +87,7 @@ class SubmissionEntry:
     bonuses_minor: tuple[int, ...] | None
     """Bonuses that the service shows as paid; None while it has not said."""
     since_s: float
-    """When this state was first seen, in seconds since 1970."""
+    """Time at which this state was first seen, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class BulkPayment:
     id: str | None
     state: BulkState
     asked_s: float | None
-    """When it was asked for, in seconds since 1970."""
+    """Time of the request, in seconds since 1970."""
 
 
 @dataclass(frozen=True)
@@ -471,7 +471,7 @@ class PaymentLedger:
                     )
                 except sqlite3.IntegrityError:
                     raise LedgerError(
-                        f"submission {submission} has a bonus in the books; nobody gets two."
+                        f"submission {submission} has a bonus in the books and cannot get a second one."
                     ) from None
                 self._note(change, plan.key, submission, "bonus", f"promised {amount}")
         return number

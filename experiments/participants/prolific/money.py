@@ -39,7 +39,7 @@ class Money:
 
     @property
     def major(self) -> str:
-        """In pounds or dollars, as bonuses are written on the wire: ``4.05``."""
+        """The amount in pounds or dollars, as bonuses are transmitted: ``4.05``."""
         sign, cents = "-" if self.minor < 0 else "", abs(self.minor)
         return f"{sign}{cents // 100}.{cents % 100:02d}"
 

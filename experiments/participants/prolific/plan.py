@@ -18,7 +18,7 @@ CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
 ]
 COMPLETION_URL: Final = "https://app.prolific.com/submissions/complete?cc={code}"
-"""Where the page sends people back to; ``{code}`` stands for the completion code."""
+"""Address to which the page sends participants back; ``{code}`` stands for the completion code."""
 PLACEHOLDERS: Final = {
     "PROLIFIC_PID": "{{%PROLIFIC_PID%}}",
     "STUDY_ID": "{{%STUDY_ID%}}",
@@ -46,7 +46,7 @@ class RecruitmentSettings(BaseModel):
     reward: str
     """For each person, in pounds or dollars, such as "1.50"."""
     currency: Literal["GBP", "USD"] = "GBP"
-    """Of the account."""
+    """Currency of the account."""
     most_bonus: str = "0.00"
     """Most that a person can earn on top; reserved for everybody until bonuses are settled."""
     screen_out_reward: str = "0.00"
@@ -69,7 +69,7 @@ class RecruitmentSettings(BaseModel):
     fee_as_of: str = ServiceFee().as_of
     devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ("desktop", "tablet", "mobile")
     filters: tuple[dict[str, Any], ...] = ()
-    """Who may take part, in the service's own form; look choices up with ``GET /filters/``."""
+    """Filters of participants, in the service's own form; ``GET /filters/`` lists the choices."""
     completion_code: str = Field("", pattern=r"^[A-Za-z0-9_-]{0,64}$")
     """What the page shows to people who completed, where it has one already; made up when empty."""
     project: str = ""
@@ -148,12 +148,12 @@ class RecruitmentPlan(BaseModel):
 
     @property
     def reward(self) -> Money:
-        """Of each person, without fees."""
+        """Reward of each participant, without fees."""
         return self.settings.money(self.settings.reward)
 
     @property
     def most_bonus(self) -> Money:
-        """Of each person, without fees."""
+        """Largest bonus of each participant, without fees."""
         return self.settings.money(self.settings.most_bonus)
 
     @property

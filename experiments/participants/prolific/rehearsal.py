@@ -61,7 +61,7 @@ class RecruitmentRehearsal:
     account: RecruitmentAccount
     books: RecruitmentBooks
     problems: tuple[str, ...]
-    """Where the books and the truth differ, or a promise was broken; none when all is well."""
+    """Differences between the books and the truth, and broken promises; none if all is well."""
     n_rounds: int
     n_interrupted: int
     """Rounds that were begun again, since the service could not be reached or the program was killed."""
@@ -75,7 +75,7 @@ class RecruitmentRehearsal:
     n_paid: int
     n_bonuses: int
     paid: Money
-    """With fees, in truth."""
+    """Money actually paid, with fees."""
     reviews: tuple[Review, ...]
     """What was left for a person to look at."""
 

@@ -1,4 +1,4 @@
-"""Who asks the page: addresses, cookies and tokens, and how often each may ask."""
+"""Clients of the page: addresses, cookies and tokens, and how often each may send requests."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _seal(key: bytes, chosen: bytes) -> bytes:
 
 
 class AddressBook:
-    """When people began lately, by internet address; in memory alone, and forgotten after an hour."""
+    """Recent times at which participants began, by internet address; kept in memory only, for an hour."""
 
     def __init__(self) -> None:
         self._begun: OrderedDict[str, list[float]] = OrderedDict()

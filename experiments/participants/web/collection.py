@@ -34,7 +34,8 @@ from lakatos.experiments.participants.web.study import (
     plan_of,
 )
 from lakatos.traces.erasure import clear_free_pages, everything_in, is_gone
-from lakatos.traces.files import sync_folder
+from lakatos.traces.owner import for_owner
+from lakatos.traces.system import give_name, sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"
@@ -103,16 +104,15 @@ def collection_key(folder: Path) -> bytes:
     if not path.exists():
         # Whole before it has its name: a crash leaves no empty key, and nobody reads half of one.
         temporary = folder / f".{KEY_FILE}-{secrets.token_hex(8)}"
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb", opener=for_owner) as file:
                 file.write(secrets.token_bytes(32))
                 file.flush()
                 os.fsync(file.fileno())
             with suppress(FileExistsError):
-                os.link(temporary, path)
+                give_name(temporary, path)
         finally:
-            temporary.unlink()
+            temporary.unlink(missing_ok=True)
         sync_folder(folder)
     return path.read_bytes()
 

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 REQUEST_SECONDS: Final = 15.0
-"""In which the lines of a request must have arrived; a client that sends a byte a minute holds nothing up."""
+"""Seconds in which the lines of a request must arrive, so that slow clients hold nothing up."""
 ANSWER_SECONDS: Final = 60.0
-"""In which the rest of a request must arrive and its answer be taken."""
+"""Seconds in which the rest of a request must arrive and its reply be read."""
 MOST_CONNECTIONS: Final = 800
 
 Scope = MutableMapping[str, Any]

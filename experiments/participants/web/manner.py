@@ -29,16 +29,17 @@ VisitFact = Literal["focus", "device", "hour"]
 
 
 class PracticeTrials(BaseModel):
-    """Decisions before the first one that counts."""
+    """Practice trials, which are not analysed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     trials: int = Field(0, ge=0, le=MOST_PRACTICE)
-    """So many of the space, by lot, that this experiment does not ask; 0 for none."""
+    """Number of random trials of the space that this experiment does not present; 0 for none."""
     own: dict[str, list[Any]] = {}
-    """Trials of your own instead, as arrays, laid out as in ``design.proposed``."""
+    """Trials of your own instead, as arrays laid out as in ``design.proposed``."""
     right: tuple[int, ...] = ()
-    """Of your own trials, the place of the right option, from 0; people are then told whether they were right."""
+    """For trials of your own, the place of the correct option, from 0; participants then receive
+    feedback."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> PracticeTrials:
@@ -63,20 +64,21 @@ class PracticeTrials(BaseModel):
 
 
 class PageCondition(BaseModel):
-    """What people of one condition meet; everything else is the same for all."""
+    """Settings of one condition; everything else is the same for all."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     share: float = Field(1.0, gt=0, le=1000)
-    """Of the people, relative to the other conditions."""
+    """Relative share of participants."""
     instructions: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
-    """Paragraphs that these people read after the instructions; for every language, or by language."""
+    """Paragraphs shown after the general instructions; for all languages, or by language."""
     texts: dict[str, dict[str, Any]] = {}
-    """Sentences in place of the study's own, by language; not of the consent, which comes before."""
+    """Texts in place of the study's own, by language; not the consent text, which is shown
+    before."""
     timeout_ms: float | None = Field(None, ge=0, le=1e6)
-    """In place of the page's own."""
+    """In place of the page's own time limit."""
     fixation_ms: float | None = Field(None, ge=0, le=LONGEST_FIXATION_MS)
-    """In place of the page's own."""
+    """In place of the page's own fixation time."""
 
     @model_validator(mode="after")
     def _after_consent(self) -> PageCondition:

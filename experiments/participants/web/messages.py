@@ -38,12 +38,12 @@ class BrowserFacts(_RequestBody):
     """What a browser says of itself; kept only where the study says so."""
 
     width: Annotated[int, Field(ge=0, le=100_000)]
-    """Of the window, in pixels of the page."""
+    """Size of the window, in pixels of the page."""
     height: Annotated[int, Field(ge=0, le=100_000)]
     touch: bool
     """Whether a finger points."""
     hour: Annotated[int, Field(ge=0, le=23)]
-    """Of the day, where the person is."""
+    """Hour of the day at the participant's place."""
 
 
 class ConsentRequest(_RequestBody):
@@ -72,12 +72,12 @@ class AnswerRequest(_RequestBody):
     """The answer to one step."""
 
     position: Annotated[int, Field(ge=0, le=1_000_000)]
-    """Of the step; also the key by which an answer that is sent twice is known."""
+    """Number of the step; also the key by which a response that is sent twice is recognised."""
     response: Annotated[int, Field(ge=0, le=1000)] | None
     """Place of the option chosen; null where time was limited and ran out."""
     response_time_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)]
     onset_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] | None = None
-    """When the step appeared, since the task began."""
+    """Onset of the step since the task began."""
     focus_losses: Annotated[int, Field(ge=0, le=100_000)] = 0
     """How often the page was left since the answer before."""
     away_ms: Annotated[float, Field(ge=0, le=1e9, strict=False)] = 0.0
@@ -105,7 +105,7 @@ class ReplyRequest(_RequestBody):
         dict[Annotated[str, Field(max_length=40)], int | float | str | list[int] | None],
         Field(max_length=100),
     ]
-    """By the names of the questions."""
+    """Replies by the names of the questions."""
 
 
 class StopRequest(_RequestBody):
@@ -130,7 +130,7 @@ class ProblemReply(BaseModel):
 
 
 class StateReply(BaseModel):
-    """Where a person is; see `experiments.participants.web.view.state_of`."""
+    """State of a participant's session; see `experiments.participants.web.view.state_of`."""
 
     model_config = ConfigDict(extra="allow")
 

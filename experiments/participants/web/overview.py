@@ -70,7 +70,7 @@ def way(visits: Sequence[PageVisit]) -> dict[str, int]:
 
 
 def staying(visits: Sequence[PageVisit]) -> list[float]:
-    """Of those who began and are not at work now, the share that made each tenth of the decisions; empty for nobody."""
+    """Share of the participants who are not active now that reached each tenth of the decisions; empty without any."""
     gone = [visit for visit in visits if visit.status != ACTIVE and visit.n_trials]
     if not gone:
         return []

@@ -153,7 +153,7 @@ class PageSite:
         return found if found.settings.returning == "admit" else None
 
     def state_in(self, session: PageSession) -> StateReply:
-        """Where somebody is in the study."""
+        """The participant's present step in the study."""
         more = {"next": True} if not self.preview and self.next_of(session) else {}
         return StateReply(**state_of(session), session=self.name_in_browser(session), **more)
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 LONGEST_TEXT = 2000
 """Characters of a free text."""
 MOST_POINTS = 21
-"""Of a scale."""
+"""Maximum number of points of a scale."""
 TAKEN = frozenset(
     [
         "experiment",
@@ -38,27 +38,27 @@ Reply: TypeAlias = int | float | str | tuple[int, ...] | None
 
 
 class PageQuestion(BaseModel):
-    """One question about the person."""
+    """One question about the participant."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
-    """Of the column that holds the answers in what is exported."""
+    """Name of the column with the replies in exports."""
     kind: QuestionKind
-    """One of several answers; any number of them; a point of a scale; a number; a free text; a box to be ticked, on the
-    consent page."""
+    """One of several replies, any number of them, a scale, a number, free text, or a box to tick on
+    the consent page."""
     text: str | dict[str, str]
-    """What is asked; a text for every language, or one by language."""
+    """The question; one text for all languages, or one for each."""
     when: QuestionBlock = "after"
-    """Before the task, after it, or on the consent page, where only boxes are."""
+    """Whether it comes before the task, after it, or on the consent page (boxes only)."""
     answers: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
-    """Of a choice; of a scale, what its two ends mean. For every language, or by language."""
+    """The possible replies, or the meaning of the two ends of a scale; for all languages, or by language."""
     least: float | None = None
-    """Smallest number; of a scale 1 where nothing is said."""
+    """Smallest number; 1 by default for a scale."""
     most: float | None = None
-    """Largest number; of a scale 7 where nothing is said."""
+    """Largest number; 7 by default for a scale."""
     optional: bool = False
-    """Whether it may be left out; who does not tick a box that may not cannot begin."""
+    """Whether it may be left open. A participant who leaves a required box empty cannot begin."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

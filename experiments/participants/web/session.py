@@ -31,9 +31,9 @@ INVITATION: Final = "invitation"
 """Stands for a recruitment service where somebody comes with an invitation of our own."""
 ACTIVE: Final = "active"
 MISSED: Final = -1
-"""In place of a response: time ran out."""
+"""Code in place of a response if the time limit passed."""
 TIMEOUT_TOLERANCE_MS: Final = 100.0
-"""By which a browser's timer may differ from its clock."""
+"""Milliseconds by which a browser's timer may differ from its clock."""
 
 
 class NoPlaceError(ExperimentError):
@@ -87,7 +87,7 @@ class PageSession:
     consent: Digest
     language: str
     code: str
-    """That tells a recruitment service how the visit ended; empty while it has not, or where there is none for it."""
+    """Code that reports the end of the visit to a recruitment service; empty before, or without a code."""
     finish: str
     """Address that brings the person and the code back to the service; may be empty."""
     position: int
@@ -97,7 +97,7 @@ class PageSession:
     replied: frozenset[str] = frozenset()
     """Questions about the person that are answered, by name."""
     condition: str = ""
-    """By which people are divided; empty where they are not."""
+    """Condition of the participant; empty without conditions."""
     elapsed_ms: float = 0.0
     """Since the task began, by the server's clock."""
 
@@ -123,7 +123,7 @@ class PageSession:
 
 @dataclass(frozen=True)
 class StepTimes:
-    """When a step appeared and what happened until it was answered, as the browser says."""
+    """Onset of a step and events until the response, as the browser reports them."""
 
     onset_ms: float | None = None
     """Since the task began."""
@@ -144,7 +144,7 @@ class PageVisit:
     passed: bool
     """Whether the comprehension check is behind this person."""
     minutes: float
-    """From agreeing to the end, or to the latest answer."""
+    """Duration from consent to the end, or to the latest response."""
     n_trials: int
     """Decisions that count, made or missed."""
     n_asked: int
@@ -160,7 +160,7 @@ class RecruitmentService:
     codes: Mapping[str, str]
     """Completion code by how a visit ends: ``completed``, ``failed_checks``, ``screened_out``, ``declined``."""
     url: str
-    """Where people return to; ``{code}`` stands for the code."""
+    """Address to which participants return; ``{code}`` stands for the code."""
     most_failed_checks: int | None = None
     """Attention checks that may be failed before ``completed`` becomes ``failed_checks``; any number when None."""
 
@@ -178,7 +178,7 @@ class WithheldAnswers:
     person: str
     status: str
     since: float
-    """When the person came, in seconds since 1970."""
+    """Arrival of the participant, in seconds since 1970."""
     refused: bool
     """Whether the service's list, read long enough afterwards, does not name the person."""
 
@@ -302,7 +302,7 @@ def _known(
 
 
 def _between_arrivals(began_s: float, answered: Sequence[AnsweredStep]) -> tuple[float, ...]:
-    """By the server's clock, from the arrival of each answer's predecessor to its own, in milliseconds."""
+    """Milliseconds from the arrival of each response's predecessor to its own, by the server's clock."""
     arrivals = pairwise([began_s, *(row["answered"] for row, _ in answered)])
     return tuple(round(max(1000 * (now - before), 0.0), 1) for before, now in arrivals)
 

@@ -36,11 +36,11 @@ class PageSettings:
     checks: int = 2
     """Attention checks, strewn among the trials."""
     most_attempts: int = 3
-    """At the comprehension check; then the study ends for this person."""
+    """Maximum attempts at the comprehension check; then the study ends for the participant."""
     idle_minutes: float = 30.0
     """Without an answer, after which a person counts as having stopped and the place is given to another."""
     limit_minutes: float = 120.0
-    """From consent to the end."""
+    """Maximum minutes from consent to the end."""
     minutes: int = 0
     """What the consent page says it takes; 0 for an estimate by the number of trials."""
     contact: str = ""
@@ -48,7 +48,7 @@ class PageSettings:
     completion_code: str = ""
     """Shown at the end, the same for all, as recruitment services want it; by default each person gets one."""
     completion_url: str = ""
-    """Where people return to; ``{code}`` stands for the completion code."""
+    """Address to which participants return; ``{code}`` stands for the completion code."""
     returning: Literal["refuse", "admit"] = "refuse"
     """Whether people of an earlier experiment of the run are admitted to this one."""
     access: Literal["invited", "open"] = "invited"
@@ -72,7 +72,7 @@ class PageSettings:
     record: tuple[VisitFact, ...] = ()
     """What is noted of a visit beside answers and times; people read of it before they agree."""
     conditions: Mapping[str, PageCondition] = field(default_factory=dict)
-    """By which people are divided by lot, as many in each."""
+    """Conditions to which participants are randomly assigned in equal numbers."""
     timed: TimedAnswers = field(default_factory=TimedAnswers)
     """How trials are given whose answers are keys with their times."""
 

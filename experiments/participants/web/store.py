@@ -55,12 +55,12 @@ class _Comer:
     """Somebody who comes to the page."""
 
     token: str
-    """Of the browser."""
+    """Token of the browser."""
     person: str
     invitation: str
     """Digest of the invitation, or empty."""
     identifiers: ServiceIdentifiers | None
-    """Of a recruitment service, by which the person is known again; None in a preview."""
+    """Identifier of a recruitment service, by which the participant is recognised; None in a preview."""
     preview: bool
 
 

@@ -40,11 +40,11 @@ class PageExperiment:
     """What a recruitment registered: everything that the server needs to show it."""
 
     key: Digest
-    """Of the recruitment."""
+    """Key of the recruitment."""
     domain: str
     design: Design
     seed: int
-    """Of the campaign."""
+    """Seed of the campaign."""
     settings: PageSettings = field(default_factory=PageSettings)
     texts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What people read, by language; see `experiments.participants.web.texts`."""

@@ -48,8 +48,9 @@ def texts_for_domain(
     scale = scale_of(domain)
     if scale is not None and scale.kind == "timed" and timed_task(domain) is None:
         raise SourceError(
-            f"an answer of the domain {domain.name} is a key with its time, and the domain does not say which key is "
-            "right, as the page needs it; use simulated people, an archive, or a file of outcomes."
+            f"responses of the domain {domain.name} are keys with response times, and the domain does "
+            "not define which key is "
+            "correct, which the page needs; use simulated participants, an archive, or a file of outcomes."
         )
     return texts_for(domain.name, own, getattr(domain, "texts", None))
 

@@ -16,16 +16,16 @@ LEAST_FIXATION_MS: Final = 200.0
 
 
 class TimedAnswers(BaseModel):
-    """How trials are given whose answers are keys with their times."""
+    """Presentation of trials whose responses are keys with response times."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     figures: Literal["", "large_letters", "small_letters", "colour_words", "arrows"] = ""
-    """How trials are drawn; by default letters where trials have levels, else arrows."""
+    """Figures of the trials; by default letters if trials have levels, otherwise arrows."""
     off_grid: OffGrid = "left_out"
-    """What becomes of answers that are faster than the first bin of time or slower than the last."""
+    """What happens to responses faster than the first time bin or slower than the last."""
     feedback: Literal["none", "practice", "all"] = "practice"
-    """After which trials people are told whether they were right."""
+    """Trials after which participants are informed whether they were correct."""
 
     def __bool__(self) -> bool:
         """Whether anything differs from what is usual."""
@@ -112,7 +112,8 @@ def check_timed_trials(domain: Domain, stimuli: Stimuli, timed: TimedAnswers) ->
     np.add.at(times, (condition, right), 1)
     if (times != times[:, :1]).any():
         raise ValueError(
-            "design.sides: not every key is right equally often in each condition, so that keys tell conditions; give "
+            "design.sides: not every key is correct equally often in each condition, so that keys "
+            "reveal conditions; give "
             '`sides = "both"`, an even number of repetitions, and as many `trials` as there are'
         )
 

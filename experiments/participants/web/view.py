@@ -174,7 +174,7 @@ def passes(
 
 
 def state_of(session: PageSession) -> dict[str, Any]:
-    """Where a person is, and what can be answered from here on."""
+    """A participant's present step, and the steps that can be answered from here."""
     steps = plan_of(session.experiment, session.place)
     state: dict[str, Any] = {
         "phase": _phase(session),

@@ -98,7 +98,7 @@ def _draw(
 
 
 def question_of(settings: GateSettings, pair: JudgePair, anchor: AnchorSet) -> GateQuestion:
-    """What is asked of the labels of an anchor set's confirm part."""
+    """The question to the labels of an anchor set's confirm part."""
     units = tuple(components(anchor.parts["confirm"]))
     return GateQuestion(settings, pair, units, anchor.digest_of("confirm"))
 

@@ -1,4 +1,4 @@
-"""What judges are shown of two theories, what they say, and what people's data have said since."""
+"""Descriptions of two theories for judges, their verdicts, and the outcomes in later data."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def submission_of(evidence: RunEvidence, candidate: Digest, incumbent: Digest) -
 
 
 def scored(evidence: RunEvidence, theory: Digest, experiment: str) -> ScoredExperiment:
-    """What a theory made of an experiment, from its record."""
+    """Predictions of a theory for an experiment, from its record."""
     record = evidence.state.theories.scores[theory, experiment].record
     return scored_from(record, evidence.trials(experiment))
 
 
 def scored_from(record: TheoryScored, trials: Trials) -> ScoredExperiment:
-    """What `scored` finds, from the record itself and the answers."""
+    """The result of `scored`, from the record and the responses."""
     shares = np.asarray(record.proportions).reshape(
         -1, 1 if record.n_options == 2 else record.n_options
     )
@@ -126,11 +126,11 @@ def write_measure(
 
 @dataclass(frozen=True)
 class VerdictOutcome:
-    """What the first experiment after a verdict said."""
+    """Result of the first experiment after a verdict."""
 
     experiment: str
     advantage: float
-    """Of the candidate, nats per choice."""
+    """Advantage of the candidate, nats per choice."""
     in_errors: float
     """The same in standard errors."""
     records: tuple[Digest, ...]
@@ -138,7 +138,7 @@ class VerdictOutcome:
 
 
 def outcome(evidence: RunEvidence, pair: PairDescribed) -> VerdictOutcome | None:
-    """What people's data have said about a pair since; None while they have not spoken."""
+    """The outcome of a pair in later data; None before there are any."""
     later = [
         name
         for name, item in evidence.state.experiments.designs.items()

@@ -37,7 +37,7 @@ from lakatos.traces.step import Recorded, StepContext
 MOST_THEORIES = 3
 """The leading theories that are compared; each is fitted to everybody and to each group."""
 QUANTILES = np.array([0.1, 0.5, 0.9])
-"""Of people, for each parameter."""
+"""Quantiles of participants for each parameter."""
 
 
 @task(name="compare_groups")
@@ -74,7 +74,7 @@ def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
         for item in collected.values()
     ]
     if any(evidence.trials(name).pooled for name in collected):
-        raise TrialsError("these are counts of answers, which do not say who gave them.")
+        raise TrialsError("these are counts of responses without participants.")
     if not all(by in item for item in known):
         there = ", ".join(sorted({name for item in known for name in item})) or "nothing"
         raise TrialsError(f"no attribute of these participants is called {by!r}; there is {there}.")

@@ -179,7 +179,7 @@ def test_a_study_may_change_the_session():
         (changed(BANDIT, ("outcomes.Red", "outcomes.Reed")), "there is no 'Reed'; did you mean 'Red'"),
         (changed(BANDIT, ("chances = [0.3, 0.7]", "chance = [0.3, 0.7]")), "did you mean 'chances'"),
         (BANDIT.partition("[feedback.outcomes.Blue]")[0], "feedback.outcomes: Blue is missing"),
-        (BANDIT.partition("[feedback.outcomes")[0], "give either outcomes, of each option, or weights"),
+        (BANDIT.partition("[feedback.outcomes")[0], "give either outcomes of each option, or weights"),
         (changed(BANDIT, ("[10, 0]", "[10, 10]")), "all options always pay the same"),
         (changed(BANDIT, ("steps = 24", "steps = 24\nblocks = 20")), "12 blocks at most"),
         (changed(BANDIT, ("steps = 24", "steps = 24\nnoise = 1")), "belong to weights"),

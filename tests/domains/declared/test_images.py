@@ -50,7 +50,7 @@ def declared(tmp_path: Path) -> Path:
 def test_people_see_the_images_and_hear_their_words(declared: Path) -> None:
     file = read_task_file(declared)
     domain = domain_in(file)
-    assert file.text.startswith(declared.read_text())
+    assert file.text.startswith(declared.read_text(encoding="utf-8"))
     trial = domain.candidates({}, np.random.default_rng(1), 1)
     picture = domain.picture(trial, 0)
     words = [LEVELS[int(value)] for value in np.asarray(trial.arrays["wrapping"])[0]]
@@ -69,7 +69,7 @@ def test_another_image_is_another_task_and_one_that_is_gone_changes_nothing(decl
     assert read_task_file(declared).digest != file.digest
     (declared.parent / "paper" / "red.png").unlink()
     assert not is_changed(file)
-    declared.write_text(declared.read_text() + "\n")
+    declared.write_text(declared.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert is_changed(file)
 
 
@@ -108,6 +108,8 @@ def test_images_lie_beside_the_file_and_only_the_reader_puts_them_in(
     declared: Path, changes: str, add: str, words: str
 ) -> None:
     (declared.parent.parent / "plain.png").write_bytes(png(1))
-    declared.write_text(gifts((NAMED[0], NAMED[1].replace("paper/{level}.png", changes)), add=add))
+    declared.write_text(
+        gifts((NAMED[0], NAMED[1].replace("paper/{level}.png", changes)), add=add), encoding="utf-8"
+    )
     with pytest.raises(TaskFileError, match=words):
         read_task_file(declared)

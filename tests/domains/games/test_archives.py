@@ -64,7 +64,7 @@ def test_answers_follow_the_row_through_all_arrangements(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([FIRST, FIRST], "somebody has two answers"),
+        ([FIRST, FIRST], "a participant has two responses"),
         ([FIRST, FIRST[:-1] + "2"], "line 3: choice must be 0 or 1"),
         ([FIRST.replace("26", "2600")], "line 2: .*payoffs from 0 to 1000"),
         ([FIRST.replace("26", "many")], "line 2: whole numbers are missing of " + COLUMNS[0]),

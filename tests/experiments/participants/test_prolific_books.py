@@ -152,7 +152,7 @@ class TestLedger:
         desk.see("s1", "APPROVED", page="completed")
         desk.see("s2", "APPROVED", page="completed")
         desk.ledger.promise_bonuses(PLAN, [("s1", Money(10))])
-        with pytest.raises(LedgerError, match="nobody gets two"):
+        with pytest.raises(LedgerError, match="cannot get a second one"):
             desk.ledger.promise_bonuses(PLAN, [("s2", Money(10)), ("s1", Money(10))])
         assert [item.submission for item in desk.account.payments if item.kind == "bonus"] == ["s1"]
 

@@ -365,7 +365,7 @@ def test_somebody_left_to_look_at_can_be_paid_by_hand_once(stand_in, tmp_path):
         entry for entry in ledger.account("pilot").submissions if entry.state == "AWAITING REVIEW"
     )
     clerk.approve_by_hand(chosen.id)
-    with pytest.raises(LedgerError, match="nobody gets two"):
+    with pytest.raises(LedgerError, match="cannot get a second one"):
         clerk.approve_by_hand(chosen.id)
     assert [item.submission for item in world.transfers] == [chosen.id]
 

@@ -107,7 +107,7 @@ def test_certain_choices_are_certain():
 def test_more_people_than_there_are_cannot_be_asked():
     source = make(n_participants=3)
     design = design_for(source, n_participants=4)
-    with pytest.raises(SourceError, match="asks for 4 participants; the source has 3"):
+    with pytest.raises(SourceError, match="plans 4 participants; the source has 3"):
         source.recruit(preregister(design), design, KEY)
 
 

@@ -79,11 +79,14 @@ def test_answers_as_asked_pass():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"trial": (2, 0, 1, 1, 0, 3)}, "answer 6: trial 3 was not asked; the design has 0 to 2"),
+        (
+            {"trial": (2, 0, 1, 1, 0, 3)},
+            "answer 6: trial 3 was not presented; the design has 0 to 2",
+        ),
         ({"response": (0, 1, 2, 0, 1, 1)}, "answer 3: trial 1 has no option 2"),
         (
             {"trial": (2, 2, 1, 1, 0, 2)},
-            "answer 6: trial 2 was asked 2 times, and this is answer 3",
+            "answer 6: trial 2 was presented 2 times, and this is response 3",
         ),
         ({"experiment": "2.1"}, "another experiment than '1.1'"),
         ({"feedback": {"reward": (1.0,) * 6}}, "has the feedback reward; this task has none"),

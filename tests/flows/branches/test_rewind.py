@@ -271,7 +271,7 @@ def test_a_branch_changes_exactly_one_field_of_the_right_type(origin: Path, tmp_
         "words.5": ("words has 0, 1", "c"),
         "on.deeper": ("on has nothing further", 1),
         "on": ("cannot be: .*boolean", "perhaps"),
-        "kind": ("says what kind", "outcome"),
+        "kind": ("is the kind of the record", "outcome"),
     }
     for field, (words, value) in wrong.items():
         with pytest.raises(RewindError, match=words):
@@ -314,9 +314,9 @@ def test_a_replay_that_cannot_be_is_refused_before_anything_is_run(tmp_path: Pat
         rewind(folder, "1", [RecordEdit("colour", 1)], repeats=1, branches=tmp_path)
     with pytest.raises(RewindError, match="there is no outcome 'best'"):
         rewind(folder, "1", [], repeats=1, outcome="best", branches=tmp_path)
-    with pytest.raises(RewindError, match="0 repeats tell nothing"):
+    with pytest.raises(RewindError, match="0 repeats show nothing"):
         rewind(folder, "1", [], repeats=0, branches=tmp_path)
-    with pytest.raises(RewindError, match="asked for twice"):
+    with pytest.raises(RewindError, match="listed twice"):
         rewind(
             folder, "1", [RecordEdit("config.design.trials", 4)] * 2, repeats=1, branches=tmp_path
         )

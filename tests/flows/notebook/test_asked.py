@@ -41,7 +41,7 @@ def test_what_is_no_answers_is_told_from_them(
     answers: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("answers.csv").write_text("a,b\n1,2\n")
+    Path("answers.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(RunMissingError, match=said) as refused:
         read_asked(Path(answers), [], runs=Path("runs"))
     assert "runs in runs: none" in str(refused.value)

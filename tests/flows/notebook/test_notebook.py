@@ -190,7 +190,7 @@ def test_the_script_for_r_finds_every_table_and_column_that_it_reads(
     for name, columns in uses:
         assert set(re.findall(r'"([^"]*)"', columns)) <= set(pd.read_csv(reads[name]).columns)
     assert "option" in pd.read_csv(reads["given"]).columns
-    assert Path("tables/verdict.txt").read_text()
+    assert Path("tables/verdict.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -43,18 +43,21 @@ def answers(path: Path, labels: tuple[str, str] = ("sooner", "later"), n_people:
                 900,
             )
             lines.append(",".join(map(str, cells)))
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def quick(study: Path) -> Path:
     """The study with no search, so that it ends in seconds."""
     text = re.sub(
-        r"seeds = .*", 'seeds = ["exponential", "hyperbolic"]\ninduction = false', study.read_text()
+        r"seeds = .*",
+        'seeds = ["exponential", "hyperbolic"]\ninduction = false',
+        study.read_text(encoding="utf-8"),
     )
     text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
     study.write_text(
-        re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text)
+        re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text),
+        encoding="utf-8",
     )
     return study
 

@@ -31,7 +31,7 @@ def flankers(path: Path, n_people: int = 8, n_trials: int = 60) -> Path:
             said = "" if trial == 20 else f"{0.1 if trial == 30 else time:.3f}"
             condition = "incongruent" if in_conflict else "congruent"
             lines.append(f"s{person},{trial},{condition},{right},{pressed},{said}")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -70,10 +70,12 @@ ESTIMATES = {
 
 def quick(study: Path, seeds: str) -> Path:
     """The study with no search, so that it ends soon."""
-    text = re.sub(r"seeds = .*", f"seeds = {seeds}\ninduction = false", study.read_text())
+    text = re.sub(
+        r"seeds = .*", f"seeds = {seeds}\ninduction = false", study.read_text(encoding="utf-8")
+    )
     text = re.sub(r"(candidates|successors) = \d+", r"\1 = 0", text)
     text = re.sub(r"\ncycles = \d+\nleast_cycles = \d+", "\ncycles = 1\nleast_cycles = 1", text)
-    study.write_text(text + "company = false\n")
+    study.write_text(text + "company = false\n", encoding="utf-8")
     return study
 
 

@@ -220,7 +220,7 @@ def test_a_backup_that_is_cut_off_changed_or_escapes_its_folder_restores_nothing
         restore(changed, tmp_path / "back")
     for name, text in (
         ("../escaped", "which no backup does"),
-        ("runs/people/more", "manifest says nothing"),
+        ("runs/people/more", "manifest does not list"),
     ):
         with pytest.raises(FlowError, match=text):
             restore(rewritten("extra.tar.gz", {name: b"x"}), tmp_path / "back")

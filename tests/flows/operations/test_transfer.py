@@ -124,7 +124,7 @@ def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished
     assert check_transfer(measured) == ""
     own = find_theory(str(finished), RUNS)
     assert own.origin.endswith("found on simulated")
-    with pytest.raises(TransferError, match=r"was found on the answers of 1\.1, which"):
+    with pytest.raises(TransferError, match=r"was found on the responses of 1\.1, which"):
         check_target(own, target)
     with pytest.raises(DataMissingError, match=r"called 'x\*'; it collected: 1\.1"):
         find_target(str(finished), "x*", RUNS)
@@ -132,7 +132,7 @@ def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished
 
 def test_a_domain_that_nobody_declares_is_refused():
     theory = find_theory("tallying", RUNS, domain="multiattribute")
-    with pytest.raises(TransferError, match="is no domain of the package; say which file"):
+    with pytest.raises(TransferError, match="is no domain of the package; name the file"):
         measure_transfer(theory, "a run", (), domain="tasks/dots.toml")
 
 

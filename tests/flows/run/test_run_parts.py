@@ -28,7 +28,9 @@ ESTABLISHED = "01"
 def connections_to(base_url: str) -> int:
     """Connections of this machine to a server's port that are open now."""
     port = int(base_url.removesuffix("/v1").rpartition(":")[2])
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    lines = [
+        line.split() for line in Path("/proc/net/tcp").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     return sum(
         int(there.rpartition(":")[2], 16) == port and status == ESTABLISHED
         for _, _, there, status, *_ in lines

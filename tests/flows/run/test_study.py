@@ -158,7 +158,7 @@ def test_studies_that_differ_have_different_digests():
                 "participants": {"source": "archival", "archive": "allais"},
                 "exclusions": {"one_side_above": 0.9},
             },
-            "exclusions need people who are asked anew",
+            "exclusions need newly recruited participants",
         ),
         (
             {
@@ -402,7 +402,7 @@ def test_one_key_says_who_writes_theories_and_the_switch_of_earlier_studies_is_r
         "roles.reviser names none": {"theories__advocates": ["language_model"]},
         'leaves "language_model" out': {"theories__advocates": ["grammar"], **written},
         "name each advocate once": {"theories__advocates": ["grammar", "grammar"]},
-        "remove the key `induction`": {
+        "replaces the key `induction`": {
             "theories__advocates": ["grammar"],
             "theories__induction": True,
         },

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from lakatos.flows.run.study_page import study_page
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "study.md"
+PAGE = Path(__file__).resolve().parents[3] / "studies" / "README.md"
 
 
 def test_the_page_is_what_the_code_says() -> None:
-    again = "`python -m lakatos.flows.run.study_page > docs/study.md` writes it again"
+    again = "`python -m lakatos.flows.run.study_page > studies/README.md` writes it again"
     assert PAGE.read_text(encoding="utf-8") == study_page(), again
 
 

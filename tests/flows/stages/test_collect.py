@@ -92,7 +92,7 @@ def answer_file(
         )
     sums = design.stimuli["ratings"].sum(axis=2)
     rng = np.random.default_rng(seed)
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
             ["experiment", "participant", "trial", "response", "response_time_ms", *columns]
@@ -821,7 +821,7 @@ def test_no_limit_erases_the_only_copy_of_answers_or_the_key_of_those_who_are_le
     assert isinstance(resume_run(folder, n_workers=1), AnswersAwaited)
     expire(folder, later)
     assert not (folder / KEY_FILE).exists()
-    with pytest.raises(FlowError, match="told from those who answered before"):
+    with pytest.raises(FlowError, match="distinguished from those who responded before"):
         import_answers(folder, tmp_path / "a.csv")
     import_again = holdings(folder, later).experiments[0]
     assert (import_again.n_waiting, import_again.statuses) == (0, {"completed": 4})

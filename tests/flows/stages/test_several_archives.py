@@ -64,8 +64,8 @@ class TestStudies:
             (["allais", "allais"], "the archive 'allais' is named twice"),
             (["allais", "zzz"], r"no archive 'zzz'\. Known: "),
             (["allais", "games_zhu2024"], "'games_zhu2024' is of the domain 'games', not 'risky'"),
-            ([], "a list without a name says nothing"),
-            (["allais", ""], "a list without a name says nothing"),
+            ([], "the list is empty"),
+            (["allais", ""], "the list is empty"),
         ],
     )
     def test_what_cannot_stand_together_is_refused_before_anything_is_read(self, archive, problem):

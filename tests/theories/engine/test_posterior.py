@@ -24,8 +24,7 @@ from lakatos.theories.engine.fitting.posterior_check import (
 )
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, load_posterior
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.engine.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY, SandboxLimits
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
 from lakatos.theories.language.prior import parse_prior

@@ -136,7 +136,7 @@ def test_the_command_counts_the_cues_of_the_answers(tmp_path):
     assert "weights_3" in done.stdout
     assert "weights_4" not in done.stdout
     refused = CliRunner().invoke(app, ["theory", "import", str(tmp_path / "theory.yaml")])
-    assert "nothing says how many cues there are" in str(refused.exception)
+    assert "the number of cues is unknown" in str(refused.exception)
     done = CliRunner().invoke(app, ["theory", "import", str(tmp_path / "greedy.json")])
     assert "takes the likelier option; what is scored are the probabilities" in done.stderr
 

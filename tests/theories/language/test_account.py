@@ -77,7 +77,7 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "strongly like it (its range allows no more)"
+        == "strongly like it (at the limit of its range)"
     )
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
@@ -214,7 +214,7 @@ def high_in_its_range(prior: Prior) -> Prior:
 
 def test_a_range_that_was_not_learned_leaves_the_side_open():
     clause = tell_clause(PULL, {"pull": Prior("uniform", -1.0, 1.0)})
-    assert clause.text.endswith("or the other way round")
+    assert clause.text.endswith("or the reverse")
     assert clause.direction == 0
 
 
@@ -289,7 +289,7 @@ def test_clauses_are_read_and_written_with_the_keys_that_were_released():
 
 def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
     either, above = Prior("normal", -5.0, 5.0, center=2.0, spread=1.0), Prior("uniform", 0.0, 1.0)
-    assert general_clause([PULL], {"pull": either}) == "like it, or the other way round"
+    assert general_clause([PULL], {"pull": either}) == "like it, or the reverse"
     assert general_clause([PULL], {"pull": above}) == "like it"
     level = Wording("stop at a level ({level%} of the top)")
     granted, late = (
@@ -298,7 +298,7 @@ def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
     )
     priors = {"pull": either, "level": above}
     text = general_clause([level, PULL, granted, late], priors)
-    assert text == "stop at a level, and like it, or the other way round"
+    assert text == "stop at a level, and like it, or the reverse"
     assert general_clause([granted], {}) == "choose"
     kind = Wording("{who} count", parameter="pull")
     assert general_clause([kind], priors) == "some people count"

@@ -13,7 +13,7 @@ from lakatos.traces.record import Record, RecordTypes, kind_of
 
 
 class ModelsChosen(Record):
-    """Which model serves each question of a stage, or why none is asked."""
+    """The model for each question of a stage, or why none is asked."""
 
     kind: Literal["models_chosen"] = "models_chosen"
     version: Literal[1] = 1
@@ -22,14 +22,14 @@ class ModelsChosen(Record):
     choices: tuple[ModelChoice, ...]
     """One for each question, in order."""
     contexts: tuple[int, ...]
-    """Tokens of prompt and answer for which each question was made."""
+    """Tokens of prompt and answer for each question."""
     asked: bool
     reason: str
-    """Why nothing is asked; empty when it is."""
+    """Reason why no model is asked; empty otherwise."""
 
 
 class RoleAnswered(Record):
-    """A language model answered in a role, or did not."""
+    """A language model answered in a role, or failed to."""
 
     kind: Literal["role_answered"] = "role_answered"
     version: Literal[1] = 1
@@ -44,15 +44,15 @@ class RoleAnswered(Record):
     rules: Fingerprint
     """Version of the rules pinned to the request."""
     model: str
-    """As the study names it."""
+    """Name of the model in the study."""
     model_version: Fingerprint
-    """As the study declares it."""
+    """Version that the study declares."""
     served: Fingerprint
-    """Of what answered, its server included; of what answered before where nothing did."""
+    """Version of model and server that answered, or that answered last before a failure."""
     calls: tuple[Digest, ...]
-    """Records of the calls, the last one of which was read."""
+    """Records of the calls; the last one was read."""
     outcome: str
-    """``answered``, or why there is no answer that could be read."""
+    """``answered``, or the reason why there is no readable answer."""
     reason: str
     answer: Digest | None
     """Artifact that holds the typed answer."""
@@ -70,22 +70,22 @@ class MatterInvestigated(Record):
     subject: str
     """Lens, theory or pair that the question is about."""
     prompt: Fingerprint
-    """Version of what is said about tools."""
+    """Version of the instructions about tools."""
     model: str
-    """As the study names it."""
+    """Name of the model in the study."""
     calls: tuple[Digest, ...]
     """Records of the calls to the model."""
     results: tuple[Digest, ...]
-    """Records of the calls of tools that returned something, in order."""
+    """Records of successful tool calls, in order."""
     refused: tuple[str, ...]
-    """Calls that were not made or came to nothing: the tool, what became of it, and what the model was told."""
+    """Calls that were not made or failed: the tool, the outcome, and the message to the model."""
     outcome: str
-    """``answered``, or how the conversation ended otherwise."""
+    """``answered``, or another end of the conversation."""
     reason: str
     notes: str
-    """What the model says that it found; empty where records do not bear it out."""
+    """Findings that the model states; empty if records do not support them."""
     problems: tuple[str, ...]
-    """What it said that no record bears out."""
+    """Statements that no record supports."""
 
     @property
     def is_cut(self) -> bool:
@@ -120,13 +120,13 @@ class CheckedStatement(Record):
 
 
 class CaseRead(Record):
-    """What the arbiter, or a rival's advocate, says of a theory."""
+    """Statements of the arbiter, or of a rival's advocate, about a theory."""
 
     kind: Literal["case_read"] = "case_read"
     version: Literal[1] = 1
     cycle: int
     answer: Digest
-    """Record of the answer that was read."""
+    """Record of the answer."""
     task: str
     theory: Digest
     statements: tuple[CheckedStatement, ...]
@@ -136,38 +136,38 @@ class CaseRead(Record):
 
 
 class SuccessorTried(Record):
-    """A theory that a reviser wrote was checked and fitted."""
+    """A draft of a reviser was checked and fitted."""
 
     kind: Literal["successor_tried"] = "successor_tried"
     version: Literal[1] = 1
     cycle: int
     lens: str
     attempt: int
-    """Round at the workbench, from 0 on."""
+    """Round of the reviser, from 0."""
     answer: Digest
-    """Record of the answer that holds it."""
+    """Record of the answer with the draft."""
     model: str
     outcome: Literal["submitted", "refused", "duplicate"]
     """``submitted`` if it passed; of each lens the best in a cycle goes to the judges (`best_drafts`)."""
     reason: str
-    """Why it was refused, as its author is told; empty when it was submitted."""
+    """Reason of a refusal, as returned to the author; empty if submitted."""
     name: str
     source: Digest
-    """Artifact with what was written."""
+    """Artifact with the text."""
     fitted: Digest | None
-    """Artifact with the same theory, its ranges narrowed to the answers so far."""
+    """Artifact with the same theory, its ranges narrowed to the responses so far."""
     parents: tuple[Digest, ...]
     change: str
     criterion: float | None
-    """As of the search's own candidates, nats per choice."""
+    """Criterion of the search, nats per choice."""
     error: float | None
-    """Mean squared error of choice proportions on the answers so far."""
+    """Mean squared error of choice proportions on the responses so far."""
     report: Digest | None = None
-    """Artifact with what its author is told of it: scores beside other theories', what was learned, what it misses."""
+    """Artifact with the feedback to the author: scores beside other theories', estimates, and errors."""
 
 
 class DraftsScreened(Record):
-    """Of several drafts in one answer few are fitted: the best by a score before any fit."""
+    """A few of several drafts in one answer were selected for fitting, by a score before any fit."""
 
     kind: Literal["drafts_screened"] = "drafts_screened"
     version: Literal[1] = 1
@@ -175,14 +175,14 @@ class DraftsScreened(Record):
     lens: str
     attempt: int
     answer: Digest
-    """Record of the answer that holds them."""
+    """Record of the answer with the drafts."""
     sources: tuple[Digest, ...]
     scores: tuple[float | None, ...]
-    """Nats per choice, with the people that each declares; None for a draft that cannot be run."""
+    """Nats per choice with each draft's declared population; None for a draft that cannot be run."""
     reasons: tuple[str, ...]
     """Why a draft cannot be run."""
     fitted: tuple[int, ...]
-    """Places of those that are fitted."""
+    """Places of the drafts that are fitted."""
 
     @property
     def n_passed_over(self) -> int:
@@ -203,25 +203,25 @@ def best_drafts(tried: Sequence[SuccessorTried]) -> list[SuccessorTried]:
 
 
 class AnalysisMade(Record):
-    """A language model's code looked at the open answers in the sandbox."""
+    """Code of a language model analysed the open responses in the sandbox."""
 
     kind: Literal["analysis_made"] = "analysis_made"
     version: Literal[1] = 1
     cycle: int
     lens: str
     attempt: int
-    """Round at the workbench, from 0 on."""
+    """Round of the reviser, from 0."""
     answer: Digest
-    """Record of the answer that holds it."""
+    """Record of the answer with the code."""
     code: Digest
     """Artifact with the code."""
     outcome: Literal["returned", "refused"]
     told: str
-    """What it showed, or why there is nothing, as its author is told."""
+    """Output, or the reason why there is none, as returned to the author."""
 
 
 class ClaimAudited(Record):
-    """A claim was read without its code, and the code was asked what the words predict."""
+    """A model read a claim without its code, and its predictions were tested on the code."""
 
     kind: Literal["claim_audited"] = "claim_audited"
     version: Literal[1] = 1
@@ -232,14 +232,15 @@ class ClaimAudited(Record):
     """Artifact with the source."""
     held: tuple[str, ...]
     contradicted: tuple[str, ...]
-    """Sentences with counterexamples: words and code differ, or the auditor misread the words. Refuses nobody."""
+    """Predictions with counterexamples: words and code differ, or the auditor misread the words. They refuse no
+    theory."""
     not_tried: tuple[str, ...]
-    """Predictions that cannot be tried, and why."""
+    """Predictions that cannot be tested, and why."""
     unclear: str
 
 
 class SuccessorsProposed(Record):
-    """What language models submit in a cycle, beside the search."""
+    """Theories that language models submit in a cycle, beside the search."""
 
     kind: Literal["successors_proposed"] = "successors_proposed"
     version: Literal[1] = 1
@@ -259,29 +260,30 @@ class TrialsProposed(Record):
     answer: Digest | None = None
     """Record of the advocate's answer; None where no language model proposed them."""
     theory: Digest
-    """Of the advocate."""
+    """Theory of the advocate."""
     rival: Digest
     trials: Digest | None
-    """Artifact with the trials; None where they are none of the domain."""
+    """Artifact with the trials; None if the domain does not admit them."""
     n_trials: int
     power: float | None
-    """With which the study's people, if they follow the theory, would show it better than its rival."""
+    """Probability that the study's participants, if they follow the theory, show it to be better than its rival."""
     power_of_rival: float | None
-    """Likewise if they follow the rival: an experiment that only one of them can win is none."""
+    """The same if they follow the rival; an experiment that only one theory can win is not a test."""
     passed: bool
     reason: str
     left_out: tuple[str, ...] = ()
-    """Trials that are not asked, each with the reason; the others were tried without them."""
+    """Trials that are not presented, each with the reason."""
     contrast: str = ""
-    """Where the two theories part, in the advocate's own words, which nothing checks."""
+    """Difference between the theories in the advocate's words, which are not checked."""
     where: tuple[str, ...] = ()
-    """Ranges in which trials were looked for."""
+    """Ranges in which trials were searched."""
     n_found: int = 0
-    """Trials that the laboratory found in these ranges."""
+    """Number of trials that the laboratory found in these ranges."""
     archive: str = ""
-    """The archived experiment that has the trials; empty where new people can be asked."""
+    """Archived experiment with the trials; empty if participants can be recruited."""
     failed: Literal["", "form", "power"] = ""
-    """What a repair has to mend: trials that cannot be asked, or theories that they do not tell apart."""
+    """Problems that a repair must solve: trials that cannot be presented, or theories that they do not
+    distinguish."""
 
 
 class BudgetRaised(Record):
@@ -290,7 +292,7 @@ class BudgetRaised(Record):
     kind: Literal["budget_raised"] = "budget_raised"
     version: Literal[1] = 1
     budget: Budget
-    """In place of the study's."""
+    """Budget in place of the study's."""
 
 
 ROLE_RECORDS: RecordTypes = {

@@ -53,8 +53,7 @@ from lakatos.theories.engine.fitting.posterior_result import (
 )
 from lakatos.theories.engine.running.sequence import TINY, follow_cells, simulate
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.engine.sandbox.layers import NO_EXECUTABLE_MEMORY
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY, SandboxLimits
 from lakatos.theories.engine.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
 from lakatos.theories.errors import (
     PosteriorError,

@@ -8,9 +8,12 @@ expected length, and believed only as far as it is checked here.
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
 import shutil
+import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,13 +21,29 @@ from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox.limits import USUAL_LIMITS, SandboxLimits
 from lakatos.theories.engine.sandbox.lint import check_source
-from lakatos.theories.engine.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
-from lakatos.theories.engine.sandbox.session import Array, StimuliArrays, TheorySession, _prepared
+from lakatos.theories.engine.sandbox.plain import NOTE, PlainHost, PlainProcess, check_own
+from lakatos.theories.engine.sandbox.process import (
+    ChildProcess,
+    ZygoteProcess,
+    bwrap_command,
+    import_roots,
+)
+from lakatos.theories.engine.sandbox.session import (
+    Array,
+    StimuliArrays,
+    TheoryProcess,
+    TheorySession,
+    _prepared,
+)
 from lakatos.theories.engine.sandbox.shared import make_shared
 from lakatos.theories.errors import (
     SandboxUnavailableError,
     TheoryResourceError,
 )
+from lakatos.traces.system import can_isolate
+
+NOTHING_YET = "def choose(parameters, trials, xp): ..."
+"""What a process holds before its first composition; see `TheorySession.hold`."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +65,8 @@ class Sandbox:
         require: Names of layers (see `ProtectionLevel`) without which nothing is run.
         limits: Used where a call names none.
         bwrap: With False bubblewrap is not used even where it is found.
+        is_own: Whether the package itself would write a text. Only such theories run where the system has no sandbox;
+            see `theories.engine.sandbox.plain`.
 
     Raises:
         SandboxUnavailableError: From every method that runs something, when a required layer is missing.
@@ -60,8 +81,11 @@ class Sandbox:
         require: frozenset[str] = frozenset(),
         limits: SandboxLimits = USUAL_LIMITS,
         bwrap: bool = True,
+        is_own: Callable[[str], bool] | None = None,
     ) -> None:
         self.require = frozenset(require)
+        self._is_own = is_own
+        self._plain: PlainHost | None = None
         self.limits = limits
         self._bwrap = shutil.which("bwrap") if bwrap else None
         self._zygote: ZygoteProcess | None = None
@@ -122,9 +146,14 @@ class Sandbox:
             )
         sets = [_prepared(arrays, index) for index, arrays in enumerate(stimuli)]
 
-        def start(n_bytes: int) -> ChildProcess:
+        def start(n_bytes: int) -> TheoryProcess:
             with self._lock:
+                if not can_isolate():
+                    return PlainProcess(self._host(), limits)
                 return self._fork(limits, n_bytes)
+
+        if not can_isolate() and not (source == NOTHING_YET and not walks_apart):
+            check_own(source, self._is_own)
 
         return TheorySession(start, source, sets, n_options, limits, walks_apart)
 
@@ -132,6 +161,11 @@ class Sandbox:
     def level(self) -> ProtectionLevel:
         """The layers that are active; starts the zygote."""
         with self._lock:
+            if not can_isolate():
+                self._host()
+                return ProtectionLevel(
+                    (), 0, platform.python_version(), importlib.metadata.version("numpy"), (NOTE,)
+                )
             self._started()
             return self._level
 
@@ -140,7 +174,9 @@ class Sandbox:
         with self._lock:
             if self._zygote:
                 self._zygote.close()
-            self._zygote = None
+            if self._plain:
+                self._plain.close()
+            self._zygote = self._plain = None
 
     def __enter__(self) -> Self:
         return self
@@ -148,7 +184,21 @@ class Sandbox:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
+    def _host(self) -> PlainHost:
+        """The plain processes of this sandbox."""
+        if self.require:
+            raise SandboxUnavailableError(
+                f"theories must run with {', '.join(sorted(self.require))}, and this system has no sandbox at all; use "
+                "Linux, or require nothing."
+            )
+        self._plain = self._plain or PlainHost([str(root) for root in import_roots()])
+        return self._plain
+
     def _started(self) -> ZygoteProcess:
+        if not can_isolate():
+            raise SandboxUnavailableError(
+                f"this needs the sandbox, which exists on Linux only, and this is {sys.platform} (docs/platforms.md)."
+            )
         if self._zygote and not self._zygote.alive:
             self.close()
         if not self._zygote:

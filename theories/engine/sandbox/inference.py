@@ -34,7 +34,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from lakatos.theories.engine.sandbox import evaluator, layers, wire, zygote
+from lakatos.theories.engine.sandbox import evaluator, layers, serving, wire, zygote
 
 ENVIRONMENT = {
     "PYTENSOR_FLAGS": "cxx=,numba__cache=False,base_compiledir=.,compiledir_format=cache,traceback__limit=0",
@@ -47,8 +47,6 @@ N_LINE = 64
 """Intervals of a line along one parameter, from -2 to 2 standard deviations of its prior."""
 JUMP = 0.2
 """Nats by which the density may differ from the integral of its gradient over an interval that is all but a point."""
-STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
-"""What is told of every draw, in this order."""
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Density = Callable[[Array], tuple[float, Array]]
@@ -123,7 +121,7 @@ def read_no_more_files() -> None:
 
 def serve(sent: memoryview, room: memoryview) -> None:
     """Trace and compile the theory of the first request, then sample as often as asked; no memory is shared."""
-    header, payload = zygote.read_request()
+    header, payload = serving.read_request()
     stimuli, start = [], 0
     for description in header["stimuli"]:
         arrays, start = wire.arrays_from(description, payload, start)
@@ -134,14 +132,14 @@ def serve(sent: memoryview, room: memoryview) -> None:
         fitted = FittedTheory(header, stimuli, counts, values)
         problem = fitted.problem(counts)
     except MemoryError as error:
-        zygote.write_answer(zygote.failure(error), status=wire.FAILED)
+        serving.write_answer(serving.failure(error), status=wire.FAILED)
         return
     except BaseException as error:
-        failure = zygote.failure(error)
+        failure = serving.failure(error)
         line = f" at line {failure['line']}" if failure["line"] else ""
-        zygote.write_answer({"problem": f"{failure['type']}{line}: {failure['message']}"})
+        serving.write_answer({"problem": f"{failure['type']}{line}: {failure['message']}"})
         return
-    zygote.write_answer(
+    serving.write_answer(
         {
             "problem": problem,
             "seconds": time.monotonic() - begun,
@@ -149,13 +147,13 @@ def serve(sent: memoryview, room: memoryview) -> None:
         }
     )
     while not problem:
-        header, payload = zygote.read_request()
+        header, payload = serving.read_request()
         (counts, _), _ = answers_from(header, payload, 0)
         try:
             drawn, seconds = fitted.sample(header, counts)
-            zygote.write_answer({"seconds": seconds}, drawn)
+            serving.write_answer({"seconds": seconds}, drawn)
         except BaseException as error:
-            zygote.write_answer(zygote.failure(error), status=wire.FAILED)
+            serving.write_answer(serving.failure(error), status=wire.FAILED)
 
 
 def answers_from(
@@ -279,7 +277,7 @@ class FittedTheory:
 
         Returns:
             ``(n_chains, n_draws, n)`` each of offset, center and spread (these two with n = 0 where no unit is ruled by
-            a population) and of `STATISTICS`; and the seconds that this took.
+            a population) and of `wire.STATISTICS`; and the seconds that this took.
         """
         nutpie = load_library("nutpie")
         begun = time.monotonic()
@@ -303,7 +301,9 @@ class FittedTheory:
             else nothing
             for name in ("offset", "center", "spread")
         ]
-        statistics = [np.asarray(found.sample_stats[name], dtype=np.float64) for name in STATISTICS]
+        statistics = [
+            np.asarray(found.sample_stats[name], dtype=np.float64) for name in wire.STATISTICS
+        ]
         return [*drawn, np.stack(statistics, axis=-1)], seconds
 
 

@@ -18,6 +18,8 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
+from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY
+
 # fmt: off
 SYSTEM_CALLS: dict[str, tuple[int, tuple[int, ...]]] = {
     # audit architecture, and the numbers of: read write close fstat lseek mmap mprotect munmap brk
@@ -59,8 +61,6 @@ CLONE3 = 435
 CLONE_THREAD = 0x00010000
 NO_CLOCKS = "no_clocks"
 """Name of the layer in which a theory learns neither the time nor how long something takes."""
-NO_EXECUTABLE_MEMORY = "no_executable_memory"
-"""Name of the layer that forbids machine code made at run time, and with it compilation."""
 
 CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = (
     0x04000000,
@@ -97,7 +97,7 @@ def call(name: str, *arguments: object) -> int:
 def address_space_bytes() -> int:
     """Address space of this process; 0 where the system does not tell."""
     try:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", encoding="utf-8") as file:
             return int(file.read().split()[0]) * resource.getpagesize()
     except OSError:
         return 0

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NO_EXECUTABLE_MEMORY = "no_executable_memory"
+"""Name of the layer that forbids machine code made at run time, and with it compilation."""
+
 
 @dataclass(frozen=True)
 class SandboxLimits:

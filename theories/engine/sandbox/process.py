@@ -6,7 +6,6 @@ Both are read with a deadline and never believed: a child that is late, or gone,
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
 import os
@@ -292,6 +291,8 @@ class ZygoteProcess:
 
     def fork(self, limits: SandboxLimits, shared: SharedPieces | None = None) -> ChildProcess:
         """A child that has given up its rights and waits for its theory; it takes ``shared`` over."""
+        import fcntl
+
         inner_requests, requests = os.pipe()
         answers, inner_answers = os.pipe()
         for pipe in (requests, answers):

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import NoReturn
 
-from lakatos.theories.engine.sandbox import layers, wire, zygote
+from lakatos.theories.engine.sandbox import layers, serving, wire, zygote
 
 
 def main() -> NoReturn:
@@ -18,16 +18,16 @@ def main() -> NoReturn:
 
 def serve(sent: memoryview, room: memoryview) -> None:
     """Run the program of the first request once."""
-    header, _ = zygote.read_request(sent)
+    header, _ = serving.read_request(sent)
     try:
         module = types.ModuleType("program")
         sys.modules["program"] = module
         exec(
             compile(header["source"], wire.SOURCE_NAME, "exec", dont_inherit=True), module.__dict__
         )
-        zygote.write_answer({"returned": module.run(header["arguments"])})
+        serving.write_answer({"returned": module.run(header["arguments"])})
     except BaseException as error:
-        zygote.write_answer(zygote.failure(error), status=wire.FAILED)
+        serving.write_answer(serving.failure(error), status=wire.FAILED)
     os._exit(0)
 
 

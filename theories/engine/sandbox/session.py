@@ -10,14 +10,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
 from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
-from lakatos.theories.engine.sandbox.process import ChildProcess
 from lakatos.theories.errors import (
     TheoryError,
     TheoryProbabilityError,
@@ -52,6 +51,37 @@ class _Kept:
     parameters: dict[str, NDArray[Any]]
     answers: list[Array]
     """``(n_trials, n_options)`` for each set of stimuli."""
+
+
+class TheoryProcess(Protocol):
+    """A process that holds one theory, as a session uses it; all may raise a `TheoryError`."""
+
+    limits: SandboxLimits
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended."""
+
+    def start_clock(self, calls: float = 1.0) -> None:
+        """Begin a call, which may take as long as ``calls`` calls."""
+
+    def send(self, header: Mapping[str, Any], payload: bytes) -> None:
+        """Send a request."""
+
+    def keep(self, n_bytes: int) -> None:
+        """Have the first payload, of ``n_bytes``, stay as it is from now on."""
+
+    def payload_reader(self, n_bytes: int) -> Reader:
+        """What gives an answer's payload of ``n_bytes`` piece by piece."""
+
+    def read(self, buffer: bytearray | memoryview) -> None:
+        """Fill ``buffer`` with what comes next."""
+
+    def processor_seconds(self) -> float:
+        """Time that it has used."""
+
+    def close(self) -> None:
+        """End it."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +122,7 @@ class TheorySession:
 
     def __init__(
         self,
-        start: Callable[[int], ChildProcess],
+        start: Callable[[int], TheoryProcess],
         source: str,
         stimuli: list[dict[str, NDArray[Any]]],
         n_options: int,
@@ -387,7 +417,7 @@ class TheorySession:
 
     def _exchange(
         self,
-        child: ChildProcess,
+        child: TheoryProcess,
         header: Mapping[str, Any],
         payload: bytes,
         answers: list[Array],
@@ -412,7 +442,7 @@ class TheorySession:
         return said, status
 
 
-def _read_head(child: ChildProcess) -> tuple[dict[str, Any], int, int]:
+def _read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
     """What a child says before the payload, its status, and the payload's size in bytes."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)

@@ -8,7 +8,6 @@ shorter, so that neither side can take memory away under the other. See memfd_cr
 
 from __future__ import annotations
 
-import fcntl
 import mmap
 import os
 from collections.abc import Sequence
@@ -36,8 +35,10 @@ class SharedPieces:
             answer_bytes: Room for one answer.
 
         Raises:
-            OSError, AttributeError: This system has no such memory.
+            OSError, AttributeError, ImportError: This system has no such memory.
         """
+        import fcntl
+
         self.n_bytes = kept_bytes + CALL_BYTES + answer_bytes
         self.answer_bytes = answer_bytes
         self.descriptors: tuple[int, ...] = ()
@@ -85,7 +86,7 @@ def make_shared(first_bytes: int, answer_bytes: int) -> SharedPieces | None:
     """Shared memory for a process whose first payload has ``first_bytes``; None where the system has none."""
     try:
         return SharedPieces(kept_bytes(first_bytes), answer_bytes)
-    except (OSError, AttributeError):
+    except (OSError, AttributeError, ImportError):
         return None
 
 

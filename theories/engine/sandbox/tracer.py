@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
 from lakatos.theories.engine.sandbox.client import ProtectionLevel, Sandbox
-from lakatos.theories.engine.sandbox.inference import STATISTICS
 from lakatos.theories.engine.sandbox.limits import SandboxLimits
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.engine.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
@@ -173,7 +172,7 @@ class CompiledSession(TheorySession):
         size = (chains, draws)
         offset = np.empty((*size, self._n_units * self._n_parameters))
         center, spread = (np.empty((*size, self._n_center)) for _ in range(2))
-        statistics = np.empty((*size, len(STATISTICS)))
+        statistics = np.empty((*size, len(wire.STATISTICS)))
         parts = [offset, center, spread, statistics]
         if sum(part.nbytes for part in parts) > self._limits.output_bytes:
             raise TheoryResourceError(
@@ -196,7 +195,7 @@ class CompiledSession(TheorySession):
                 "the draws that came back are not all finite, with spreads above 0; do not use."
             )
         shaped = offset.reshape(*size, self._n_units, self._n_parameters)
-        named = {name: statistics[..., place] for place, name in enumerate(STATISTICS)}
+        named = {name: statistics[..., place] for place, name in enumerate(wire.STATISTICS)}
         return NutsSample(shaped, center, spread, named, _number(said.get("seconds")))
 
 

@@ -25,6 +25,9 @@ COMMAND = struct.Struct("<4sq")
 REPLY = struct.Struct("<q")
 """What the zygote answers."""
 
+STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
+"""What NUTS reports of every draw, in this order."""
+
 SOURCE_NAME = "<theory>"
 """File name of a theory in tracebacks."""
 IMPORTS = (

@@ -22,26 +22,15 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 
 from lakatos.theories.engine.sandbox import layers, wire
-from lakatos.theories.engine.sandbox.evaluator import (
-    NOTHING,
-    NamedArrays,
-    SequenceWalk,
-    ShapeError,
-    TheoryEvaluator,
-    load,
-)
-from lakatos.theories.engine.sandbox.shared import is_shared, kept_bytes, map_shared
+from lakatos.theories.engine.sandbox.serving import ANSWERS, serve
+from lakatos.theories.engine.sandbox.shared import map_shared
 
-REQUESTS, ANSWERS = 3, 4
-"""The child's two pipes; its standard input, output and error are the null device."""
-AT_ONCE = 65536
-"""Bytes of a pipe that are read or written in one go."""
 LEFT_OUT = ("numpy.f2py", "concurrent.futures")
 """What SciPy has NumPy load, and no theory may import: its reader of Fortran, and the threads of its tests. They bring
 loggers, parsers and tables of characters: a tenth of the memory that a fork copies, and work in each child."""
@@ -229,164 +218,6 @@ def forget_number() -> None:
     """Take away what Python noted of this process's number, which tells how many theories ran before."""
     with contextlib.suppress(AttributeError):
         threading.main_thread()._native_id = 0  # type: ignore[attr-defined]
-
-
-def serve(sent: memoryview, room: memoryview) -> None:
-    """Answer requests with the theory that the first of them brings.
-
-    Args:
-        sent: Memory in which the laboratory lays large payloads down.
-        room: Memory for large answers.
-    """
-    header, payload = read_request(sent, keep=True)
-    sent = sent[kept_bytes(len(payload)) :]
-    n_options: int = header["n_options"]
-    stimuli, start = [], 0
-    for description in header["stimuli"]:
-        arrays, start = wire.arrays_from(description, payload, start)
-        stimuli.append(NamedArrays(arrays))
-    try:
-        program = load(header["source"])
-    except BaseException as error:
-        write_answer(failure(error), status=wire.FAILED)
-        os._exit(0)
-    write_answer({})
-    evaluators = [TheoryEvaluator(program.choose, trials, n_options) for trials in stimuli]
-    walk: SequenceWalk | None = None
-    while True:
-        header, payload = read_request(sent)
-        try:
-            if "source" in header:  # the next composition of the grammar
-                program = load(header["source"])
-                evaluators = [
-                    TheoryEvaluator(program.choose, trials, n_options, broadcasts=True)
-                    for trials in stimuli
-                ]
-                write_answer({})
-                continue
-            if "steps" in header:
-                assert walk is not None
-                answers, start = [], 0
-                for description in header["steps"]:
-                    parts, start = wire.parts_from(description, payload, start)
-                    answers.append(walk.step(**parts))
-                write_answer(
-                    {"broadcasts": walk.broadcasts, "second": seconds(answers)}, answers, room=room
-                )
-                continue
-            parameters, _ = wire.arrays_from(header["parameters"], payload)
-            if header.get("begin"):
-                walk = SequenceWalk(
-                    program, parameters, n_options, header["broadcasts"], header["paired"]
-                )
-                write_answer({})
-                continue
-            answers = [evaluator.probabilities(parameters) for evaluator in evaluators]
-            broadcasts = all(evaluator.broadcasts is not False for evaluator in evaluators)
-            write_answer({"broadcasts": broadcasts, "second": seconds(answers)}, answers, room=room)
-        except BaseException as error:
-            write_answer(failure(error), status=wire.FAILED)
-
-
-def seconds(answers: Sequence[wire.AnyArray]) -> list[bool]:
-    """Which answers hold the second option's probabilities only."""
-    return [answer.ndim == 2 for answer in answers]
-
-
-def failure(error: BaseException) -> dict[str, Any]:
-    """What went wrong, in words, and at which line of the source."""
-    kind = (
-        "memory"
-        if isinstance(error, MemoryError)
-        else "shape"
-        if isinstance(error, ShapeError)
-        else "raised"
-    )
-    line = (
-        error.lineno
-        if isinstance(error, SyntaxError) and error.filename == wire.SOURCE_NAME
-        else None
-    )
-    trace = error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == wire.SOURCE_NAME:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    try:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-    except BaseException:
-        text = "(its message cannot be read)"
-    return {
-        "kind": kind,
-        "type": type(error).__name__[:200],
-        "message": str(text)[:2000],
-        "line": line,
-    }
-
-
-def read_request(
-    sent: memoryview = NOTHING, *, keep: bool = False
-) -> tuple[dict[str, Any], memoryview]:
-    """The next request; ends the process when there is none.
-
-    Args:
-        sent: Memory in which the laboratory lays a large payload down.
-        keep: Whether that payload stays there; if not, it is copied.
-    """
-    came = os.read(REQUESTS, AT_ONCE)
-    came += read_exactly(wire.HEADER.size - len(came))
-    _, _, json_bytes, payload_bytes = wire.HEADER.unpack_from(came)
-    start = wire.HEADER.size + json_bytes
-    came += read_exactly(start - len(came))
-    header: dict[str, Any] = json.loads(came[wire.HEADER.size : start])
-    if is_shared(payload_bytes, len(sent)):
-        payload = sent[:payload_bytes]
-        return header, payload if keep else memoryview(bytes(payload))
-    payload, early = memoryview(bytearray(payload_bytes)), came[start:]
-    payload[: len(early)] = early
-    fill(payload[len(early) :])
-    return header, payload.toreadonly()
-
-
-def read_exactly(n_bytes: int) -> bytes:
-    """``n_bytes`` from the laboratory, none for a negative number; ends the process when they do not come."""
-    buffer = bytearray(max(n_bytes, 0))
-    fill(memoryview(buffer))
-    return bytes(buffer)
-
-
-def fill(buffer: memoryview) -> None:
-    """Read from the laboratory until ``buffer`` is full; ends the process when that does not happen."""
-    while buffer:
-        got = os.readv(REQUESTS, [buffer])
-        if not got:
-            os._exit(0)
-        buffer = buffer[got:]
-
-
-def write_answer(
-    header: Mapping[str, Any],
-    arrays: Sequence[wire.AnyArray] = (),
-    status: int = wire.OK,
-    room: memoryview = NOTHING,
-) -> None:
-    """Hand an answer to the laboratory, a large one in ``room``."""
-    n_bytes = sum(array.nbytes for array in arrays)
-    opening = wire.opening(header, n_bytes, status)
-    if is_shared(n_bytes, len(room)):
-        start = 0
-        for array in arrays:
-            np.frombuffer(room, array.dtype, array.size, start).reshape(array.shape)[...] = array
-            start += array.nbytes
-        pieces = [memoryview(opening)]
-    elif n_bytes < AT_ONCE:
-        pieces = [memoryview(b"".join([opening, *(array.tobytes() for array in arrays)]))]
-    else:
-        contents = [np.ascontiguousarray(array).data.cast("B") for array in arrays if array.size]
-        pieces = [memoryview(opening), *contents]
-    for piece in pieces:
-        while len(piece):
-            piece = piece[os.write(ANSWERS, piece) :]
 
 
 if __name__ == "__main__":

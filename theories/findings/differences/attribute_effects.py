@@ -64,7 +64,7 @@ class AttributeColumns:
 
     by: str
     names: tuple[str, ...]
-    """Of the columns."""
+    """Names of the columns."""
     z: tuple[Array, ...]
     """``(n_participants, n_columns)`` of each experiment, mean 0 and deviation 1 over people; 0 where not known."""
     shown: Mapping[str, Array]

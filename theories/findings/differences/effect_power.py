@@ -69,7 +69,7 @@ class EffectPower(SimulatedStudies):
     """Studies that showed one of any parameter, where there is none."""
 
     def to_text(self) -> str:
-        """In words, for a design."""
+        """The power in words, for the record of a design."""
         low, high = self.interval
         return f"{self.changes}: power {self.power:.2f} ({low:.2f} to {high:.2f})"
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 N_PERMUTATIONS = 1999
 N_PERMUTATIONS_PLANNED = 199
-"""In simulated studies of a plan, which are many."""
+"""Number of exchanges in each of the many simulated studies of a plan."""
 LEVEL = 0.05
 """Probability, over all parameters together, of calling people different who are not."""
 NOTHING = 1e-9

@@ -70,7 +70,7 @@ class ParameterDifference:
     is_ratio: bool
     """Whether medians are compared by their ratio, as on a logarithmic scale, or by their difference."""
     medians: Mapping[str, MedianPerson]
-    """By group."""
+    """Median participant of each group."""
     p: float | None
     """Probability of so large a difference of any parameter where groups do not differ. None where each experiment has
     one group alone: nothing can be exchanged then, and groups cannot be told from experiments."""

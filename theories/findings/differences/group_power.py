@@ -74,7 +74,7 @@ class GroupPower(SimulatedStudies):
     """People of each group with whom power is `POWER`; None where `MOST_EACH` are not enough."""
 
     def to_text(self) -> str:
-        """In words, for a design."""
+        """The power in words, for the record of a design."""
         low, high = self.interval
         needed = (
             f"about {self.n_needed} in each group would give {POWER:.2f}"

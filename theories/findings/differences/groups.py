@@ -37,7 +37,7 @@ from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 
 Members = Mapping[str, Sequence[NDArray[np.bool_]]]
-"""By group, ``(n_participants,)`` of each experiment: who belongs to it."""
+"""For each group, ``(n_participants,)`` of each experiment: whether a participant belongs to it."""
 FEWEST = 5
 """People of a group: each of five parts that are left out must hold somebody."""
 
@@ -53,11 +53,11 @@ class GroupedTheory:
     form: Theory
     shared: Mapping[str, Prior]
     own: Mapping[str, Mapping[str, Prior]]
-    """By group."""
+    """Population distribution of the parameters for each group."""
     scores: Mapping[str, UnitScores]
-    """By group, its people predicted with what others of the group taught."""
+    """Score for each group, its participants predicted from others of the group."""
     shared_scores: Mapping[str, UnitScores]
-    """By group, its people predicted with what others of all groups taught."""
+    """Score for each group, its participants predicted from others of all groups."""
 
     @property
     def populations(self) -> Mapping[str, Mapping[str, Prior]]:
@@ -258,7 +258,7 @@ def said_of_groups(
 
 
 def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
-    """In which parameters groups differ, in words."""
+    """The parameters in which groups differ, in words."""
     alone = differences[0].alone
     if len(alone) == len(differences[0].medians):
         return (
@@ -269,7 +269,7 @@ def _of_parameters(differences: Sequence[ParameterDifference]) -> str:
 
 
 def _of_alone(alone: Sequence[str]) -> str:
-    """That nothing is tested of groups which share no experiment with another one; empty where there are none."""
+    """A sentence that groups without a common experiment are not tested; empty if there are none."""
     if not alone:
         return ""
     share = "it shares" if len(alone) == 1 else "they share"
@@ -277,7 +277,7 @@ def _of_alone(alone: Sequence[str]) -> str:
 
 
 def _of_tested(differences: Sequence[ParameterDifference]) -> str:
-    """In which parameters groups differ that were in one experiment, in words."""
+    """The parameters in which groups of one experiment differ, in words."""
     differ = [item for item in differences if item.differs]
     rest = [item for item in differences if not item.differs]
     if not differ:

@@ -83,7 +83,7 @@ def learn(parameters, trials, xp, state, response, feedback):
 """
 OF_EACH_CUE = re.compile(r"\s*\[\s*\(([^,()]+),([^,()]+)\)\s*\]\s*\*\s*n_features\s*")
 MOST_CUES = 8
-"""That a trial of the domain can have."""
+"""Largest number of cues that a trial of the domain can have."""
 GREEDY = "# Its policy in AutoCog takes the likelier option; what is scored are the probabilities of predict."
 """Stands in a theory whose policy does so."""
 
@@ -216,7 +216,7 @@ def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], li
             vectors.append(str(name))
             if not 1 <= n_cues <= MOST_CUES:
                 raise TheorySourceError(
-                    f"the parameter {str(name)!r} has a value for each cue, and nothing says how many cues there are "
+                    f"the parameter {str(name)!r} has a value for each cue, and the number of cues is unknown "
                     f"(1 to {MOST_CUES}). Give the answers that the theory is for (--answers FILE), or the number "
                     "(--cues 4; n_cues in Python)."
                 )

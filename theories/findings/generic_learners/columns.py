@@ -13,7 +13,7 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
 MOST_COLUMNS = 200
-"""Of a raw stimulus; longer ones are described by the domain's properties alone."""
+"""Maximum number of columns of a raw stimulus; longer ones are described by the domain's features alone."""
 DECAYS = (0.2, 0.6)
 """Shares by which what was seen moves at each step, for running means of rewards and choices."""
 N_STATES = 3

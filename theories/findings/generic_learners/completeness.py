@@ -96,9 +96,9 @@ class RegrettedTrial:
     """A trial on which a learner predicts people clearly better than a theory."""
 
     place: int
-    """Of its experiment."""
+    """Place of its experiment."""
     row: int
-    """Of the experiment's stimuli."""
+    """Row in the experiment's stimuli."""
     observed: float
     """Share of people's answers that were the last option."""
     theory: float

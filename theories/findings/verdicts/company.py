@@ -90,7 +90,7 @@ class CompanyFound:
     """Scores of everybody on the same answers."""
 
     own: Mapping[Digest, list[UnitScores]]
-    """Of the pool, the leader first."""
+    """Theories of the pool, the leader first."""
     learner: LearnerPrediction
     noise: list[UnitScores] | None
     published: Mapping[str, tuple[Theory, list[UnitScores]]]

@@ -48,7 +48,7 @@ class RivalComparison:
 
     rival: Digest
     advantage: ScoreEstimate
-    """Of the leader, in nats per choice."""
+    """Advantage of the leader, in nats per choice."""
     basis: str
     """On which data."""
     n_compared: int = 1
@@ -354,7 +354,7 @@ def _units_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:
 
 
 def _few_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list[str]:
-    """That no difference is claimed, where too few participants (or problems) are behind a comparison."""
+    """A sentence that no difference is claimed, if too few participants (or problems) are behind a comparison."""
     fewest = min(item.advantage.n_units or LEAST_UNITS for item in found.comparisons)
     if fewest >= LEAST_UNITS:
         return []

@@ -14,23 +14,23 @@ LEADERBOARD = "the leaderboard: all open answers, each experiment predicted from
 
 
 class ExactnessWeighed(Record):
-    """Whether the leader's predictions can still be told from the truth, by answers that came after them."""
+    """Whether later responses show a misfit of the leader's frozen predictions."""
 
     kind: Literal["exactness_weighed"] = "exactness_weighed"
     version: Literal[1] = 1
     cycle: int
     leader: Digest
     experiments: tuple[str, ...]
-    """Those before which its predictions were frozen."""
+    """Experiments before which its predictions were frozen."""
     error: float
-    """Squared error of choice proportions beyond what chance makes, averaged over these; may be negative by chance."""
+    """Squared error of choice proportions beyond sampling noise, averaged over these; may be negative by chance."""
     standard_error: float
     allowed: float
-    """What the study allows the upper end of the 95% interval to be."""
+    """Limit of the study for the upper end of the 95% interval."""
     n_checks: int
-    """Checks of all its people's answers against simulated people of its own."""
+    """Number of checks of all participants' responses against simulated ones."""
     misfits: tuple[str, ...]
-    """What those found that count, under false-discovery control."""
+    """Misfits found, with control of the false discovery rate."""
     exact: bool
     text: str
 
@@ -53,7 +53,7 @@ class ErrorOnTrials(Record):
 
 
 class TruthCompared(Record):
-    """How close theories came to the hidden rule of simulated people."""
+    """Distance of theories from the hidden rule of simulated participants."""
 
     kind: Literal["truth_compared"] = "truth_compared"
     version: Literal[1] = 1
@@ -61,25 +61,24 @@ class TruthCompared(Record):
     n_trials: int
     """Trials compared: the whole space, or a sample of one too large to list."""
     corrected: dict[str, float]
-    """Mean squared error against the rule, by theory; without lapses and answers at random where both sides have
-    some."""
+    """Mean squared error against the rule, by theory, without lapses and random responses where both have some."""
     uncorrected: dict[str, float]
-    """The same with them, those of the study's ``random_choices`` too: what people do in fact."""
+    """The same with lapses and the study's ``random_choices``."""
     pool: dict[str, float]
-    """Like ``corrected``, for every theory of the pool, on a sample of trials: what choosing among them cost."""
+    """Like ``corrected`` for every theory of the pool, on a sample of trials."""
     sequence: dict[str, dict[str, float]]
-    """Where the rule or the leader depends on what came before: how often people do the same as in the step before, in
-    all, after a reward and after none; for ``hidden`` and by theory."""
+    """If the rule or the leader depends on the past: how often participants repeat their last choice, overall, after
+    a reward and after none; for ``hidden`` and by theory."""
 
 
 class TheoriesMapped(Record):
-    """Where the theories of the pool lie by what their declared people choose."""
+    """Similarity of the theories of the pool by the choices of their declared populations."""
 
     kind: Literal["theories_mapped"] = "theories_mapped"
     version: Literal[1] = 1
     theories: tuple[Digest, ...]
     positions: tuple[tuple[float, float], ...]
-    """In units of choice proportions: distances are about their root mean square differences."""
+    """Positions in units of choice proportions: distances approximate root mean square differences."""
     shown: float
     """Share of the variance of distances that two dimensions show."""
     n_trials: int
@@ -94,17 +93,18 @@ class FoldFinished(Record):
     run: str
     """Folder of the fold's own run, relative to this one."""
     form: Fingerprint
-    """Digest of the canonical form of its journal, which no crash or clock changes."""
+    """Digest of the canonical form of its journal, which does not depend on interruptions or time."""
     leader_name: str
     claim: str
     rows: tuple[int, ...]
     """Sealed trials."""
     observed: tuple[float, ...]
-    """Share of the second option on each; of more than two options all shares of the first trial first, as below."""
+    """Observed share of the second option on each trial; with more than two options all shares of the first trial
+    first, as below."""
     predicted: tuple[float, ...]
-    """By the fold's leader."""
+    """Shares predicted by the fold's leader."""
     baselines: dict[str, tuple[float, ...]]
-    """By each published theory that the fold started from, its ranges fitted to the same open trials."""
+    """Shares predicted by each initial published theory, fitted to the same open trials."""
 
 
 class CrossValidated(Record):
@@ -121,16 +121,16 @@ class CrossValidated(Record):
 
 
 class ConfirmationFinished(Record):
-    """What a preregistered test of the winner's own predictions on new people said."""
+    """Result of a preregistered test of the leader's predictions on new participants."""
 
     kind: Literal["confirmation_finished"] = "confirmation_finished"
     version: Literal[1] = 1
     winner: Digest
     rival: Digest
-    """The best theory that predicted otherwise."""
+    """Best theory with other predictions."""
     outcome: Literal["confirmed", "refuted", "inconclusive"]
     advantage: float | None
-    """Of the winner over the rival in nats per choice, on predictions frozen before anybody was asked."""
+    """Advantage of the leader over the rival in nats per choice, on predictions frozen before recruitment."""
     advantage_error: float | None
     interval: tuple[float, float] | None
     """95% interval."""
@@ -139,21 +139,21 @@ class ConfirmationFinished(Record):
 
 
 class ExclusionSensitivity(Record):
-    """How the leader stands with the preregistered exclusions and without them."""
+    """Comparison of the leader with and without the preregistered exclusions."""
 
     kind: Literal["exclusion_sensitivity"] = "exclusion_sensitivity"
     version: Literal[1] = 1
     experiments: tuple[str, ...]
-    """Those in which somebody was excluded."""
+    """Experiments with exclusions."""
     n_excluded: int
-    """People who come back without the rules: who answered something, did not take it back and came once."""
+    """Number of participants that count without the rules."""
     leader: Digest
     leader_without: Digest
-    """The theory with the best score on everybody's answers."""
+    """Theory with the best score on the responses of all participants."""
     rival: Digest
-    """The second best with the exclusions."""
+    """Second best theory with the exclusions."""
     advantage: float
-    """Of the leader over the rival, nats per choice, averaged over experiments."""
+    """Advantage of the leader over the rival, nats per choice, averaged over experiments."""
     interval: tuple[float, float]
     """95% interval."""
     advantage_without: float
@@ -172,22 +172,22 @@ class CampaignConcluded(Record):
     leader: Digest
     runner_up: Digest | None
     rival: Digest | None = None
-    """The first rival of the strictest comparison, which comes closest to the leader. Version 1 does not say."""
+    """Initial theory of the strictest comparison, closest to the leader; not in version 1."""
     holds: bool
-    """Whether the leader is ahead of every first rival beyond its interval, with enough participants: on data that it
-    was not fitted to, and on the leaderboard."""
+    """Whether the leader is ahead of every initial theory beyond its interval, with enough participants: on data to
+    which it was not fitted, and on the leaderboard."""
     text: str
-    """In plain words, with the uncertainty."""
+    """The verdict in words, with the uncertainty."""
     stop: str
     advantage: float | None
-    """Over ``rival``, nats per choice, on ``basis``."""
+    """Advantage over ``rival`` on ``basis``, nats per choice."""
     advantage_error: float | None
     interval: tuple[float, float] | None
-    """95% interval of the advantage; wider where the leader was chosen among several on the same data."""
+    """95% interval of the advantage, corrected if the leader was chosen among several on the same data."""
     n_compared: int
-    """Theories that could have been the leader on the data behind the advantage; 1 where it was chosen without them."""
+    """Number of theories that could have been the leader on these data; 1 if it was chosen without them."""
     n_units: int | None = None
-    """Participants (or problems where only counts are known) behind the advantage, each counted once."""
+    """Number of participants (or problems, if only counts are known) behind the advantage."""
     basis: str
     """Data behind the advantage: sealed trials, frozen predictions, `LEADERBOARD` or `EXPLORATORY`."""
     errors: tuple[ErrorOnTrials, ...]

@@ -23,7 +23,7 @@ from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 MOST_TRIALS = 100
-"""Of each experiment, on which clauses are tried."""
+"""Number of trials of each experiment on which clauses are tested."""
 COMPARE = {"<": operator.lt, ">": operator.gt}
 
 

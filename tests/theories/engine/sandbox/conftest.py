@@ -32,7 +32,7 @@ class OrdinarySandbox(Sandbox):
 
     def _start(self):
         zygote = ZygoteProcess(AS_NOBODY)
-        with open(f"/proc/{zygote._process.pid}/status") as file:
+        with open(f"/proc/{zygote._process.pid}/status", encoding="utf-8") as file:
             (uid,) = [line.split()[1] for line in file if line.startswith("Uid:")]
         assert int(uid) == NOBODY
         hello = zygote.hello

@@ -542,10 +542,13 @@ def dead_below(pid: int) -> list[str]:
     while waiting:
         parent = waiting.pop()
         for thread in os.listdir(f"/proc/{parent}/task"):
-            with open(f"/proc/{parent}/task/{thread}/children") as file:
+            with open(f"/proc/{parent}/task/{thread}/children", encoding="utf-8") as file:
                 children = file.read().split()
             for child in children:
-                with contextlib.suppress(FileNotFoundError), open(f"/proc/{child}/stat") as file:
+                with (
+                    contextlib.suppress(FileNotFoundError),
+                    open(f"/proc/{child}/stat", encoding="utf-8") as file,
+                ):
                     found += [child] if file.read().rpartition(")")[2].split()[0] == "Z" else []
             waiting += children
     return found

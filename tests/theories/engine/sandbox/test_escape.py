@@ -732,7 +732,7 @@ def alive_below(pid):
     found = {pid}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{entry}/stat") as file:
+            with open(f"/proc/{entry}/stat", encoding="utf-8") as file:
                 fields = file.read().rsplit(")", 1)[1].split()
         except OSError:
             continue
