@@ -94,13 +94,13 @@ def check_cells(
         if larger is not None:
             n_larger, n_all = len(np.unique(participant[larger])), len(np.unique(participant))
             own = [float(np.nanmedian(np.abs(values[part]))) for part in (larger, ~larger)]
-            rows = rows_named(cells.row_numbers(larger))
+            of_larger = rows_named(cells.row_numbers(larger))
             question(
                 columns,
                 notes,
                 "two_units",
                 f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants "
-                f"({rows}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
+                f"({of_larger}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
             )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,12 @@ def _recoded(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     frame = table.frame.copy()
     for column, meanings in columns.recode.items():
         code = {_folded(cell): value for cell, value in meanings.items()}
-        frame[column] = by_distinct(frame[column], lambda cell, c=code: c.get(_folded(cell), cell))
+        frame[column] = by_distinct(frame[column], partial(_meaning, code))
     return replace(table, frame=frame)
+
+
+def _meaning(code: Mapping[str, str], cell: str) -> str:
+    return code.get(_folded(cell), cell)
 
 
 def _folded(cell: str) -> str:
@@ -113,7 +118,7 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
     if expression.equal is not None:
-        folded = {name: by_distinct(own, _folded) for name, own in cells.items()}
+        folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
         return [
             "" if "" in (one, two) else str(int(one == _folded(two)))

@@ -198,7 +198,7 @@ def by_distinct(cells: pd.Series, change: Callable[[Any], Any]) -> NDArray[np.ob
     place, distinct = pd.factorize(cells)
     made = np.empty(len(distinct), dtype=object)
     made[:] = [change(cell) for cell in distinct.tolist()]
-    return made[place]
+    return np.asarray(made[place], dtype=object)
 
 
 def numbers_of(cells: pd.Series) -> pd.Series:
@@ -329,7 +329,8 @@ def _read_parquet(path: Path) -> AnswerTable:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)
+    is_kind = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(is_of(kind) for is_of in is_kind)
 
 
 def _plain(path: Path, batch: pa.RecordBatch, n_before: int) -> pa.RecordBatch:
