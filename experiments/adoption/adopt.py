@@ -457,7 +457,7 @@ def _people(cells: RowCells, columns: AnswerColumns) -> Array:
     """``(n_rows,)`` number of the person."""
     names = cells.text(columns.participant)
     cells.refuse_empty(names == "", columns.participant)
-    return pd.factorize(names)[0].astype(np.int64)
+    return np.asarray(pd.factorize(names)[0], dtype=np.int64)
 
 
 def _known_of_people(
