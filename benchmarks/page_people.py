@@ -22,7 +22,7 @@ SHOWN = """() => {
     if (main.querySelector('#agree')) return {what: 'consent'};
     if (main.querySelector('input[name^=question-]')) return {what: 'comprehension'};
     if (main.querySelector('[name^=reply-]')) return {what: 'questions'};
-    const said = main.querySelector('h2')?.innerText.match(/\\d+/);
+    const said = main.querySelector('h1.trial')?.innerText.match(/\\d+/);
     if (said && main.querySelector(open)) return {what: 'choice', number: Number(said[0]),
         picture: [...main.querySelectorAll('.notice, .picture')].map(words).join(' '),
         lang: document.documentElement.lang};
@@ -200,7 +200,7 @@ class PagePerson:
             await self.context.set_offline(False)
         moved = (
             "number => document.querySelector('.code') || (document.querySelector('.options button.chosen') === null "
-            "&& Number(document.querySelector('h2')?.innerText.match(/\\d+/)?.[0] ?? 0) !== number)"
+            "&& Number(document.querySelector('h1.trial')?.innerText.match(/\\d+/)?.[0] ?? 0) !== number)"
         )
         await self.page.wait_for_function(moved, arg=number, timeout=300_000)
 

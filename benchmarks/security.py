@@ -31,6 +31,8 @@ PAGE = ROOT / "docs" / "security.md"
 ESCAPES = "tests/theories/engine/sandbox/test_escape.py"
 TABLE_BEGINS = "<!-- written by benchmarks/security.py -->"
 TABLE_ENDS = "<!-- end of what is written -->"
+NAMES = {"doors": "access from outside", "sandbox": "hostile programs"}
+"""Sections whose probes are counted together."""
 N_HONEST = 100
 N_FULL = 30
 """Honest theories that take the whole exam; the others take the steps that look for cheats."""
@@ -122,20 +124,17 @@ SECTIONS: dict[str, Callable[[], Iterator[SecurityProbe]]] = {
 def table_of(results: Mapping[str, Any]) -> str:
     """All probes with their outcomes, in Markdown, counted by kind.
 
-    Cheats are counted by the check that refuses them, hostile programs together. Each probe of access has a row.
+    Cheats are counted by the check that refuses them; probes that fail are named.
     """
     lines = ["| section | what is tried | outcome |", "| --- | --- | --- |"]
     for section in SECTIONS:
         probes = [SecurityProbe(**item) for item in results.get(section, {}).get("probes", ())]
         if section == "cheating theories":
             probes = [replace(probe, kind=_refusal(probe.outcome)) for probe in probes]
-        if section == "sandbox":
+        if section in NAMES:
             kinds = len({probe.kind for probe in probes})
-            probes = [replace(probe, kind=f"hostile programs, {kinds} kinds") for probe in probes]
-        if section != "doors":
-            lines += [_counted(section, kind, own) for kind, own in _by_kind(probes).items()]
-        else:
-            lines += [_row(section, probe) for probe in probes]
+            probes = [replace(probe, kind=f"{NAMES[section]}, {kinds} kinds") for probe in probes]
+        lines += [_counted(section, kind, own) for kind, own in _by_kind(probes).items()]
     return "\n".join(lines)
 
 
@@ -156,11 +155,6 @@ def _counted(section: str, kind: str, probes: list[SecurityProbe]) -> str:
 def _refusal(outcome: str) -> str:
     """The check in an outcome such as ``refused by the exam: size: ...``."""
     return ": ".join(outcome.split(": ")[:2])
-
-
-def _row(section: str, probe: SecurityProbe) -> str:
-    outcome = probe.outcome if probe.holds else f"**open**: {probe.outcome}"
-    return _cells(section, f"{probe.name}: {probe.kind}", outcome)
 
 
 def _cells(*texts: str) -> str:

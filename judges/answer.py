@@ -1,4 +1,4 @@
-"""What a judge answers about many submissions; failures are kept and counted, never guessed."""
+"""Answers of a judge about many submissions; failures are kept and counted, never guessed."""
 
 from __future__ import annotations
 

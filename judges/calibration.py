@@ -23,7 +23,7 @@ class CalibrationBin:
     probability: float
     """Mean of those given."""
     share: float
-    """Of candidates that the data then favoured."""
+    """Share of candidates that the data then favoured."""
     interval: tuple[float, float]
     """95%, exact (Clopper & Pearson 1934)."""
     n: int

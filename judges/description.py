@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoredExperiment:
-    """What one theory made of one experiment."""
+    """Scores of one theory on one experiment."""
 
     scores: UnitScores
-    """With the declared population."""
+    """Scores with the declared population."""
     proportions: Array
     """``(n_trials, n_options)`` predicted."""
     observed: Array

@@ -38,9 +38,9 @@ class VaultReported(Record):
     kind: Literal["vault_reported"] = "vault_reported"
     version: Literal[1] = 1
     campaign: str
-    """Whose judges they are."""
+    """Campaign of the judges."""
     told: dict[str, str]
-    """What was found of each judge, in words with intervals."""
+    """Findings about each judge, in words with intervals."""
 
 
 def level_of(alpha: float, number: int) -> float:

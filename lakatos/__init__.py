@@ -16,6 +16,7 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     lakatos.by_group(answers, "hyperbolic", by="age")    # the same theory with other numbers, or another one?
     lakatos.effects_of(answers, "hyperbolic", by="age")  # which of its numbers change with age, and by how much
     lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
+    lakatos.plot_verdict(outcome), lakatos.plot_predictions(outcome)  # figures on Matplotlib axes
 
 `lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.effects import AttributeEffects, effects_of
     from lakatos.flows.notebook.fitted import FittedTheory
     from lakatos.flows.notebook.groups import GroupComparison, by_group
+    from lakatos.flows.notebook.plots import plot_effects, plot_predictions, plot_verdict
     from lakatos.flows.notebook.posterior import posterior
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
     from lakatos.flows.notebook.theory import fit, predict, published, score
@@ -55,6 +57,7 @@ _PLACES = {
     "effects": ("AttributeEffects", "effects_of"),
     "fitted": ("FittedTheory",),
     "groups": ("GroupComparison", "by_group"),
+    "plots": ("plot_effects", "plot_predictions", "plot_verdict"),
     "posterior": ("posterior",),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
     "theory": ("fit", "predict", "published", "score"),
@@ -64,7 +67,8 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "fit_each", "transfer", "by_group", "effects_of", "DataDescription", "PeoplesAnswers", "StudyOutcome",
+    "fit_each", "transfer", "by_group", "effects_of",
+    "plot_verdict", "plot_predictions", "plot_effects", "DataDescription", "PeoplesAnswers", "StudyOutcome",
     "FittedTheory", "GroupComparison", "AttributeEffects", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What follows a cycle: pitfalls and plans read off the trace, and plans that recur often enough to become tools."""
+"""Lessons of a cycle: pitfalls and plans from the trace, and plans that recur often enough to become tools."""
 
 from __future__ import annotations
 

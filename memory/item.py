@@ -15,7 +15,7 @@ class Fact(Record):
     version: Literal[1] = 1
     domain: str
     subject: str
-    """What it is about; two facts about one subject contradict each other where they say different things."""
+    """Subject; two facts about one subject contradict each other if they differ."""
     statement: str
     valid_from: str = ""
     valid_until: str = ""

@@ -38,7 +38,7 @@ Valid = Callable[[Digest], bool]
 """Whether a record still holds; see `traces.validity.Validity.valid`."""
 LIBRARY_VERSION: Final = 1
 DOUBTFUL_WEIGHT: Final = 0.5
-"""Of a lesson whose evidence no longer holds."""
+"""Weight of a lesson whose evidence is no longer valid."""
 
 
 class Pitfall(Record):
@@ -104,7 +104,7 @@ class Library:
         return lambda digest: digest not in self.doubted and valid(digest)
 
     def joined(self, other: Library) -> Library:
-        """With all entries of another library after its own."""
+        """This library followed by all entries of another one."""
         entries = dict(self.entries) | {
             digest: item for digest, item in other.entries if digest not in self._known
         }

@@ -27,7 +27,7 @@ class StepArgument(FrozenPart):
 
     name: str
     kind: str
-    """What it names: ``theory``, ``experiment*``, ``int``, ..."""
+    """Kind of value: ``theory``, ``experiment*``, ``int``, ..."""
     value: Any = None
     """Template."""
 

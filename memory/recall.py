@@ -38,17 +38,17 @@ K1, B = 1.2, 0.75
 
 
 class RecallSituation(BaseModel):
-    """Where somebody stands who asks what was learned."""
+    """Situation for which lessons are recalled."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     domain: str
     stage: str = ""
-    """Of the cycle: propose, design, arbitrate, revise, ..."""
+    """Stage of the cycle: propose, design, arbitrate, revise, ..."""
     rivals: tuple[str, ...] = ()
     """Names of theories."""
     failed: str = ""
-    """What went wrong, in the words of a diagnosis or an error."""
+    """Failure, in the words of a diagnosis or an error."""
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class Remembered(BaseModel):
     lesson: str
     """Digest of its own record."""
     note: str = ""
-    """What speaks against it: unverified since a judge was displaced, or contradicted."""
+    """Objection: unverified since a judge was displaced, or contradicted."""
     relevance: float
 
 
@@ -109,7 +109,7 @@ class LexicalRecall:
     library: Library
     valid: Valid = always
     kinds: tuple[str, ...] = ()
-    """Of lessons; all where none is named."""
+    """Kinds of lessons; all if none is named."""
 
     def recall(self, situation: RecallSituation, most: int = MOST) -> Recalled:
         """The lessons of the domain by BM25; those that share no word are left out."""

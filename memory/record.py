@@ -1,4 +1,4 @@
-"""What the trace keeps about the use of memory in a campaign; lessons and tools are in `memory.library.RECORDS`."""
+"""Records about the use of memory in a campaign; lessons and tools are in `memory.library.RECORDS`."""
 
 from __future__ import annotations
 

@@ -23,11 +23,11 @@ class MemoryState:
     """Lessons, tools and theories: learned in this campaign, or taken from earlier ones."""
 
     library: Library = field(default_factory=Library)
-    """What was learned in this campaign."""
+    """Lessons of this campaign."""
     taken: Recorded[LibraryTaken] | None = None
-    """What others had learned before."""
+    """Library taken from other campaigns."""
     looked_at: Recorded[LibraryLookedAt] | None = None
-    """What of it no longer counts, by the newest look."""
+    """Entries that no longer count, by the newest look."""
     winners: Recorded[WinnersTaken] | None = None
     """Theories of earlier campaigns that compete."""
     recalled: tuple[Recorded[LessonsRecalled], ...] = ()
@@ -49,4 +49,4 @@ RULES: Final[StateRules] = {
     LessonsRecalled: keep_all("recalled"),
     **dict.fromkeys(LESSONS.values(), _learn),
 }
-"""What each record changes."""
+"""Rules that apply each record."""

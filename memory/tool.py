@@ -70,7 +70,7 @@ class ValidatedTool:
 
 @dataclass(frozen=True)
 class ToolStanding:
-    """Where a tool stands; update it with `after`."""
+    """Standing of a tool; update it with `after`."""
 
     status: Literal["active", "suspended", "retired"] = "active"
     successes: int = 0
@@ -250,7 +250,7 @@ def run_tool(draft: ToolDraft, plan: PlanForm, call: Call) -> list[Any]:
 
 @dataclass(frozen=True)
 class _NextStep:
-    """What a plan wants next: a call, or to end with its results."""
+    """Next step of a plan: a call, or the end with its results."""
 
     called: tuple[str, dict[str, Any]] | None = None
     results: list[Any] = field(default_factory=list)
@@ -264,7 +264,7 @@ class _NextStep:
 
     @property
     def text(self) -> str:
-        """What it does, for a reader."""
+        """Description of the tool for a reader."""
         if self.called is None:
             return "stops" if self.problem else "ends"
         return f"calls {self.called[0]}({canonical_json(self.called[1]).decode()[:200]})"

@@ -27,7 +27,7 @@ class LearnedTool:
 
     draft: ToolDraft
     plan: PlanForm
-    """What it stands for, as the library has it."""
+    """The plan for which it stands, as the library has it."""
     standing: ToolStanding
     invoke: Invoke
 
@@ -38,7 +38,7 @@ class LearnedTool:
 
     @property
     def description(self) -> str:
-        """What it does in place of, and how it has done."""
+        """Description of the plan that it replaces, and its record of use."""
         done = self.standing
         return (
             f"Does at once what this plan does step by step:\n{self.draft.plan_text}\n"
@@ -57,7 +57,7 @@ class LearnedTool:
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """What the tool does to the world, as declared and validated."""
+        """Effects of the tool, as declared and validated."""
         return frozenset(self.draft.effects)
 
     def costs(self, arguments: Any) -> Mapping[str, float]:

@@ -29,7 +29,7 @@ FORESEEN = (BenchError, TheoryError, ExperimentError, MemoryLibraryError, Sandbo
 
 @dataclass(frozen=True)
 class LaboratoryVerb:
-    """What the laboratory can do."""
+    """A tool of the laboratory."""
 
     name: str
     description: str
@@ -53,7 +53,7 @@ class LaboratoryVerb:
         return digest_of([self.name, self.version, sorted(self.effects), *schemas])
 
     def kinds(self) -> dict[str, str]:
-        """What each argument names: ``theory``, ``experiment``, ..., with a star for several, else its Python type."""
+        """Kind of each argument: ``theory``, ``experiment``, ..., with a star for several, else its Python type."""
         return kinds_of(self.arguments)
 
     def on(self, subject: Any) -> BoundVerb:
@@ -94,7 +94,7 @@ class BoundVerb:
 
     @property
     def description(self) -> str:
-        """What the verb does, as models read it."""
+        """Description of the tool for models."""
         return self.verb.description
 
     @property
@@ -104,7 +104,7 @@ class BoundVerb:
 
     @property
     def effects(self) -> frozenset[Effect]:
-        """What the verb does to the world."""
+        """Effects of the tool."""
         return self.verb.effects
 
     def costs(self, arguments: Any) -> Mapping[str, float]:
@@ -120,7 +120,7 @@ class BoundVerb:
 
 
 def kinds_of(model: type[BaseModel]) -> dict[str, str]:
-    """What each field names; see `LaboratoryVerb.kinds`."""
+    """Kind of each field; see `LaboratoryVerb.kinds`."""
     return {
         name: _kind(field.annotation, tuple(field.metadata))
         for name, field in model.model_fields.items()

@@ -21,7 +21,7 @@ from lakatos.theories.language.theory import TheoryProgram, read_program
 BINS: Final = re.compile(r"edges = xp\.array\((\[[^\]]*\])\)")
 """Where a source says the edges of its bins of time."""
 UNREADABLE: Final = (TheoryError, GrammarError, SyntaxError, ValueError, TypeError, RecursionError)
-"""What a stranger's source may raise when it is read."""
+"""Errors that reading a foreign source may raise."""
 
 
 def rank_winners(winners: Sequence[TheoryWon]) -> list[TheoryWon]:
@@ -123,7 +123,7 @@ def composition_of_winner(winner: TheoryWon, grammar: Grammar) -> Composition | 
 
 
 def form_of_winner(winner: TheoryWon) -> str:
-    """What tells a theory from others, however its people are declared; the source where it cannot be read."""
+    """Identity of a theory regardless of its declared ranges; the source if it cannot be read."""
     try:
         check_source(
             winner.source

@@ -57,7 +57,11 @@ def _command_parts(command: Any, name: str) -> Iterator[str]:
             yield from _command_parts(item, f"{name} {below}")
         return
     loaded = command.loaded()
-    words = [item.name.upper() for item in loaded.params if item.param_type_name == "argument"]
+    words = [
+        (item.metavar or item.name).upper()
+        for item in loaded.params
+        if item.param_type_name == "argument"
+    ]
     yield f"### `{' '.join([name, *words])}`"
     yield _plain(loaded.help)
     rows = [

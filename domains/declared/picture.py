@@ -98,7 +98,7 @@ def _cell(task: TaskDeclaration, name: str, values: Mapping[str, Array], place: 
         return _image(task, attribute, value)
     if attribute.show == "stars":
         top = int(attribute.highest)
-        stars = f'{"★" * int(value)}<span style="color:#bbb">{"★" * (top - int(value))}</span>'
+        stars = "★" * int(value) + "☆" * (top - int(value))
         words = escape(as_shown(attribute, value))
         return f'<span role="img" aria-label="{words}" style="letter-spacing:-1px">{stars}</span>'
     if attribute.show == "bar":

@@ -127,6 +127,7 @@ LAYOUT = StimulusLayout(
         "amounts": "amount of the first and of the second option",
         "delays_days": "their delays, in days unless delay_unit says otherwise",
         "delay_unit": f"one of {', '.join(DAYS)}",
+        "amount_unit": "cents, where amounts are hundredths of the unit of money; left out otherwise",
     },
     ("amounts", "delays_days"),
     _dated,

@@ -377,7 +377,7 @@ class IntertemporalDomain(OneShot):
         longest = max(float(stimuli["delays_days"][row].max()), 1.0)
         sides = []
         for amount, delay in zip(stimuli["amounts"][row], stimuli["delays_days"][row], strict=True):
-            color = "#2b7a4b" if amount > 0 else "#b03a2e" if amount < 0 else "#777"
+            color = "#2b7a4b" if amount > 0 else "#b03a2e" if amount < 0 else "#666"
             sides.append(
                 '<div style="flex:1;border:1px solid #bbb;border-radius:6px;padding:10px;text-align:center">'
                 f'<div style="font-size:22px;font-weight:600;color:{color}">{escape(_money(amount))}</div>'

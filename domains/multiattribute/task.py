@@ -439,4 +439,4 @@ def _shapes(share: Array, by_validity: Array) -> dict[str, Array]:
 
 
 def _shown(rating: float, top: int) -> str:
-    return f'{rating:g}<span style="color:#999">/{top}</span>'
+    return f'{rating:g}<span style="color:#666">/{top}</span>'

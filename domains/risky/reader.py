@@ -163,6 +163,7 @@ LAYOUT = StimulusLayout(
         "b_probabilities": "likewise of the second gamble",
         "ambiguous": "two columns of 0 and 1: whose probabilities are not shown",
         "correlation": "-1, 0 or 1: of the two payoffs",
+        "amount_unit": "cents, where amounts are hundredths of the unit of money; left out otherwise",
     },
     ("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
     _gambles,

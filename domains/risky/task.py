@@ -404,7 +404,7 @@ def _picture_of_gamble(stimuli: Stimuli, row: int, side: int) -> str:
     cell = 'style="padding:3px 6px;text-align:right;white-space:nowrap"'
     lines = []
     for amount, probability in _shown(stimuli, row, side):
-        color = "#2b7a4b" if amount > 0 else "#b03a2e" if amount < 0 else "#777"
+        color = "#2b7a4b" if amount > 0 else "#b03a2e" if amount < 0 else "#666"
         bar = f'<div style="background:{color};opacity:.75;height:12px;width:{max(100 * probability, 0.5):.2f}%"></div>'
         lines.append(
             f'<tr><td {cell}><b style="color:{color}">{escape(f"{amount:g}")}</b></td>'

@@ -22,6 +22,7 @@ from lakatos.experiments.adoption.chosen_rows import (
 from lakatos.experiments.adoption.inputs import missing_inputs
 from lakatos.experiments.adoption.layouts import (
     DAYS,
+    HUNDREDTHS,
     StimulusLayout,
     as_table,
     known_layout,
@@ -41,6 +42,7 @@ from lakatos.experiments.adoption.plausible import (
     check_responses,
     check_steps,
     question,
+    rows_named,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import read_back
@@ -69,7 +71,7 @@ from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsErro
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-SETTINGS = {"delay_unit", "options", "x_range", "y_range"}
+SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range"}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
@@ -175,6 +177,7 @@ def adopt(
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
     notes += rows.notes
+    _check_named(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
     frame = shown_rows(frame, columns, known_layout(domain), notes)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
@@ -222,6 +225,22 @@ def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
         return
     if told := zero_question(columns.response, table.frame[columns.response].str.strip().tolist()):
         raise TrialsError(f"{table.name}: {told}")
+
+
+def _check_named(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question rows whose participant is a word such as NA, which may be an identifier or no participant at all."""
+    marks = table.marked.get(columns.participant, ())
+    if not marks:
+        return
+    rows = table.frame.index.to_numpy()[(table.frame[columns.participant] == "").to_numpy()]
+    question(
+        columns,
+        notes,
+        "unknown_participants",
+        f"{table.name}: {columns.participant} is {' or '.join(mark.strip() for mark in marks)} in "
+        f"{rows_named(rows)}, which stands for a missing value, so that nobody would know whose rows these are. "
+        "If it is an identifier, write another one into the file; accepting this leaves the rows out",
+    )
 
 
 def _check_rows_are_choices(
@@ -568,6 +587,12 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
                 f"(participants.columns.stimulus.delay_unit) with one of {', '.join(DAYS)}."
             )
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
+    if unit := columns.stimulus.get("amount_unit"):
+        if unit not in HUNDREDTHS:
+            raise TrialsError(
+                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money."
+            )
+        parts |= {name: part / 100 for name, part in parts.items() if name.endswith("amounts")}
     parts = {
         name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
         for name, part in parts.items()

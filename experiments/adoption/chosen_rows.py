@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
@@ -15,6 +16,9 @@ from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import AnswerTable, whole
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
+
+MANY_COPIES = 0.45
+"""Share of rows that equal an earlier one where a whole table is there twice."""
 
 
 def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
@@ -40,13 +44,14 @@ def without_copies(
     """The rows that equal no earlier one in every cell.
 
     Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
-    is a copy. Where no column does, such rows stay and are told; nor does one do so whose numbers begin anew.
+    is a copy. Where no column does, such rows stay and are told; nor does one do so whose numbers begin anew, or whose
+    times come twice by chance.
     """
     copies = frame.duplicated().to_numpy()
     if columns.is_pooled or not copies.any():
         return frame
     rows = frame.index.to_numpy()[copies].tolist()
-    if not (columns.response_time or _tells_places(frame[~copies], columns)):
+    if not (_times_tell(frame, copies, columns) or _tells_places(frame[~copies], columns)):
         notes.append(
             f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}) counted as "
             f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells when each was given. Delete copies "
@@ -60,6 +65,22 @@ def without_copies(
         )
     notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))
     return frame[~copies]
+
+
+def _times_tell(frame: pd.DataFrame, copies: NDArray[np.bool_], columns: AnswerColumns) -> bool:
+    """Whether a response time that comes twice for a person shows a copy.
+
+    Whole numbers of milliseconds come twice by chance: they show copies only where nearly every row has one.
+    Finer times do where no other rows of a person share a time.
+    """
+    if not columns.response_time or columns.response_time not in frame.columns:
+        return False
+    if int(copies.sum()) >= MANY_COPIES * len(frame):
+        return True
+    kept = frame[~copies]
+    who = [name for name in (columns.participant,) if name in frame.columns]
+    is_fine = bool(kept[columns.response_time].str.contains(".", regex=False).any())
+    return is_fine and not kept.duplicated([*who, columns.response_time]).any()
 
 
 def _tells_places(frame: pd.DataFrame, columns: AnswerColumns) -> bool:

@@ -12,7 +12,13 @@ import pandas as pd
 from pydantic import ValidationError
 
 from lakatos.experiments.adoption.chosen_rows import chosen_rows
-from lakatos.experiments.adoption.layouts import DAYS, SIDES, layout_of, layouts_to_guess
+from lakatos.experiments.adoption.layouts import (
+    DAYS,
+    HUNDREDTHS,
+    SIDES,
+    layout_of,
+    layouts_to_guess,
+)
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
@@ -155,7 +161,7 @@ class TableDescription:
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
-            mapping = _with_unit_of_delays(mapping)
+            mapping = _with_named_units(mapping)
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
@@ -179,9 +185,12 @@ CHANGES_CELLS = ("missing", "recode", "where", "alternative")
 """Keys of a mapping that change the rows and cells of which meanings are guessed."""
 
 
-def _prepared(source: AnswerTable, said: AnswerColumns) -> tuple[AnswerTable, dict[str, Any]]:
-    """The rows and cells of which meanings are guessed, and the parts of the mapping that they rest on."""
-    meanings = _meanings(source.frame, [_summary(source.frame, name) for name in source.columns])
+def _prepared(
+    source: AnswerTable, said: AnswerColumns
+) -> tuple[AnswerTable, list[ColumnSummary], dict[str, Any]]:
+    """The rows and cells of which meanings are guessed, their columns, and the parts of the mapping they rest on."""
+    summaries = [_summary(source.frame, name) for name in source.columns]
+    meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
     changes = {key: getattr(said, key) for key in ("missing", "recode", "where")}
@@ -201,13 +210,14 @@ def _prepared(source: AnswerTable, said: AnswerColumns) -> tuple[AnswerTable, di
     )
     frame = chosen_rows(source, known, []) if said.where else source.frame
     table = prepared(replace(source, frame=frame), known)
-    return table, changes | ({"response": known.response} if known.alternative else {})
+    if table.frame is not source.frame:
+        summaries = [_summary(table.frame, name) for name in table.columns]
+    return table, summaries, changes | ({"response": known.response} if known.alternative else {})
 
 
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
-    table, changes = _prepared(source, said)
-    summaries = [_summary(table.frame, name) for name in table.columns]
+    table, summaries, changes = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
     if "response" in changes:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
@@ -220,7 +230,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     if not chosen:
         chosen = _task_with_feedback(table, meanings)
     mapping = _mapping(table, meanings, chosen, stimulus).model_copy(update=changes)
-    mapping = _with_unit_of_delays(mapping)
+    mapping = _with_named_units(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -253,6 +263,23 @@ def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
     """The columns that do not belong to practice trials alone; all of them where there are no others."""
     kept = [name for name in frame.columns if not set(words_of(str(name))) & PRACTICE]
     return frame[kept] if kept else frame
+
+
+def _with_named_units(mapping: AnswerColumns) -> AnswerColumns:
+    """The mapping with the units that names of columns of delays and amounts say, where nothing else says them."""
+    return _with_unit_of_amounts(_with_unit_of_delays(mapping))
+
+
+def _with_unit_of_amounts(mapping: AnswerColumns) -> AnswerColumns:
+    """The mapping with cents as the unit of amounts, where the names of all of their columns say so."""
+    parts = {part: value for part, value in mapping.stimulus.items() if part.endswith("amounts")}
+    names = [leaf for value in parts.values() for leaf in _flat(value) if isinstance(leaf, str)]
+    is_in_cents = [bool(set(words_of(name)) & HUNDREDTHS) for name in names]
+    if "amount_unit" in mapping.stimulus or not any(is_in_cents):
+        return mapping
+    # Where some names say so and others do not, nobody knows the unit of the others.
+    unit = "cents" if all(is_in_cents) else OPEN_QUESTION
+    return mapping.model_copy(update={"stimulus": {**mapping.stimulus, "amount_unit": unit}})
 
 
 def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:
@@ -539,7 +566,12 @@ def _with_numbers(
         told = [response, mapping.stimulus["right_key"]] if has_keys else [response]
         shown = _shown_rows(table.frame, mapping)
         said = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
-        code = guessed_keys(said) if has_keys else guessed_correctness(said, response)
+        if not has_keys:
+            code = guessed_correctness(said, response)
+        elif said <= {str(cell) for cell in folded(shown[told[1]].unique())} | {""}:
+            code = guessed_keys(
+                said
+            )  # a key that is never right is asked for when responses are read
     changes = {
         "response": response,
         "responses": code,
@@ -556,10 +588,10 @@ def _shown_rows(frame: pd.DataFrame, mapping: AnswerColumns) -> pd.DataFrame:
 
 
 def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
-    """Whether numbers of trials occur twice for a person, as where they begin anew in each block."""
+    """Whether numbers of trials occur twice for a person, as where they begin anew in each block; copies aside."""
     told = [mapping.participant, mapping.experiment, mapping.order]
     named = [name for name in told if name in frame.columns]
-    return mapping.order in named and bool(frame.duplicated(named).any())
+    return mapping.order in named and bool(frame.drop_duplicates().duplicated(named).any())
 
 
 def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:

@@ -45,6 +45,8 @@ LEAST_DIFFERENT = 0.9
 """Share of trials in which options differ in a property, and always in one direction, so that their place tells it."""
 MOST_LOOKED_AT = 2_000
 """Trials that are looked at first; all are where something goes together in these."""
+AT_ONCE = 50_000
+"""Trials whose properties are computed together, so that a million of them need little memory."""
 MOST_NAMED = 4
 EXACT = 1e-9
 
@@ -212,7 +214,11 @@ def properties_of(stimuli: Stimuli, layout: StimulusLayout, domain: Domain) -> M
 
 def _joined(stimuli: Sequence[Stimuli], layout: StimulusLayout, domain: Domain) -> dict[str, Array]:
     """Properties of the trials of all experiments; those that all have in the same number of columns."""
-    parts = [properties_of(item, layout, domain) for item in stimuli]
+    parts = [
+        properties_of(item.take(np.arange(begin, min(begin + AT_ONCE, len(item)))), layout, domain)
+        for item in stimuli
+        for begin in range(0, len(item), AT_ONCE)
+    ]
     return {
         name: np.concatenate([part[name] for part in parts])
         for name in parts[0]

@@ -26,6 +26,8 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
+HUNDREDTHS = {"cents", "cent", "pence", "penny"}
+"""Words for hundredths of a unit of money."""
 DAYS = {"hours": 1 / 24, "days": 1.0, "weeks": 7.0, "months": 30.4375, "years": 365.25}
 
 

@@ -114,7 +114,7 @@ def marks_of_missing(values: Array) -> list[float]:
             continue
         low, high = float(rest[0]), float(rest[-1])
         gap = max(mark - high, low - mark)
-        if gap >= (high - low) * (0.5 if abs(mark) >= 999 else 1.0) or mark < 0 <= low:
+        if gap > (high - low) * (0.5 if abs(mark) >= 999 else 1.0) or mark < 0 <= low:
             found.append(float(mark))
     return found
 

@@ -13,8 +13,8 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,8 @@ class AnswerTable:
     """Columns of text; the index is the number of each row as a spreadsheet shows it, the header being row 1."""
     notes: tuple[str, ...] = ()
     """What had to be assumed in reading it."""
+    marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each column the words in its cells that were taken as empty, such as NA."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,18 +151,20 @@ def _checked(table: AnswerTable) -> AnswerTable:
 def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     """The table with nothing in cells that say that nothing is there."""
     frame, n_missing, words = table.frame.copy(deep=False), 0, set[str]()
+    marked = dict(table.marked)
     for name in frame.columns:
         marks = _missing_marks(frame[name].unique().tolist())
         if marks:
             is_missing = frame[name].isin(marks)
             n_missing += int(is_missing.sum())
             words |= marks
+            marked[str(name)] = (*marked.get(str(name), ()), *sorted(marks))
             frame[name] = frame[name].mask(is_missing, "")
     if not n_missing:
         return table
     said = " or ".join(sorted(word.strip() for word in words))
     note = f"{n_missing:,} cells that say {said} are taken as empty"
-    return replace(table, frame=frame, notes=(*table.notes, note))
+    return replace(table, frame=frame, notes=(*table.notes, note), marked=marked)
 
 
 def _missing_marks(distinct: Sequence[str]) -> set[str]:
@@ -468,8 +472,10 @@ def _read_folder(path: Path) -> AnswerTable:
         notes.append(f"not read: {_files_named(path, unread)}")
     parts, said_by = list[pd.DataFrame](), dict[str, list[str]]()
     n_rows, names = 0, dict[str, None]()
+    marked: dict[str, tuple[str, ...]] = {}
     for file in chosen:
         table = read_answers(file)
+        marked |= table.marked
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
@@ -483,7 +489,7 @@ def _read_folder(path: Path) -> AnswerTable:
     frame.index = pd.RangeIndex(2, len(frame) + 2)
     for note, by in said_by.items():
         notes.append(f"{by[0]}{f' and {len(by) - 1} more' if len(by) > 1 else ''}: {note}")
-    return _checked(AnswerTable(path.name, frame, tuple(notes)))
+    return _checked(AnswerTable(path.name, frame, tuple(notes), marked))
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.tables import by_distinct
+from lakatos.experiments.adoption.tables import NUMBER, by_distinct
 from lakatos.experiments.errors import TrialsError
+from lakatos.traces.wording import plural
 
 RIGHT = ("1", "1.0", "true", "correct", "right", "yes", "hit")
 WRONG = ("0", "0.0", "-1", "-1.0", "false", "incorrect", "wrong", "error", "no", "miss")
@@ -51,7 +52,10 @@ def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
         name: Of their column; where it speaks of errors, yes means wrong.
     """
     tells_errors = bool(ERRORS & set(words_of(name)))
-    if not said <= {*RIGHT, *WRONG} and ACCURACY & set(words_of(name)) and not tells_errors:
+    others = said - {*RIGHT, *WRONG}
+    if any(NUMBER.fullmatch(cell) for cell in others):
+        return {}  # a number such as 999 may be a missed response
+    if others and ACCURACY & set(words_of(name)) and not tells_errors:
         # One word says that an answer was right, the others in which way it was wrong.
         return (
             {cell: int(cell not in RIGHT) for cell in sorted(said)}
@@ -77,7 +81,8 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
     if columns.responses:
         code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
     elif has_keys:
-        keys = said | set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
+        keys = set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
+        _refuse_other_keys(cells, columns, said - keys)
         code = guessed_keys(keys)
     else:
         code = guessed_correctness(said, columns.response)
@@ -97,6 +102,21 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
         right = ", ".join(cell for cell in code if not code[cell])
         notes.append(f"{columns.response}: {right} is right; wrong are {wrong}")
     return columns.model_copy(update={"responses": code})
+
+
+def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]) -> None:
+    """Refuse keys that are never the right one: they may be wrong presses, missed trials or a third key."""
+    if not others:
+        return
+    cell, column = min(map(str, others)), columns.response
+    places = np.flatnonzero(folded(cells.text(column)) == cell)
+    raise TrialsError(
+        f"{cells.name}: row {cells.row_numbers(places)[0]}: {column} is {cell!r:.60}, which is the right key in no row "
+        f"({plural(len(places), 'row')} in all). If it stands for a missed response, say --column "
+        f"missing.{column}={cell} (participants.columns.missing). If it is a key of the task, say which keys there "
+        "are, from the left from 0, in participants.columns.responses, as in --column responses.f=0 --column "
+        "responses.j=1."
+    )
 
 
 def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:

@@ -204,7 +204,7 @@ class _Walking:
 
 
 def _of_run(trace: Trace, covered: int, walking: _Walking) -> Iterator[AuditFinding]:
-    """What is found in a run whose chain holds, one after another."""
+    """Findings about a run with an intact chain, one after another."""
     events = [event for event in trace.journal.events() if event.kind != INTENT]
     records = [trace.read(event) for event in events]
     validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
@@ -225,7 +225,7 @@ def _answers(
     validity: Validity,
     covered: int,
 ) -> Iterator[AuditFinding]:
-    """What every question of an audit finds in the records, one after another; nothing is computed again."""
+    """Findings of all checks of the records, one after another; nothing is recomputed."""
     config = CampaignConfig.model_validate(trace.journal.meta["study"])
     origin = origin_of(trace.journal.meta)
     if origin is not None:
@@ -254,7 +254,7 @@ def _not_computed(origin: BranchOrigin | None) -> AuditFinding:
 
 
 def _of_fold(fold: FoldFinished, below: RunAudit) -> Iterator[AuditFinding]:
-    """What the audit of a fold's own run says of the fold."""
+    """Findings of the audit of a fold's own run."""
     wrong = [item.detail for item in below.findings if not item.passed]
     yield from (item for item in below.findings if item.name == NOT_RECOMPUTED)
     if not wrong and _form(below.folder) != fold.form:
@@ -281,7 +281,7 @@ def _wanted(
 def _recomputed(
     walked: RecomputedRun, events: list[Event], validity: Validity, how: HowMuch
 ) -> list[AuditFinding]:
-    """What came out again, what did not, and whether the campaign makes all the records that there are."""
+    """Findings of the recomputation: equal and different results, and whether the campaign makes all records."""
     n_again = sum(walked.again.values())
     scores = walked.again["theory_scored"]
     equal = (
@@ -308,7 +308,7 @@ def _recomputed(
 
 
 def _elsewhere(walked: RecomputedRun) -> list[AuditFinding]:
-    """What another machine computed, and comes out nearly the same here."""
+    """Findings about values of another machine that are nearly equal here."""
     if not walked.elsewhere:
         return []
     n_others = len(walked.elsewhere)
@@ -345,7 +345,7 @@ def _of_campaign(walked: RecomputedRun, events: list[Event], validity: Validity)
 
 
 def _trustworthy(folder: Path, first: int | None) -> AuditFinding:
-    """What still holds of a journal that does not pass, and what to do."""
+    """The part of a failing journal that can be trusted, and what to do."""
     if first is not None and first > 1:
         text = (
             f"events 1 to {first - 1} are as they were written; nothing after them can be relied on"

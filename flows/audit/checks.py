@@ -1,4 +1,4 @@
-"""What the audit asks of the records of a run, one question a function, without computing any of them again."""
+"""Checks of the records of a run, one for each function, without recomputing any of them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class AuditFinding:
 
 
 def branched(origin: BranchOrigin) -> AuditFinding:
-    """That a run is a branch, and of what."""
+    """Finding that a run is a branch, with its origin."""
     return AuditFinding("branch", True, origin.words, counterfactual=True)
 
 
@@ -114,7 +114,7 @@ def validity_of(validity: Validity, events: list[Event]) -> AuditFinding:
 
 
 def signed_verdict(events: list[Event], covered: int) -> Iterator[AuditFinding]:
-    """That a signed head covers the verdict: what stands after the last one anybody could have put there."""
+    """Check that a signed head covers the verdict; events after the last head could have been added by anyone."""
     last = max((event.seq for event in events if event.kind == "concluded"), default=0)
     if last > covered:
         text = (
@@ -151,7 +151,7 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFindi
 
 
 def _who_came_early(records: list[Recorded[Record]]) -> tuple[str, str, bool]:
-    """Who answered before anybody was asked, who agreed to a text not on record, and whether texts are on record."""
+    """Responses before recruitment, consents to unrecorded texts, and whether texts are recorded."""
     asked: set[str] = set()
     texts: dict[str, set[str]] = {}
     early, unread = "", ""
@@ -211,7 +211,7 @@ class _SeenSoFar:
         """Theories with a prequential score on an experiment for which nothing of theirs was frozen."""
 
     def disorder_of(self, record: Record, place: Mapping[Digest, int], here: int) -> str:
-        """What should have come before a record, and did not; empty where all did."""
+        """Records that should precede a record and do not; empty if all do."""
         match record:
             case Preregistration():
                 self.frozen[record.experiment] = frozenset(record.rivals)
@@ -393,7 +393,7 @@ def _broken_rules(
     config: CampaignConfig,
     earlier: set[str],
 ) -> set[tuple[Digest, str]] | None:
-    """Who broke which rule by their answers, found anew; None where answers are gone."""
+    """Exclusions recomputed from responses; None if responses were erased."""
     try:
         answers = [get_answers(trace.artifacts, item.record.answers) for item in people]
     except ArtifactMissingError:
@@ -412,7 +412,7 @@ def _disagreements(
     *,
     closed: bool,
 ) -> list[str]:
-    """Where the recorded exclusions of an experiment are not those that its answers call for."""
+    """Differences between the recorded exclusions of an experiment and those that its responses require."""
     names = {item.digest: item.record.person[:12] for item in people}
     own = {place for place in recorded if place[0] in names}
     forgotten = sorted(expected - own) if closed else []

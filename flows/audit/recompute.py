@@ -96,14 +96,14 @@ class RecomputedRun:
     skipped: list[str] = field(default_factory=list)
     """Steps that could not be computed here, and why."""
     elsewhere: list[str] = field(default_factory=list)
-    """What another machine computed and differs by no more than `OTHER_MACHINE`, in words."""
+    """Values of another machine that differ by no more than `OTHER_MACHINE`, in words."""
     here: str = ""
     there: str = ""
-    """In words, this machine and the last other one that computed a record of `elsewhere`."""
+    """This machine and the last other one that computed a record of `elsewhere`, in words."""
     visited: set[Digest] = field(default_factory=set)
     """Keys of the steps that the walk came to."""
     end: str = ""
-    """Where the walk ended before a verdict."""
+    """Place at which the walk ended before a verdict."""
 
 
 class _OverlayStore(ArtifactStore):
@@ -202,7 +202,7 @@ class _WalkedTrace(Trace):
 
     @cached_property
     def inbox(self) -> Inbox:
-        """Where simulated people answer once more."""
+        """Inbox for repeated responses of simulated participants."""
         return Inbox(self._scratch / "inbox.sqlite")
 
     def records(self, returns: type[R]) -> Iterator[Recorded[R]]:
@@ -339,7 +339,7 @@ class _WalkedTrace(Trace):
         return before[-1] if before and before[-1] != machine_here() else None
 
     def _value(self, digest: Digest) -> Any:
-        """What an artifact holds, for comparison; its name where it is not here."""
+        """Content of an artifact for comparison; its name if it is missing."""
         for read in (self.artifacts.get_arrays, self.artifacts.get_json):
             try:
                 return read(digest)
@@ -452,7 +452,7 @@ def _words(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class _AbsentModel:
-    """In place of a language model: what it answered is recorded, and it is not asked again."""
+    """A client in place of a language model, whose recorded answers are used."""
 
     name: str
     version: str

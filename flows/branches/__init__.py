@@ -1,1 +1,1 @@
-"""What made a run come out as it did: rewinding, counterfactual branches and their exact tests."""
+"""Causes of a run's outcome: rewinding, counterfactual branches and their exact tests."""

@@ -143,7 +143,7 @@ class _AbsentField:
 
 @dataclass(frozen=True)
 class BranchOrigin:
-    """What a branch was branched from."""
+    """Origin of a branch."""
 
     run: str
     """Name of the run's folder."""
@@ -152,18 +152,18 @@ class BranchOrigin:
     record: Digest
     """Digest of the record in the origin."""
     hash: Digest
-    """Of its event, which seals the origin's journal up to it."""
+    """Hash of its event, which seals the origin's journal up to it."""
     field: str
-    """What was changed; empty where nothing was."""
+    """Changed field; empty if nothing was changed."""
     value: Any
     seed: int
-    """Of what follows."""
+    """Seed of everything that follows."""
     effects: str
     """Whether what came from outside is ``recorded`` or ``live``."""
 
     @property
     def words(self) -> str:
-        """What a branch is, and what its result is worth."""
+        """Explanation of a branch and of the value of its result."""
         change = (
             f"{self.field} set to {json.dumps(self.value)}" if self.field else "nothing changed"
         )
@@ -178,7 +178,7 @@ class BranchOrigin:
 
 
 def origin_of(meta: Mapping[str, Any]) -> BranchOrigin | None:
-    """What a journal's description says of its origin; None for a run that is no branch."""
+    """The origin in a journal's description; None for a run that is no branch."""
     return BranchOrigin(**meta[ORIGIN]) if meta.get(ORIGIN) else None
 
 

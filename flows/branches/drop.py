@@ -23,7 +23,7 @@ LOOKS = (12, 24, 48, 80)
 STOP = 0.97
 """Posterior probability of a place at which it counts as found."""
 MOST_FORKS = 100
-"""Of a bisection, those from the ends among them."""
+"""Maximum number of forks of a bisection, those from the ends included."""
 N_RATES = 21
 """Rates of a grid over (0, 1) that the prospects before and after the drop may have."""
 N_REPLICAS = 999
@@ -32,7 +32,7 @@ N_REPLICAS = 999
 
 @dataclass(frozen=True)
 class ProspectDrop:
-    """Where prospects fell, or that no fall was found."""
+    """The record after which prospects fell, or the result that none was found."""
 
     place: int | None
     """The step that made the difference, from 1: prospects are high before it was taken, and low after; None where no
@@ -45,7 +45,7 @@ class ProspectDrop:
     after: float
     """Prospects on both sides, as estimated."""
     p_value: float
-    """Of no drop between the ends: of the test that decided whether to look for a place."""
+    """p of no drop between the ends, from the test that decided whether to search."""
     n_forks: int
 
 
@@ -205,7 +205,7 @@ class _DropBelief:
         return int(np.argmax(gain))
 
     def drop(self, p_value: float, n_forks: int) -> ProspectDrop:
-        """Where prospects most likely dropped, with the places that hold 95% of the belief."""
+        """The most likely place of the drop, with the places that have 95% of the probability."""
         best = int(np.argmax(self.places))
         order = np.argsort(-self.places, kind="stable")
         held = order[: int(np.searchsorted(np.cumsum(self.places[order]), 0.95)) + 1]

@@ -39,7 +39,7 @@ from lakatos.traces.step import Trace
 from lakatos.traces.wording import plural
 
 KINDS: Final = ("tool", "argument", "result", "citation")
-"""Of inventions."""
+"""Kinds of inventions."""
 MOST_EXAMPLES: Final = 5
 SCORED: Final = kind_of(TheoryScored)
 USED: Final = frozenset(
@@ -68,14 +68,14 @@ STAGES: Final = (
     ("contradicts its own claim", ("ClaimContradictedError", "TheoryError")),
     ("is there already", ()),
 )
-"""What a submission has to pass, in order, and the errors by which it fails there."""
+"""Stages that a submission must pass, in order, and the errors by which it fails there."""
 _DATA = re.compile(r"<data (\S+) from ([^>]*)>\n(.*?)\n</data \1>", re.DOTALL)
 _MARK = re.compile(r"#([0-9a-f]{8,64})")
 
 
 @dataclass(frozen=True)
 class ProcessRule:
-    """What one rule of good process found in a run."""
+    """Findings of one rule of good process in a run."""
 
     name: str
     question: str
@@ -102,12 +102,12 @@ class FailedAttempt:
     what: str
     failed_at: str
     share: float
-    """Of the stages before the one at which it failed, or of the statements that records bear out."""
+    """Share of the stages that it passed, or of its statements that records support."""
 
 
 @dataclass(frozen=True)
 class RunCosts:
-    """What the run took, and what for."""
+    """Costs of a run by purpose."""
 
     requests: int
     tokens: int
@@ -138,7 +138,7 @@ class ProcessEvaluation(Result):
     run: str
     rules: tuple[ProcessRule, ...]
     inventions: Mapping[str, int] = field(default_factory=dict)
-    """By kind."""
+    """Number of inventions by kind."""
     n_statements: int = 0
     """Statements of models that were held against what they cite."""
     spent: RunCosts | None = None
@@ -303,7 +303,7 @@ def _uses(results: _TraceResults) -> defaultdict[Any, list[ToolUse]]:
 
 
 def shown_in(request: ModelRequest) -> dict[str, str]:
-    """What a request showed of records that can be cited, by the digest as it was shown there."""
+    """Citable records in a request, by the digest as it was shown."""
     found = {}
     for message in request.messages:
         if message.role != "assistant":
@@ -440,7 +440,7 @@ def _unsupported(results: _TraceResults, said: Sequence[_ModelStatement]) -> Pro
 
 
 def _rests_of(results: _TraceResults) -> Iterator[str | None]:
-    """For every verdict and admission, what is missing behind it in the journal; None where nothing is."""
+    """For every verdict and admission, the evidence that the journal lacks; None if it lacks none."""
     for kind, evidence in _EVIDENCE_OF:
         for event, _ in results.of(kind):
             known = [digest for digest in event.inputs if digest in results.by_digest]

@@ -197,7 +197,7 @@ class RateTrend:
     interval: tuple[float, float]
     """95% Wald interval of the slope."""
     p_value: float
-    """Of no trend, two-sided, by permutations of replays over doses."""
+    """Two-sided p of no trend, by permutations of replays over doses."""
 
 
 def trend(doses: Sequence[float], arms: Sequence[ReplayArm], rng: np.random.Generator) -> RateTrend:

@@ -57,7 +57,7 @@ Effects = Literal["recorded", "live"]
 Outcome = Callable[[RunState, RunState], bool | None]
 """Whether a concluded branch succeeded, given its origin; None where it cannot be told."""
 POWER = 0.9
-"""With which a planned comparison is to find a difference."""
+"""Power of a planned comparison."""
 RECOVERED = 0.01
 """Mean squared error of choice proportions up to which the hidden rule of simulated people counts as found."""
 MOST_STEPS = 400
@@ -106,7 +106,7 @@ class ComparedEdit:
     edit: RecordEdit
     arm: ReplayArm
     difference: float
-    """Of the rates, change minus baseline."""
+    """Difference of the rates, change minus baseline."""
     interval: tuple[float, float]
     """Covers the difference with at least 95%."""
     p_value: float
@@ -119,7 +119,7 @@ class ComparedEdit:
 
 @dataclass(frozen=True, repr=False)
 class RewindResult(Result):
-    """What a change would have done."""
+    """Effect of a change."""
 
     run: str
     at: int
@@ -134,7 +134,7 @@ class RewindResult(Result):
     """Branches that came to no outcome, and are left out."""
 
     def lines(self) -> Iterator[Shown]:
-        """What came out, beside what it is compared with."""
+        """Lines of the result, beside its baseline."""
         low, high = self.baseline.interval()
         yield (
             f"record {self.at} ({self.kind}), outcome {self.outcome!r}; as it was: {self.baseline.n_successes} of "
@@ -361,7 +361,7 @@ def _dose(edits: Sequence[RecordEdit], arms: Sequence[ReplayArm]) -> RateTrend |
 
 @dataclass(frozen=True)
 class _BranchPlace:
-    """Where and how branches are carried on."""
+    """Place and settings of branches."""
 
     origin: Path
     branches: Path
@@ -417,7 +417,7 @@ def carry_branch_on(
 def _source(
     source: ParticipantSource, config: CampaignConfig, trace: Trace, *, recorded: bool
 ) -> ParticipantSource:
-    """Who answers in a branch: real people never, simulated ones anew where effects are live."""
+    """The source of a branch: never real participants; simulated ones respond anew if effects are live."""
     if config.source.responds_later:
         asked = frozenset(item.record.experiment for item in trace.records(PeopleRecruited))
         return _AbsentPeople(source, asked)
@@ -427,7 +427,7 @@ def _source(
 
 
 class _AbsentPeople(ParticipantSource):
-    """In place of real people: what they answered stands in the trace, and nothing else is asked of them."""
+    """A source in place of real participants: their responses are in the trace, and no others are collected."""
 
     def __init__(self, source: ParticipantSource, asked: frozenset[str]) -> None:
         self._source, self._asked = source, asked

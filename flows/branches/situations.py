@@ -48,7 +48,7 @@ from lakatos.traces.step import Trace
 
 FOLDER = Path(__file__).resolve().parent / "sets"
 N_DRAWS = 64
-"""With which theories are fitted to the answers of a situation."""
+"""Number of draws with which theories are fitted to the responses of a situation."""
 SETS = ("regression", "capability")
 ANSWERS: dict[str, type[BaseModel]] = {
     item.__name__: item for item in (CaseReading, Steelman, Successor, Audit)
@@ -68,7 +68,7 @@ class EvaluationSituation(BaseModel):
     domain: str
     checks: tuple[Check, ...] = ()
     request: ModelRequest | None = None
-    """What a role is asked, with its rules."""
+    """Request to a role, with its rules."""
     answer: str = ""
     """Name of the type in `ANSWERS`."""
     trials: tuple[dict[str, Any], ...] = ()
@@ -76,7 +76,7 @@ class EvaluationSituation(BaseModel):
     starts: tuple[str, ...] = ()
     """Published theories that a search sets out from."""
     n_candidates: int = 0
-    """That a search may try."""
+    """Maximum number of candidates of a search."""
     least: float | None = None
     """Criterion that is good enough, nats per choice."""
     seed: int = 0
@@ -133,7 +133,7 @@ class SituationComparison(Result):
         return 1 if self.kind == "regression" and self.arm.n_successes < self.arm.n else 0
 
     def lines(self) -> Iterator[Shown]:
-        """What came out, beside what it is compared with."""
+        """Lines of the result, beside its comparison."""
         low, high = self.arm.interval()
         yield (
             f"[bold]{escape(self.kind)}[/bold], {escape(self.subject)}: {self.arm.n_successes} of {self.arm.n} passed "

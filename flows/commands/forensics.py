@@ -71,7 +71,7 @@ def challenge(
     afresh: Annotated[float | None, Argument(least=0, most=1)] = None,
     log: Path = Path("evaluations.jsonl"),
 ) -> SituationComparison:
-    """Put recorded situations to a language model or a search, and compare with the last time.
+    """Present recorded situations to a language model or a search, and compare the results with the last time.
 
     Exit status 1 if the regression set is not passed whole. In Python: `lakatos.flows.branches.situations`.
 
@@ -82,6 +82,9 @@ def challenge(
         key_variable: Environment variable that holds the key.
         afresh: A search instead: share of its candidates composed at random.
         log: JSON lines with the results of every time.
+
+    Examples:
+        $ lakatos challenge regression
     """
     chosen = read_set(name)
     if bool(base_url and model) == (afresh is not None):

@@ -88,7 +88,11 @@ def judges_show(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_epochs(folder: RunFolder) -> Iterator[Shown]:
-    """The ends of epochs: what was decided, who was displaced, what was judged again."""
+    """Show how each epoch of judges ended: decisions, displaced judges, and what was judged again.
+
+    Examples:
+        $ lakatos judges epochs taste-1
+    """
     check_run(folder)
     table = Table(
         "epoch",
@@ -123,7 +127,11 @@ def judges_epochs(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_gate(folder: RunFolder) -> Iterator[Shown]:
-    """Every challenge: what could be detected, what was found, in which groups, at which level."""
+    """Show each challenge to a judge: detectable effect, result by group of items, and error probability.
+
+    Examples:
+        $ lakatos judges gate taste-1
+    """
     state, trace = read_state(folder)
     trace.close()
     for item in state.seats.gates:
@@ -149,22 +157,28 @@ def judges_gate(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_vault(folder: RunFolder) -> Iterator[Shown]:
-    """How good a run's judges are on comparisons that nobody has looked at: opens the vault, once for its anchor set.
+    """Evaluate a run's judges on comparisons that were never looked at; this opens the vault, once for its anchor set.
 
     What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
     `lakatos.flows.report.vault.open_vault(folder)`.
+
+    Examples:
+        $ lakatos judges vault taste-1
     """
     for name, words in open_vault(folder).told.items():
         yield f"[bold]{escape(name)}[/bold]  {escape(words)}"
 
 
 def judges_explain(score: str, *, folder: RunFolderOption) -> Iterator[Shown]:
-    """The way from a record to every version that it rests on, and why it holds or does not.
+    """Show every version that a record rests on, and whether the record is valid.
 
     In Python: `lakatos.flows.report.explain.explain(folder, digest)`.
 
     Args:
         score: Beginning of the digest of a verdict, a score or any other record.
+
+    Examples:
+        $ lakatos judges explain 3fa9c1d2
     """
     found = explain(folder, score)
     yield (f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}")
@@ -180,12 +194,15 @@ def judges_explain(score: str, *, folder: RunFolderOption) -> Iterator[Shown]:
 
 
 def judges_replay(decision: str, *, folder: RunFolderOption) -> Iterator[Shown]:
-    """Decide a challenge again from what was recorded. Exit status 1 if another decision comes out.
+    """Repeat the decision about a challenge from what was recorded; exit status 1 if the decision differs.
 
     In Python: `lakatos.flows.report.explain.replay_decision(folder, digest)`.
 
     Args:
         decision: Beginning of the digest of a decision; `lakatos judges gate` lists them.
+
+    Examples:
+        $ lakatos judges replay 3fa9c1d2
     """
     again = replay_decision(folder, decision)
     yield f"the same comes out: {again.verdict}, {escape(again.reason)}"
@@ -222,7 +239,7 @@ def anchor_build(
 
 
 def anchor_split(items: Path, out: Path, *, seed: int = 1) -> Iterator[Shown]:
-    """Fix the parts of an anchor set, once, for all campaigns that will use it.
+    """Divide an anchor set into its parts, once, for all campaigns that will use it.
 
     In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
 
@@ -230,6 +247,9 @@ def anchor_split(items: Path, out: Path, *, seed: int = 1) -> Iterator[Shown]:
         items: File with items that have no parts.
         out: File to write.
         seed: Of the split.
+
+    Examples:
+        $ lakatos judges anchor split items.jsonl anchor.jsonl
     """
     return _write_anchor(out, split_items(items, seed))
 

@@ -11,7 +11,8 @@ from lakatos.domains import FAMILIES, open_domain
 from lakatos.flows.argument import RunFolder
 from lakatos.flows.errors import StudyError
 from lakatos.flows.report.report import write_report
-from lakatos.flows.result import PlainText, Result, Sentences, Written
+from lakatos.flows.report.two_pages import summary_beside
+from lakatos.flows.result import PlainText, Result, Sentences
 from lakatos.flows.run.console import escape
 from lakatos.theories.language.family import Family, find_family
 from lakatos.theories.language.theory import read_program
@@ -54,15 +55,25 @@ def _tables_of(family: Family, mechanisms: bool) -> Iterator[Table]:
         yield parts
 
 
-def report(folder: RunFolder, *, out: Path | None = None) -> Written:
-    """Write the report of a run as one HTML file.
+def report(folder: RunFolder, *, out: Path | None = None) -> Sentences:
+    """Write the report of a run as one HTML file, and a summary for print on two pages beside it.
 
     Args:
         folder: The run's folder.
         out: File to write; report.html in the run by default.
 
     Examples:
+        $ lakatos report allais-1
         $ lakatos report allais-1 --out allais.html
         >>> lakatos.read_run("allais-1").report()  # doctest: +SKIP
     """
-    return Written(write_report(folder, out), said="report: {}")
+    return Sentences(*said_of_report(write_report(folder, out)))
+
+
+def said_of_report(written: Path) -> tuple[str, str]:
+    """The places of a report and of its summary, as commands print them."""
+    beside = summary_beside(written)
+    return (
+        f"report: {escape(str(written))}",
+        f"summary for print, two pages: {escape(str(beside))}",
+    )

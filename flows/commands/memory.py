@@ -71,10 +71,13 @@ def memory_list(
 
 
 def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """One lesson with all that is known of it: evidence, what justified it, what corrects it.
+    """Show a lesson with its evidence, its justification and its corrections.
 
     Args:
         lesson: Beginning of a lesson's digest; `lakatos memory list` lists them.
+
+    Examples:
+        $ lakatos memory show 3fa9c1d2
     """
     library = shared_library(runs)
     entries = {digest: item for digest, item in library.entries if isinstance(item, Lesson)}
@@ -193,9 +196,12 @@ def memory_odds(
 
 
 def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """Make the library again from the traces, and say whether the file held the same.
+    """Rebuild the library from the traces, and report whether the file was the same.
 
     In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
+
+    Examples:
+        $ lakatos memory rebuild --runs runs
     """
     path = library_path(runs)
     before = path.read_bytes() if path.exists() else b""
@@ -250,9 +256,12 @@ def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
 
 
 def tools_show(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
-    """A learned tool on one page: plan, tests, evidence, use.
+    """Show a learned tool on one page: plan, tests, evidence and use.
 
     In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
+
+    Examples:
+        $ lakatos tools show compare_leaders
     """
     if name in TOOLS:
         verb = TOOLS[name]
@@ -264,9 +273,12 @@ def tools_show(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
 
 
 def tools_validate(name: ToolName, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """Have a learned tool climb the ladder of validation again; exit status 1 if it fails.
+    """Validate a learned tool again; exit status 1 if it fails.
 
     In Python: `lakatos.flows.operations.tool_desk.validate_again(runs, name)`.
+
+    Examples:
+        $ lakatos tools validate compare_leaders
     """
     found = validate_again(runs, name)
     if not isinstance(found, ToolValidated):
@@ -280,12 +292,15 @@ def tools_validate(name: ToolName, *, runs: RunsFolder = Path("runs")) -> Iterat
 def tools_retire(
     name: ToolName, *, reason: str, runs: RunsFolder = Path("runs")
 ) -> Iterator[Shown]:
-    """Take a learned tool from the offers. Nothing is deleted; `lakatos tools validate` brings it back.
+    """Stop offering a learned tool. Nothing is deleted; `lakatos tools validate` offers it again.
 
     In Python: `lakatos.flows.operations.tool_desk.retire_tool(runs, name, reason)`.
 
     Args:
         reason: Why; it stands in the trace.
+
+    Examples:
+        $ lakatos tools retire compare_leaders --reason "its plan is out of date"
     """
     done = retire_tool(runs, name, reason)
     yield (f"{done.name} is retired: {escape(done.reason)}. Its plan stays text.")
@@ -298,13 +313,16 @@ def tools_run(
     run_name: RunOption = "",
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Call a tool on a run's theories and answers, and print what it gives. The call is on record.
+    """Call a tool on the theories and responses of a run, and print its result; the call is recorded.
 
     In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
 
     Args:
         name: A tool of the table.
         arguments: JSON, for example {"theories": ["A", "B"], "design": "1.1"}.
+
+    Examples:
+        $ lakatos tools run score_theory '{}' --run taste-1
     """
     try:
         given = json.loads(arguments)

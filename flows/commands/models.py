@@ -39,7 +39,11 @@ Log = Annotated[Path, Argument(help="Folder for the server's log.")]
 
 
 def profiles() -> None:
-    """Ready profiles: what they serve, and on what."""
+    """List the profiles of models that can be served, with the hardware they need.
+
+    Examples:
+        $ lakatos models profiles
+    """
     from lakatos.language_models.serving.profile import load_profile, ready_profiles
 
     table = Table("profile", "model", "context", "for")
@@ -50,9 +54,12 @@ def profiles() -> None:
 
 
 def install(*, runtime: RuntimeName = "gpu") -> None:
-    """Make vLLM's own environment by its lock, and check it.
+    """Install vLLM into an environment of its own from its lock file, and check it.
 
     In Python: `language_models.serving.environment.install(runtime)`.
+
+    Examples:
+        $ lakatos models install --runtime cpu
     """
     from lakatos.language_models.serving.environment import install as make
     from lakatos.language_models.serving.environment import look
@@ -166,7 +173,7 @@ def budget(
     tokens: Annotated[int | None, Argument(least=0)] = None,
     money: Annotated[float | None, Argument(least=0)] = None,
 ) -> None:
-    """What the language models of a run have taken; with options, another budget in place of the run's own.
+    """Show what the language models of a run have used; with options, change the run's budget.
 
     In Python: `lakatos.flows.roles.budget.raise_budget(folder, budget)`.
 
@@ -175,6 +182,9 @@ def budget(
         requests: Most requests in the whole run.
         tokens: Most tokens in the whole run.
         money: Most money in the whole run.
+
+    Examples:
+        $ lakatos models budget taste-1 --requests 500
     """
     from lakatos.flows.roles.budget import raise_budget, taken
     from lakatos.language_models.ledger import Budget
@@ -199,12 +209,15 @@ def answers(
     *,
     runs: Annotated[Path, Argument(environment="LAKATOS_RUNS")] = Path("runs"),
 ) -> None:
-    """What became of everything that language models answered in a run.
+    """Show what became of each response that language models gave in a run.
 
     In Python: `lakatos.flows.roles.answers.answers_in(folder)`.
 
     Args:
         runs: Folder that holds the runs.
+
+    Examples:
+        $ lakatos models answers taste-1
     """
     from lakatos.flows.roles.answers import answers_in
 
@@ -233,7 +246,7 @@ def speculation(
     seed: int = 1,
     log: Log = Path("runs/models"),
 ) -> None:
-    """Measure a profile's speculative decoding: serve it with and without, under the same load, and advise.
+    """Measure speculative decoding of a profile: serve it with and without under the same load, and give advice.
 
     In Python: `language_models.serving.speculation.measure` and `recommend`.
 
@@ -241,6 +254,9 @@ def speculation(
         calls: For each shape of prompt.
         in_flight: At the same time, as in the study.
         seed: Of the resampling.
+
+    Examples:
+        $ lakatos models speculation qwen3-8b --calls 80
     """
     import asyncio
 
@@ -285,7 +301,7 @@ def bridge(
     most: Annotated[int, Argument(least=1)] = 5000,
     terminal: bool = False,
 ) -> None:
-    """Stand in as the model: questions become files in a folder, and answers are taken from it, until interrupted.
+    """Answer in place of a language model: requests become files in a folder, and answers are read from it.
 
     In Python: `language_models.bridge.app.create_bridge(QuestionFolder(folder), settings)`.
 
@@ -297,6 +313,9 @@ def bridge(
         context: Tokens of prompt and answer together.
         most: Questions in the folder.
         terminal: Also take answers that are typed here.
+
+    Examples:
+        $ lakatos models bridge questions --port 8001
     """
     import sys
     import threading
@@ -323,7 +342,7 @@ def bridge(
 
 
 def tiny(folder: Path, *, port: Annotated[int, Argument(least=1, most=65535)] = 8000) -> None:
-    """Write a tiny model with random weights and a profile that serves it on the processor.
+    """Write a tiny model with random weights, and a profile that serves it on the processor.
 
     It says nonsense of the right form: for trying everything around a model. In Python:
     `language_models.serving.tiny.write_tiny_model(folder)`.
@@ -331,6 +350,9 @@ def tiny(folder: Path, *, port: Annotated[int, Argument(least=1, most=65535)] = 
     Args:
         folder: Folder to make.
         port: That the profile names.
+
+    Examples:
+        $ lakatos models tiny tiny --port 8001
     """
     from lakatos.language_models.serving.tiny import write_tiny_profile
 

@@ -67,13 +67,16 @@ def publish(
     experiment: ExperimentName = "",
     yes_spend: str = "",
 ) -> None:
-    """Make the study on the service and let people in, up to a limit; again, with another limit, to change that.
+    """Create the study on Prolific and admit participants up to a limit; call it again to change the limit.
 
     In Python: `ProlificClerk.publish(confirm(plan, limit, typed_name=...))`.
 
     Args:
         limit: Most that may ever be spent, with fees, such as 250.00.
         yes_spend: The plan's exact total cost, in place of typing the study's name.
+
+    Examples:
+        $ lakatos prolific publish taste-1 --limit 250.00
     """
     from lakatos.experiments.participants.prolific.plan import confirm
 
@@ -99,12 +102,15 @@ def status(
     experiment: ExperimentName = "",
     poll: bool = True,
 ) -> None:
-    """Ask the service how things stand and show the books; changes nothing there.
+    """Show the state of a study on Prolific and its accounts; nothing is changed there.
 
     In Python: `ProlificClerk.poll()`.
 
     Args:
         poll: Ask the service first; else show the books as they are.
+
+    Examples:
+        $ lakatos prolific status taste-1
     """
     from lakatos.experiments.participants.prolific.recruiter import Review
 
@@ -179,7 +185,7 @@ def rehearse(
     seeds: Annotated[int, Argument(least=1)] = 3,
     first_seed: Annotated[int, Argument(least=0)] = 1,
 ) -> None:
-    """Play a plan through against a stand-in for the service on this machine; needs no token and costs nothing.
+    """Rehearse a recruitment plan against a simulated service on this machine; it needs no token and costs nothing.
 
     Exit status 1 if a promise broke. In Python: `experiments.participants.prolific.rehearsal.rehearse(...)`.
 
@@ -188,6 +194,9 @@ def rehearse(
         limit: Most that may be spent; one and a half times the cost by default.
         seeds: Rehearsals, each with other people and failures.
         first_seed: Seed of the first.
+
+    Examples:
+        $ lakatos prolific rehearse prolific.toml --seeds 5
     """
     from tempfile import TemporaryDirectory
 

@@ -215,6 +215,7 @@ def _print_how_read(config: CampaignConfig) -> None:
 
 
 def _carry(folder: Path, work: Any) -> None:
+    from lakatos.flows.commands.looks import said_of_report
     from lakatos.flows.report.report import write_report
     from lakatos.flows.stages.asked import AnswersAwaited
 
@@ -235,7 +236,12 @@ def _carry(folder: Path, work: Any) -> None:
         )
         raise typer.Exit(WAITING)
     Console().print(
-        f"report: {escape(str(write_report(folder)))}\ncheck it: lakatos audit {escape(str(folder))}",
+        "\n".join(
+            (
+                *said_of_report(write_report(folder)),
+                f"check it: lakatos audit {escape(str(folder))}",
+            )
+        ),
         soft_wrap=True,
     )
     _end_of(folder)

@@ -28,9 +28,9 @@ from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.journal import Event
 
 _VERSION = 2
-"""Of Inspect's log format."""
+"""Version of Inspect's log format."""
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""In the archive, so that the same run gives the same bytes."""
+"""Fixed date of files in the archive, so that the same run gives the same bytes."""
 
 
 def write_logs(folder: Path, out: Path) -> list[Path]:

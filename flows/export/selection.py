@@ -1,4 +1,4 @@
-"""What leaves a run: records that hold, without anybody's identifier and without anything of people who withdrew."""
+"""Select what may leave a run: valid records, without identifiers and data of participants who withdrew."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ExportSelection:
     begun: Mapping[Digest, Event]
     """First intent of each step, by its key."""
     notes: Mapping[Digest, tuple[Mapping[str, Any], ...]]
-    """What was noted while a step ran, by its key: tries, cost, latency."""
+    """Notes of steps by their key: tries, cost, latency."""
     n_left_out: int
     """Results that do not hold, or that are about somebody who withdrew."""
 
@@ -44,7 +44,7 @@ class ExportSelection:
         return self.reading.trace.read(event).record
 
     def started(self, event: Event) -> str:
-        """When the step of a result began, ISO 8601."""
+        """Start of the step of a result, ISO 8601."""
         return self.begun[event.key].time_utc if event.key in self.begun else event.time_utc
 
     def body(self, event: Event) -> dict[str, Any]:

@@ -270,7 +270,7 @@ def is_recovery(before: str, after: str) -> bool:
 
 
 def _tested(known: _TrainingRecords, source: Digest | None) -> tuple[list[Line], float | None]:
-    """What the laboratory did with the best theory that was submitted, and how it ended."""
+    """The fate of the best submitted theory."""
     if source is None:
         return [], 0.0
     if source not in known.admitted:
@@ -330,7 +330,7 @@ def _table_of_files(data: TrainingData) -> str:
 
 
 def _card(chosen: ExportSelection, data: TrainingData) -> str:
-    """What the files hold, how they were made, and what they are not good for."""
+    """The data card: content of the files, their origin, and their limits."""
     reading = chosen.reading
     people = (
         "simulated people"

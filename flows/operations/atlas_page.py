@@ -13,10 +13,11 @@ from markupsafe import Markup, escape
 from lakatos.flows.operations.atlas import AtlasEntry
 from lakatos.flows.operations.transfer import TransferMeasured
 from lakatos.flows.report.charts import IntervalRow, intervals
+from lakatos.flows.report.download import both
 from lakatos.flows.report.plot_style import standalone
 from lakatos.flows.report.reader import clean
 from lakatos.flows.report.report import REPORT_FILE, write_report
-from lakatos.flows.report.svg import WIDE, both
+from lakatos.flows.report.svg import WIDE, Drawing
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.run.progress import duration
 from lakatos.theories.engine.record import TheoryCompleteness
@@ -176,7 +177,7 @@ def _cell(text: str) -> Markup:
     return Markup(str(escape(plain)).replace("|", "\\|").replace("`", "'").replace("[", "\\["))
 
 
-def _figure(rows: Sequence[AtlasRow], width: int) -> Markup:
+def _figure(rows: Sequence[AtlasRow], width: int) -> Drawing:
     """Completeness of each leader and of the best published theory, with 95% intervals."""
     shown = [
         IntervalRow(

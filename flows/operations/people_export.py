@@ -42,6 +42,8 @@ from lakatos.traces.step import Recorded, Trace
 
 EXPORTS_FILE = "exports.jsonl"
 """List of the exports of a run, so that a participant who withdraws can be informed of them."""
+REPORTS = ("report.html", "summary.html")
+"""Pages of a run that may show responses."""
 SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
@@ -156,7 +158,7 @@ def _exports(folder: Path) -> list[str]:
         if file.exists()
         else []
     )
-    reports = [str(path) for path in (folder / "report.html",) if path.exists()]
+    reports = [str(path) for path in map(folder.joinpath, REPORTS) if path.exists()]
     return [*dict.fromkeys(found), *reports]
 
 

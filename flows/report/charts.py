@@ -13,6 +13,7 @@ from lakatos.flows.report.svg import (
     SHAPES,
     WIDE,
     ChartScale,
+    Drawing,
     SvgCanvas,
     across,
     cut,
@@ -75,7 +76,7 @@ def history(
     width: int,
     title: str = "Scores of the theories at the end of every cycle",
     labels: tuple[str, str] = ("cycle", SCORE),
-) -> Markup:
+) -> Drawing:
     """Lines with intervals, and the noise ceiling where there is one."""
     cycles = sorted({point.x for line in lines for point in line.points})
     values = [value for line in lines for value in _drawn_values(line)]
@@ -93,6 +94,7 @@ def history(
     canvas.text((left + right) / 2, bottom + 38, labels[0], "label", "middle")
     if ceilings:
         _draw_ceiling(canvas, ceilings, x, y)
+    _note_lines(canvas, lines, ceilings, labels[0])
 
     # Lines that nobody can tell apart have no marks: hundreds of them would only make the page slow.
     for line in lines:
@@ -108,7 +110,25 @@ def history(
         xs = [x(point.x) + offset for point in line.points]
         _draw_line(canvas, line, place, xs, y, labels[0])
     _draw_tags(canvas, colours, cycles[-1], right + 6, y)
-    return canvas.svg()
+    return canvas.drawing()
+
+
+def _note_lines(
+    canvas: SvgCanvas, lines: Sequence[ChartLine], ceilings: Mapping[int, float], when: str
+) -> None:
+    """The numbers of a history: all lines, then the noise ceiling."""
+    for line in lines:
+        name = f"{line.tag} {line.name}".strip()
+        for point in line.points:
+            canvas.note(
+                series=name,
+                **{when.replace(" ", "_"): point.x},
+                value=point.value,
+                low=point.low,
+                high=point.high,
+            )
+    for cycle, value in sorted(ceilings.items()):
+        canvas.note(series="group benchmark", **{when.replace(" ", "_"): cycle}, value=value)
 
 
 def _drawn_values(line: ChartLine) -> Iterator[float]:
@@ -186,12 +206,12 @@ MAP_SHAPES = ("square", "triangle", "diamond")
 TALLEST_MAP, LOWEST_MAP = 400.0, 150.0
 
 
-def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
-    """Theories as points: the nearer, the more alike their people choose."""
+def chart_map(places: Sequence[MapPlace], width: int) -> Drawing:
+    """Theories as points: the nearer, the more similar their predicted choice proportions."""
     left, right, top = 62, width - 16, 12
     x, y = _map_scales(places, left, right, top)
     bottom = y.start
-    canvas = SvgCanvas("Map of the theories by what their people choose", width, bottom + 42)
+    canvas = SvgCanvas("Map of the theories by predicted choice proportions", width, bottom + 42)
     upwards(canvas, y, left, right, "the same, at right angles", 4)
     across(canvas, x, top, bottom, "difference of choice proportions", 6 if width == WIDE else 4)
 
@@ -201,6 +221,8 @@ def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
         size = 6 if item.series == 0 else 4.5
         words = f"{item.tag} {item.name}"
         canvas.mark(x(item.x), y(item.y), shape, css, words, item.link, size)
+        kind = ("leading theory", "initial theory", "found in the campaign")[item.series]
+        canvas.note(theory=words, kind=kind, x=item.x, y=item.y)
 
     # Tags that would lie over another one are left out; pointing at a mark tells them.
     used: list[tuple[float, float]] = []
@@ -209,7 +231,7 @@ def chart_map(places: Sequence[MapPlace], width: int) -> Markup:
         if not any(abs(at_x - ux) < 26 and abs(at_y - uy) < 12 for ux, uy in used):
             used.append((at_x, at_y))
             canvas.text(at_x, at_y, item.tag, "small")
-    return canvas.svg()
+    return canvas.drawing()
 
 
 def _map_scales(
@@ -229,28 +251,36 @@ def _map_scales(
 
 def chart_interval(
     value: float, low: float, high: float, width: int, unit: str, names: tuple[str, str]
-) -> Markup:
+) -> Drawing:
     """A difference with its interval on an axis that shows zero; ``names`` of who is ahead to the left and right."""
     left, right = 20, width - 20
     title = f"{number(value)} {unit}, 95% interval {number(low)} to {number(high)}"
-    canvas = SvgCanvas(title, width, 112)
+    canvas = SvgCanvas(title, width, 128)
     x = ChartScale(*spread([0.0, low, high, value], 0.18), left, right)
     zero = x(0)
-    across(canvas, x, 26, 70, unit, 6 if width == WIDE else 4)
-    canvas.line(zero, 20, zero, 70, "zero")
-    sides = (
-        (zero - 6, zero - 6 - left, f"← {names[0]}", "end"),
-        (zero + 6, right - zero - 6, f"{names[1]} →", "start"),
-    )
-    for place, pixels, text, anchor in sides:
-        room = pixels / CHARACTER
-        if room > 9:
-            canvas.text(place, 14, cut(text, room), "small", anchor)
-    canvas.line(x(low), 48, x(high), 48, "range")
+    across(canvas, x, 42, 86, unit, 6 if width == WIDE else 4)
+    canvas.line(zero, 36, zero, 86, "zero")
+    # A line of its own for each side, so that neither name is cut where zero is near an edge.
+    canvas.text(*_beside(zero, left, right, f"← {names[0]}", 12, leftwards=True))
+    canvas.text(*_beside(zero, left, right, f"{names[1]} →", 28, leftwards=False))
+    canvas.line(x(low), 64, x(high), 64, "range")
     for end in (low, high):
-        canvas.line(x(end), 41, x(end), 55, "range end")
-    canvas.mark(x(value), 48, "circle", "s1", f"{number(value)} {unit}", size=6)
-    return canvas.svg()
+        canvas.line(x(end), 57, x(end), 71, "range end")
+    canvas.mark(x(value), 64, "circle", "s1", f"{number(value)} {unit}", size=6)
+    canvas.note(unit=unit, difference=value, low=low, high=high)
+    return canvas.drawing()
+
+
+def _beside(
+    at: float, left: float, right: float, text: str, y: float, *, leftwards: bool
+) -> tuple[float, float, str, str, str]:
+    """Where a text of one side of a line stands: on its side if there is room, else from the edge of the drawing."""
+    length = len(text) * CHARACTER
+    if leftwards:
+        whole = at - 6 - length >= left
+        return (at - 6, y, text, "small", "end") if whole else (left, y, text, "small", "start")
+    whole = at + 6 + length <= right
+    return (at + 6, y, text, "small", "start") if whole else (right, y, text, "small", "end")
 
 
 # --- predictions and answers ----------------------------------------------------------------------------------------
@@ -274,19 +304,19 @@ LINE = 7
 
 
 def predictions(
-    trials: Sequence[AnsweredTrial], rivals: Sequence[str], option: str, width: int
-) -> Markup:
-    """People's share on every trial between what the rivals had said, frozen before anybody was asked."""
+    trials: Sequence[AnsweredTrial], rivals: Sequence[str], option: str, width: int, of: str = ""
+) -> Drawing:
+    """Observed proportions of each trial beside the predictions of the rivals, which were frozen before."""
     row = 8 + LINE * max(len(rivals), 1)
     left, right, top = 44, width - 14, 10
     bottom = top + row * len(trials)
-    title = "Choices and the predictions frozen before them, by trial"
+    title = "Observed choices and frozen predictions by trial"
     canvas = SvgCanvas(title, width, bottom + 42)
     x = ChartScale(0.0, 1.0, left + 4, right - 4)
     for place in range(0, len(trials), 2):
         canvas.box(left, top + place * row, right - left, row, "band")
-    across(canvas, x, top, bottom, f"share choosing {option}", 5)
-    label = "trial (a star: drawn at random)"
+    across(canvas, x, top, bottom, f"proportion choosing {option}{of}", 5)
+    label = "trial (* drawn at random)"
     canvas.text(13, (top + bottom) / 2, label, "label", "middle", turn=True)
     for place, trial in enumerate(trials):
         middle = top + (place + 0.5) * row
@@ -295,7 +325,7 @@ def predictions(
         if np.isfinite(trial.share):
             _draw_people(canvas, trial, x, middle, row)
         _draw_said(canvas, trial, rivals, x, middle)
-    return canvas.svg()
+    return canvas.drawing()
 
 
 def _draw_people(
@@ -308,6 +338,16 @@ def _draw_people(
     interval = f"{trial.low:.0%} to {trial.high:.0%}"
     words = f"trial {trial.number}: {trial.share:.0%} of people ({interval})"
     canvas.mark(share, middle, "circle", "ink", words)
+    _note_trial(canvas, trial, "observed", trial.share, trial.low, trial.high)
+
+
+def _note_trial(
+    canvas: SvgCanvas, trial: AnsweredTrial, series: str, share: float, low: float, high: float
+) -> None:
+    drawn = "at random" if trial.random else "by design"
+    canvas.note(
+        trial=trial.number, selected=drawn, series=series, proportion=share, low=low, high=high
+    )
 
 
 def _draw_said(
@@ -320,6 +360,7 @@ def _draw_said(
         canvas.line(x.inside(low), y, x.inside(high), y, f"said {css}")
         words = f"trial {trial.number}: {rivals[series]} said {mean:.0%}"
         canvas.mark(x.inside(mean), y, shape, css, words, size=3.2)
+        _note_trial(canvas, trial, rivals[series], mean, low, high)
 
 
 @dataclass(frozen=True)
@@ -334,14 +375,15 @@ class PredictedShares:
     """Whether the prediction came before the answers."""
 
 
-def scatter(shares: PredictedShares, option: str, width: int) -> Markup:
+def scatter(shares: PredictedShares, option: str, width: int, unit: str = "trials") -> Drawing:
     """Predicted and observed shares; filled where the prediction came before the answers."""
     side = min(width, 430)
+    n_shown = int(np.isfinite(shares.observed).sum())
     canvas, x, y = _square(
-        "Choices against predictions",
+        "Observed and predicted choice proportions",
         side,
         (-0.02, 1.02),
-        (f"predicted share choosing {option}", "observed share"),
+        (f"predicted proportion choosing {option}", f"observed proportion (n = {n_shown} {unit})"),
     )
     rows = zip(
         shares.predicted, shares.observed, shares.low, shares.high, shares.filled, strict=True
@@ -354,7 +396,11 @@ def scatter(shares: PredictedShares, option: str, width: int) -> Markup:
         words = f"predicted {predicted:.0%}, observed {observed:.0%}"
         css = "s1" if filled else "s1 hollow"
         canvas.mark(x(predicted), y(observed), "circle", css, words, size=3.4)
-    return canvas.svg()
+        first = "yes" if filled else "no"
+        canvas.note(
+            predicted=predicted, observed=observed, low=low, high=high, predicted_before=first
+        )
+    return canvas.drawing()
 
 
 def _square(
@@ -389,12 +435,12 @@ class RivalPair:
         return self.low > 0 or self.high < 0
 
 
-def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
+def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Drawing:
     """Power that was promised, and the difference that was then found, for every pair of rivals."""
     row, top, names = 30, 34, 92
     bottom = top + row * len(pairs)
     middle = names + (width - names) * 0.36
-    title = "Power promised and difference found, by pair of rivals"
+    title = "Planned power and observed difference by pair of theories"
     canvas = SvgCanvas(title, width, bottom + 42)
 
     # Two scales side by side: power on the left, what was found on the right.
@@ -402,8 +448,8 @@ def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
     ends = [end for pair in known for end in (pair.low, pair.high, pair.value or 0.0)]
     power = ChartScale(0.0, 1.0, names + 4, middle - 14)
     found = ChartScale(*spread([0.0, *ends]), middle + 10, width - 14)
-    canvas.text(names + 4, 14, "power promised", "small strong")
-    canvas.text(middle + 10, 14, "difference found", "small strong")
+    canvas.text(names + 4, 14, "planned power", "small strong")
+    canvas.text(middle + 10, 14, "observed difference", "small strong")
     across(canvas, power, top - 8, bottom, "probability", 4 if width == WIDE else 2)
     across(canvas, found, top - 8, bottom, "nats per choice", 5 if width == WIDE else 3)
     canvas.line(found(0), top - 8, found(0), bottom, "zero")
@@ -414,8 +460,17 @@ def pairs_chart(pairs: Sequence[RivalPair], width: int) -> Markup:
         canvas.text(0, y + 4, f"{pair.first} – {pair.second}", "tick")
         length = max(power(pair.promised) - power(0), 1)
         canvas.box(power(0), y - 5, length, 10, "bar" if pair.enough else "bar weak")
+        known_ends = (None, None) if pair.value is None else (pair.low, pair.high)
+        canvas.note(
+            first=pair.first,
+            second=pair.second,
+            planned_power=pair.promised,
+            difference=pair.value,
+            low=known_ends[0],
+            high=known_ends[1],
+        )
         _draw_found(canvas, pair, found, y)
-    return canvas.svg()
+    return canvas.drawing()
 
 
 def _draw_found(canvas: SvgCanvas, pair: RivalPair, x: ChartScale, y: float) -> None:
@@ -454,19 +509,30 @@ class ErrorLine:
         return [value for value in found if value is not None]
 
 
-def errors(lines: Sequence[ErrorLine], width: int) -> Markup:
+def errors(lines: Sequence[ErrorLine], width: int) -> Drawing:
     """Errors side by side: hollow on trials the search has seen, filled on others, a diamond where published."""
-    row, names = 26, 214 if width == WIDE else 130
+    wide = width == WIDE
+    row, names = (26, 214) if wide else (38, 16)
     bottom = 4 + row * len(lines)
-    canvas = SvgCanvas("Errors side by side", width, bottom + 42)
+    canvas = SvgCanvas("Prediction errors of the theories", width, bottom + 42)
     values = [value for line in lines for value in line.values]
     x = ChartScale(0.0, max(values, default=1.0) * 1.06 or 1.0, names, width - 16)
     label = "mean squared error (lower is better)"
-    across(canvas, x, 4, bottom, label, 6 if width == WIDE else 3)
-    room = (names - 8) / WIDE_CHARACTER
+    across(canvas, x, 4, bottom, label, 6 if wide else 3)
+    room = (names - 8 if wide else width - 32) / WIDE_CHARACTER
     for place, line in enumerate(lines):
-        y = 4 + (place + 0.5) * row
-        canvas.text(names - 8, y + 4, cut(line.name, room), "tick", "end")
+        y = 4 + (place + 0.5) * row + (0 if wide else 8)
+        if wide:
+            canvas.text(names - 8, y + 4, cut(line.name, room), "tick", "end")
+        else:
+            canvas.text(names, y - 10, cut(line.name, room), "small")
+        canvas.note(
+            theory=line.name,
+            trials_of_the_search=line.seen,
+            sealed_trials=line.unseen,
+            standard_error=line.unseen_error if line.unseen is not None else None,
+            published=line.published,
+        )
         if line.seen is not None:
             words = f"{line.name}: {number(round(line.seen, 4))} on trials the search has seen"
             canvas.mark(x(line.seen), y, "circle", "s1 hollow", words)
@@ -478,7 +544,7 @@ def errors(lines: Sequence[ErrorLine], width: int) -> Markup:
         if line.published is not None:
             words = f"{line.name}: {number(line.published)} as published"
             canvas.mark(x(line.published), y, "diamond", "s3", words)
-    return canvas.svg()
+    return canvas.drawing()
 
 
 @dataclass(frozen=True)
@@ -500,24 +566,27 @@ def intervals(
     *,
     title: str,
     line_at: float,
-) -> Markup:
-    """Values with 95% intervals, row by row, with a legend and a line at a value to compare with."""
-    row, names, legend = 34, 214 if width == WIDE else 130, 18
-    top = 12 + legend * len(series)
+) -> Drawing:
+    """Values with 95% intervals, row by row, with a line at a value to compare with.
+
+    A legend names the series if there are several. In narrow drawings, the name of a row stands above it.
+    """
+    wide = width == WIDE
+    row, names, legend = (34, 214, 18) if wide else (30 + 10 * len(series), 16, 18)
+    top = 12 + (legend * len(series) if len(series) > 1 else 0)
     bottom = top + row * len(rows)
     canvas = SvgCanvas(title, width, bottom + 42)
     known = [value for item in rows for found in item.values if found for value in found]
     x = ChartScale(*spread([line_at, *known]), names, width - 16)
-    across(canvas, x, top, bottom, label, 6 if width == WIDE else 3)
+    across(canvas, x, top, bottom, label, 6 if wide else 3)
     canvas.line(x(line_at), top, x(line_at), bottom, "zero")
-    for order, name in enumerate(series):
+    for order, name in enumerate(series if len(series) > 1 else ()):
         canvas.mark(names + 6, 10 + legend * order, series_shape(order), series_class(order))
         canvas.text(names + 16, 14 + legend * order, name, "small")
     for place, item in enumerate(rows):
-        middle = top + (place + 0.5) * row
-        room = (names - 8) / WIDE_CHARACTER
-        canvas.text(names - 8, middle - 1, cut(item.name, room), "strong", "end")
-        canvas.text(names - 8, middle + 13, cut(item.note, room), "small", "end")
+        upper = top + place * row
+        middle = upper + (0.5 * row if wide else 0.5 * row + 9)
+        _name_row(canvas, item.name, item.note, names, upper, middle if wide else None, width)
         for order, found in enumerate(item.values):
             if found is None:
                 continue
@@ -528,16 +597,45 @@ def intervals(
             words = f"{item.name}, {series[order]}: {number(round(value, 4))}"
             ends = f"95% interval {number(round(low, 4))} to {number(round(high, 4))}"
             canvas.mark(x(value), y, series_shape(order), css, f"{words}, {ends}")
-    return canvas.svg()
+            canvas.note(
+                name=item.name,
+                note=item.note,
+                series=series[order],
+                value=value,
+                low=low,
+                high=high,
+            )
+    return canvas.drawing()
 
 
-def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Markup:
+def _name_row(
+    canvas: SvgCanvas,
+    name: str,
+    note: str,
+    names: float,
+    upper: float,
+    middle: float | None,
+    width: int,
+) -> None:
+    """The name of a row with its note: beside it at the height ``middle``, or above it where that is None."""
+    if middle is not None:
+        room = (names - 8) / WIDE_CHARACTER
+        canvas.text(names - 8, middle - 1, cut(name, room), "strong", "end")
+        canvas.text(names - 8, middle + 13, cut(note, room), "small", "end")
+        return
+    room = (width - names - 16 - len(note) * CHARACTER) / WIDE_CHARACTER
+    shown = cut(name, room)
+    canvas.text(names, upper + 13, shown, "strong")
+    canvas.text(names + len(shown) * WIDE_CHARACTER + 8, upper + 13, note, "small")
+
+
+def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawing:
     """How often candidates won that had been given a probability, a colour for each panel of judges."""
     canvas, x, y = _square(
-        "Judges' probabilities against what people's data then said",
+        "Calibration of the judges",
         min(width, 380),
         (0.0, 1.0),
-        ("probability that the panel gave", "share that the data favoured"),
+        ("predicted probability", "proportion favoured by the data"),
     )
     for place, points in enumerate(panels):
         css = series_class(place)
@@ -549,10 +647,18 @@ def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Marku
                 f"{point.n} verdicts around {point.probability:.2f}: {point.share:.0%} came true"
             )
             canvas.mark(at, y(point.share), series_shape(place), css, words, size=5)
-    return canvas.svg()
+            canvas.note(
+                panel=place + 1,
+                probability=point.probability,
+                proportion=point.share,
+                low=point.interval[0],
+                high=point.interval[1],
+                n=point.n,
+            )
+    return canvas.drawing()
 
 
-def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Markup:
+def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Drawing:
     """Amounts side by side: name, amount, words."""
     row, names = 26, 178 if width == WIDE else 118
     bottom = row * len(rows) + 4
@@ -566,4 +672,5 @@ def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Marku
         length = max(x(value) - x(0), 1)
         canvas.box(x(0), y - 7, length, 14, "bar", f"{name}: {words}")
         canvas.text(x(value) + 6, y + 4, words, "small")
-    return canvas.svg()
+        canvas.note(name=name, **{unit: value}, words=words)
+    return canvas.drawing()

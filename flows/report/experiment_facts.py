@@ -104,7 +104,7 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
     frozen = reading.frozen(name) if facts.plan else {}
     predicted = {rival: frozen[rival] for rival in facts.chosen.rivals if rival in frozen}
     facts.chart, facts.n_shown, facts.rivals = predictions_chart(
-        reading, facts.chosen, shares, predicted, facts.option
+        reading, facts.chosen, shares, predicted, facts.option, _n_people(facts)
     )
     for place, row in enumerate(most_informative(design)):
         caption = trial_caption(reading, row, design, shares, predicted)
@@ -114,6 +114,13 @@ def experiment_facts(reading: RunReading, name: str) -> ExperimentFacts:
         else:
             facts.lines.append((reading.domain.describe(design.stimuli, row), caption))
     return facts
+
+
+def _n_people(facts: ExperimentFacts) -> int | None:
+    """Participants of an experiment whose responses were collected; None where only counts are known."""
+    if facts.collected is None or facts.collected.record.pooled:
+        return None
+    return facts.collected.record.n_people or facts.collected.record.n_participants
 
 
 def _shares(reading: RunReading, design: Design, facts: ExperimentFacts) -> ChoiceShares | None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.record import DesignChosen, PairPower
 from lakatos.flows.report import charts
+from lakatos.flows.report.download import both, small
 from lakatos.flows.report.reader import (
     UNREADABLE,
     ChoiceShares,
@@ -22,7 +23,7 @@ from lakatos.flows.report.reader import (
     scattered_option,
     shortened,
 )
-from lakatos.flows.report.svg import NARROW, both, small
+from lakatos.flows.report.svg import NARROW
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.digest import Digest
@@ -56,6 +57,18 @@ def theory_map(reading: RunReading) -> Markup:
 
 def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
     """Predicted and observed shares on every trial; filled where the prediction came first."""
+    shares = predicted_shares(reading, theory)
+    if shares is None:
+        return Markup("")
+    several = (
+        max(reading.trials(name).n_options for name in reading.state.experiments.collected) > 2
+    )
+    unit = "options of trials" if several else "trials"
+    return small(charts.scatter(shares, scattered_option(reading), NARROW, unit))
+
+
+def predicted_shares(reading: RunReading, theory: Digest) -> charts.PredictedShares | None:
+    """Predicted and observed shares of all experiments that have scored a theory; None where none has."""
     parts = []
     for name in reading.state.experiments.collected:
         score = reading.state.theories.scores.get((theory, name))
@@ -71,12 +84,11 @@ def theory_scatter(reading: RunReading, theory: Digest) -> Markup:
             shares = ChoiceShares.of(trials, option)
             parts.append((predicted[:, option], shares.share, shares.low, shares.high, first))
     if not parts:
-        return Markup("")
+        return None
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     n = len(columns[0])
     rows = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(int)
-    shown = charts.PredictedShares(*(column[rows] for column in columns))
-    return small(charts.scatter(shown, scattered_option(reading), NARROW))
+    return charts.PredictedShares(*(column[rows] for column in columns))
 
 
 def folds_scatter(folds: Sequence[FoldFinished], option: str) -> Markup:
@@ -211,8 +223,18 @@ def predictions_chart(
     shares: ChoiceShares | None,
     predicted: Mapping[Digest, Array],
     option: str,
+    n_people: int | None = None,
 ) -> tuple[Markup, int, list[Digest]]:
-    """Chart, number of trials in it, and the rivals whose predictions it shows."""
+    """Chart, number of trials in it, and the rivals whose predictions it shows.
+
+    Args:
+        reading: The run.
+        chosen: The design of the experiment.
+        shares: Observed choices; None before they arrived.
+        predicted: Frozen predictions of each theory, ``(3, n_trials)``.
+        option: Whose proportions are shown.
+        n_people: Participants of the experiment, where they are known.
+    """
     rivals = list(predicted)[:MOST_RIVALS]
     if not rivals:
         return Markup(""), 0, []
@@ -229,7 +251,9 @@ def predictions_chart(
         said = tuple((float(mean), float(low), float(high)) for mean, low, high in stack[:, :, row])
         trials.append(charts.AnsweredTrial(int(row) + 1, int(row) in random, *answered, said))
     names = [reading.label(rival).short for rival in rivals]
-    return both(partial(charts.predictions, trials, names, option)), len(rows), rivals
+    of = f" (n = {n_people} {reading.answerers})" if n_people else ""
+    draw = partial(charts.predictions, trials, names, option, of=of)
+    return both(draw), len(rows), rivals
 
 
 def _telling_rows(stack: Array, shares: ChoiceShares | None) -> NDArray[np.intp]:

@@ -11,9 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from lakatos.flows.report import charts
+from lakatos.flows.report.download import small
 from lakatos.flows.report.figures import accuracy_chart, error_chart, folds_scatter
 from lakatos.flows.report.reader import RunReading, scattered_option
-from lakatos.flows.report.svg import NARROW, small
+from lakatos.flows.report.svg import NARROW
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.state import RunState
 from lakatos.flows.stages.judging.epoch import accuracy_by_epoch

@@ -178,8 +178,10 @@ def _limits_of_size(reading: RunReading) -> Iterator[str]:
     people = min(n_people, default=0)
     sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
-        yield f"The smallest experiment has {people} participants, so estimates of individual differences are "
-        "imprecise."
+        yield (
+            f"The smallest experiment has {people} participants, so estimates of individual "
+            "differences are imprecise."
+        )
     for count, what in (
         (n_trials, "distinct trials were presented"),
         (sealed, "trials were sealed"),

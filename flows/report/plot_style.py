@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from markupsafe import Markup
-
+from lakatos.flows.report.svg import Drawing
 from lakatos.flows.report.templating import TEMPLATES
 
 _PAGE: Final = (TEMPLATES / "page.css").read_text(encoding="utf-8")
@@ -51,10 +50,10 @@ SETTINGS: Final[dict[str, Any]] = {
 }
 
 
-def standalone(chart: Markup) -> str:
+def standalone(chart: Drawing) -> str:
     """A chart of a page as a file of its own, in the colours of light pages."""
     rules = re.sub(r"var\(--([\w-]+)\)", lambda found: _LIGHT[found[1]], _RULES)
-    body = chart.removeprefix("<svg ")
+    body = chart.svg.removeprefix("<svg ")
     content = body[body.index(">") + 1 :].removesuffix("</svg>")
     opening = body[: body.index(">")]
     return (

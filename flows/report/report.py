@@ -38,6 +38,7 @@ from lakatos.flows.report.methods import methods_paragraph
 from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs, open_reading
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
+from lakatos.flows.report.two_pages import render_summary, summary_beside
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
@@ -55,7 +56,9 @@ STYLES = ("page.css", "report.css")
 
 
 def write_report(folder: Path, out: Path | None = None) -> Path:
-    """Write what a run found, how, and how to check it, as one self-contained HTML file.
+    """Write what a run found, how, and how to check it, as one self-contained HTML file, and a summary beside it.
+
+    The summary has two printed pages and stands where `lakatos.flows.report.two_pages.summary_beside` says.
 
     Args:
         folder: Of the run, which may still be going on.
@@ -67,8 +70,11 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     """
     folder = Path(folder)
     place = folder / REPORT_FILE if out is None else Path(out)
+    beside = summary_beside(place)
     with open_reading(folder) as reading:
-        page = render(reading)
+        page = render(reading, summary=beside.name)
+        summary = render_summary(reading, report=place.name)
+    write_whole(beside, summary.encode(), private=True)
     write_whole(place, page.encode(), private=True)
     return place
 
@@ -76,8 +82,13 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 # --- what the template is given -------------------------------------------------------------------------------------
 
 
-def render(reading: RunReading) -> str:
-    """Write the whole report of a run as one HTML page."""
+def render(reading: RunReading, summary: str = "") -> str:
+    """Write the whole report of a run as one HTML page.
+
+    Args:
+        reading: The run.
+        summary: Address of its two-page summary; empty if there is none.
+    """
     environment = page_environment()
     environment.globals |= {
         "label": reading.label,
@@ -92,6 +103,7 @@ def render(reading: RunReading) -> str:
     company = state.theories.completeness.record if state.theories.completeness else None
     context = {
         "run": reading,
+        "summary": summary,
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,

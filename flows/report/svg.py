@@ -1,11 +1,11 @@
 """Drawing in SVG for pages: text stays text, colours are the page's own, and each mark has its own words.
 
-Every chart is drawn twice, for wide and for narrow windows, so that its text keeps its size; the page shows one.
+A drawing also keeps the numbers that it shows, so that `lakatos.flows.report.download` can offer them as a file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,16 +27,14 @@ OUTLINES: Final = {
 SHAPES: Final = tuple(OUTLINES)
 
 
-def both(draw: Callable[[int], Markup]) -> Markup:
-    """A chart for wide windows and for narrow ones."""
-    return Markup('<div class="chart wide">{}</div><div class="chart narrow">{}</div>').format(
-        draw(WIDE), draw(NARROW)
-    )
+@dataclass(frozen=True)
+class Drawing:
+    """A chart with the numbers that it shows."""
 
-
-def small(svg: Markup) -> Markup:
-    """A chart that is small enough for any window."""
-    return Markup('<div class="chart small">{}</div>').format(svg)
+    title: str
+    svg: Markup
+    rows: tuple[dict[str, object], ...]
+    """Lines of its table, each by the names of the columns; a value that is unknown is None or not finite."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,15 @@ class SvgCanvas:
     width: float
     height: float
     parts: list[Markup] = field(default_factory=list)
+    rows: list[dict[str, object]] = field(default_factory=list)
 
     def add(self, template: str, *values: object) -> None:
         """An element; values are escaped."""
         self.parts.append(Markup(template).format(*values))
+
+    def note(self, **values: object) -> None:
+        """Keep the numbers behind a mark, by the names of their columns."""
+        self.rows.append(values)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
         """Draw a straight line between two points."""
@@ -163,13 +166,14 @@ class SvgCanvas:
         body = mark.format(OUTLINES[shape], x, y, size, shape, css, said)
         self.parts.append(linked(body, link, words))
 
-    def svg(self) -> Markup:
-        """The whole drawing as an SVG element."""
+    def drawing(self) -> Drawing:
+        """The whole drawing as an SVG element, with its numbers."""
         element = Markup(
             '<svg viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" height="{1:.0f}" role="group" '
             'aria-label="{2}">{3}</svg>'
         )
-        return element.format(self.width, self.height, self.title, Markup("").join(self.parts))
+        svg = element.format(self.width, self.height, self.title, Markup("").join(self.parts))
+        return Drawing(self.title, svg, tuple(self.rows))
 
 
 def linked(body: Markup, link: str, words: str) -> Markup:

@@ -48,19 +48,19 @@ T = TypeVar("T", bound=BaseModel)
 _SHOWN = 300
 """Characters of an error, in the record of a question without an answer."""
 TYPICAL_TOKENS = 4000
-"""Of a prompt, for the cost that is expected of a model before it was asked."""
+"""Assumed tokens of a prompt, for the expected cost of a model that was not asked yet."""
 
 
 @dataclass(frozen=True)
 class RoleReply(Generic[T]):
-    """What came of a question."""
+    """Result of a question."""
 
     question: RoleQuestion[T]
     answered: Recorded[RoleAnswered]
     value: T | None
     """None where there is no answer that could be read."""
     shown: tuple[Exhibit, ...]
-    """What found room in the prompt."""
+    """Exhibits that fitted into the prompt."""
     rules: tuple[PinnedRule, ...]
 
 
@@ -363,7 +363,7 @@ def _arm(state: RunState, roles: RoleModels, config: RolesConfig, name: str) -> 
 
 
 def _expected_cost(price: Price, config: RolesConfig) -> float:
-    """What a call is expected to cost, in the study's money; 1 where no model has a price."""
+    """Expected cost of a call in the study's currency; 1 if no model has a price."""
     money = (price.input * TYPICAL_TOKENS + price.output * config.max_tokens) / 1e6
     return money or 1.0
 

@@ -1,4 +1,4 @@
-"""What roles are told before they answer: the study, the case, all answers, how theories stand, and their own past."""
+"""The brief that roles read: the study, the case, all responses, the standings of theories, and their own past."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from lakatos.traces.step import Recorded
 MOST_TRIED = 12
 """Earlier proposals whose fate revisers are told."""
 NOTEBOOK_CHARACTERS = 2400
-"""Of a role's own notes, the newest, that it is shown."""
+"""Maximum number of characters of a role's newest notes that it is shown."""
 
 
 @dataclass(frozen=True)
 class CycleCase:
-    """What all roles of a cycle read."""
+    """The case that all roles of a cycle read."""
 
     leader: Digest
     loser: Digest
@@ -124,12 +124,12 @@ def _scores_behind(
 
 
 def study_of(config: CampaignConfig, domain: Domain) -> Exhibit:
-    """What the study asks, for every role."""
+    """The study's question, for every role."""
     return study_exhibit(config.question, domain, config.space)
 
 
 def fate_exhibit(state: RunState) -> Exhibit | None:
-    """What became of earlier proposals of language models, the best draft of each lens and cycle."""
+    """The fate of earlier proposals of language models, the best draft of each lens and cycle."""
     tried = [item.record for item in state.roles.tried]
     best = dict.fromkeys(best_drafts(tried))
     ends = {(item.cycle, item.lens): item for item in tried}

@@ -35,7 +35,7 @@ def failures(answered: Sequence[RoleAnswered]) -> str:
 
 
 def silence(answered: Sequence[RoleAnswered]) -> str:
-    """That no question of a run brought an answer, and why; empty where one did, or none was put."""
+    """A message that no question of a run was answered, and why; empty if one was, or none was asked."""
     return "" if any(item.answer is not None for item in answered) else failures(answered)
 
 

@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 PROMPT = "investigate"
 MOST_CHARACTERS = 2000
-"""Of a result, as it is shown."""
+"""Maximum number of characters of a result that are shown."""
 NOTES_CHARACTERS = 1500
 DATA_SHARE = 0.5
-"""Of the room for data and results together, for the data that the question comes with."""
+"""Share of the room for data and results that the question's own data may use."""
 
 
 @dataclass(frozen=True)
 class InvestigationResult:
-    """What came of looking into a matter."""
+    """Result of an investigation with tools."""
 
     record: MatterInvestigated
     exhibits: tuple[Exhibit, ...]
-    """What tools returned, and what was noted."""
+    """Results of tools, and notes."""
 
 
 async def investigate(
@@ -154,7 +154,7 @@ def _context(
     offers: Any,
     limits: ConversationLimits,
 ) -> tuple[RoleContext, tuple[Exhibit, ...]]:
-    """What the conversation begins with, half of the room being left for what tools return."""
+    """The beginning of the conversation, with half of the room left for results of tools."""
     return context_of(
         question,
         prompt,
@@ -212,7 +212,7 @@ def _record(
 
 
 def _exhibits(trace: Trace, done: Recorded[MatterInvestigated]) -> tuple[Exhibit, ...]:
-    """What each different call returned, and notes that contradict none of it."""
+    """The result of each different call, and notes that do not contradict it."""
     found: dict[tuple[str, Digest], Exhibit] = {}
     for digest in done.record.results:
         called = trace.get(digest, ToolCalled)

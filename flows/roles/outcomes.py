@@ -19,7 +19,7 @@ from lakatos.traces.step import Recorded
 UNASKED: Final = ("out_of_budget", "no_answer")
 """Outcomes that say nothing of a model, and that another try could change."""
 Spent = Callable[[str, Sequence[Digest]], float]
-"""What calls to a model have cost."""
+"""Cost of calls to a model."""
 
 
 def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
@@ -73,7 +73,7 @@ def outcomes_of(state: RunState, spent: Spent) -> Iterator[ValidatedAnswer]:
 
 
 def _settled(state: RunState) -> dict[Digest, Recorded[VerdictResolved]]:
-    """What new data first said of each candidate."""
+    """The first outcome of each candidate in new data."""
     found: dict[Digest, Recorded[VerdictResolved]] = {}
     for item in state.judging.resolved.values():
         if (verdict := state.judging.verdicts.get(item.record.verdict)) is not None:

@@ -81,12 +81,12 @@ START_SHARE = 3
 
 
 def library_path(runs: Path) -> Path:
-    """Where the library of a folder of runs is kept."""
+    """File of the library of a folder of runs."""
     return runs / MEMORY_FOLDER / LIBRARY_FILE
 
 
 def desk_path(runs: Path) -> Path:
-    """Where the desk's trace of a folder of runs is."""
+    """Folder of the desk's trace."""
     return runs / MEMORY_FOLDER / DESK
 
 
@@ -113,7 +113,7 @@ def _events(folder: Path) -> list[Event]:
 
 
 def rebuild_library(runs: Path) -> Library:
-    """What the runs of a folder have learned, from their traces alone; the same traces make the same library."""
+    """The library of a folder of runs, from their traces alone; the same traces make the same library."""
     library = Library()
     for _, events in traces_in(runs):
         library = rebuild(events, library, Validity(events, roots=_anything, acts=ACTS).valid)
@@ -366,7 +366,7 @@ def note_recalled(
 
 @dataclass(frozen=True)
 class RevisionAdvice:
-    """What memory says to whoever revises."""
+    """Advice from memory for revisions."""
 
     warnings: tuple[str, ...] = ()
     """Changes that failed in situations like this one."""
@@ -474,7 +474,7 @@ def recall_about(
     kinds: tuple[str, ...],
     most: int,
 ) -> Recorded[LessonsRecalled] | None:
-    """What comes back when theories are revised, on record; nothing where nothing does."""
+    """Recall lessons when theories are revised, and record them; None if there are none."""
     names = (run.state.theories.name(diagnosis.leader), run.state.theories.name(diagnosis.loser))
     situation = RecallSituation(domain=run.config.domain, stage=stage, rivals=names, failed=failed)
     return note_recalled(

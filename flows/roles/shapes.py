@@ -1,4 +1,4 @@
-"""What the roles' requests look like to a server, for a check before a study: real prompts, schemas and rules."""
+"""Typical requests of roles for a check before a study: real prompts, schemas and rules."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def role_shapes(
 
 
 def _role_questions(domain: str) -> list[SharedQuestion]:
-    """What the roles around new theories are asked in a domain."""
+    """Questions to the roles around new theories in a domain."""
     where, family = DOMAINS[domain], FAMILIES[domain]
     stimuli = where.probes(np.random.default_rng(0))[0]
     sources = [

@@ -89,7 +89,7 @@ async def call_tool(
 
 
 def names_exhibit(state: RunState) -> Exhibit:
-    """What tools can be called on: experiments, and theories by name, or by digest where another has the same name."""
+    """Names for tool calls: experiments, and theories by name, or by digest if another one has the same name."""
     names = [item.record.name for item in state.theories.checked.values()]
     theories = [
         item.record.name if names.count(item.record.name) == 1 else digest[:12]

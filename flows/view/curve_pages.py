@@ -47,6 +47,8 @@ N_SHOWN: Final = 3
 """Trials whose curve is drawn: those whose answers depend most on the parameter."""
 SHAPES: Final = ("square", "triangle", "diamond")
 SHAPES_OF_GROUPS: Final = ("circle", *SHAPES)
+LINE_COLOURS: Final = (1, 4, 5)
+"""Of the lines of theories; groups of participants have the colours from 2 on."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +256,7 @@ def binned_plot(
     lines = [
         PlotLine(
             look.label(theory).short,
-            1 if place == 0 else 0,
+            LINE_COLOURS[place % len(LINE_COLOURS)],
             [(item.at, item.predicted[place]) for item in bins],
             dashed=place > 0,
         )

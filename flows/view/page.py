@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from lakatos.experiments.record import DesignChosen
 from lakatos.flows.report.charts import chart_interval
+from lakatos.flows.report.download import both
 from lakatos.flows.report.experiment_facts import data_facts, most_informative
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import RunReading
-from lakatos.flows.report.svg import both
 from lakatos.flows.report.words import STEPS
 from lakatos.flows.run.now import PassMoment, read_now
 from lakatos.flows.run.records import CycleClosed

@@ -14,8 +14,8 @@ import numpy as np
 from markupsafe import Markup
 
 from lakatos.flows.report import charts
+from lakatos.flows.report.download import both
 from lakatos.flows.report.reader import UNREADABLE, clean
-from lakatos.flows.report.svg import both
 from lakatos.flows.report.theory_facts import coloured
 from lakatos.flows.report.words import STEPS, group_of, kind_words, meaning, summary
 from lakatos.flows.view.outline import WantedEvents

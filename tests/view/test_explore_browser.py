@@ -65,3 +65,26 @@ def test_a_frame_selects_trials_and_the_table_shows_these_alone(
         assert page.evaluate(ROWS) == int(said.split()[0]) < n_rows
         page.keyboard.press("t")  # other colours draw it anew, and nothing complains
         page.locator("#plot-compared canvas").first.wait_for()
+
+
+@pytest.mark.slow
+def test_a_plot_is_saved_as_a_figure_and_as_numbers(
+    finished: Path, opened: Callable[..., Any]
+) -> None:
+    with served(finished) as url:
+        page = opened("desktop", "dark")
+        page.goto(f"{url}/run/small/compare")
+        page.locator("#plot-compared canvas").first.wait_for()
+        saved = {}
+        for kind in ("SVG", "CSV"):
+            with page.expect_download() as waiting:
+                page.locator("#plot-compared + .download").get_by_text(kind).click()
+            saved[waiting.value.suggested_filename] = Path(waiting.value.path()).read_text("utf-8")
+        assert set(saved) == {"plot-compared.svg", "plot-compared.csv"}
+        assert saved["plot-compared.svg"].startswith("<svg")
+        assert "#e8e7e2" not in saved["plot-compared.svg"]  # the ink of dark pages
+        drawn = page.evaluate("JSON.parse(document.getElementById('plot-compared').dataset.plot)")
+        n_points = sum(len(part["points"]) for part in drawn["dots"])
+        lines = saved["plot-compared.csv"].splitlines()
+        assert len(lines) == 1 + n_points
+        assert lines[0].startswith("series,")

@@ -213,7 +213,7 @@ def test_distances_on_the_map_are_alike_in_both_directions() -> None:
         for n, (x, y) in enumerate([(0, 0), (0.3, 0), (0, 0.1)])
     ]
     for width in (svg.WIDE, svg.NARROW):
-        marks = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", charts.chart_map(places, width))
+        marks = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", charts.chart_map(places, width).svg)
         spots = np.array(marks, dtype=float)
         assert np.hypot(*(spots[1] - spots[0])) == pytest.approx(
             3 * np.hypot(*(spots[2] - spots[0])), rel=0.01

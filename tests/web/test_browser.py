@@ -20,7 +20,7 @@ from lakatos.traces.inbox import Inbox
 
 WAIT_MS = 30_000
 MOVED_ON = """number => document.querySelector('.code') || (document.querySelector('.options button.chosen') === null
-    && document.querySelector('h2')?.textContent !== `Decision ${number}`)"""
+    && document.querySelector('h1.trial')?.textContent !== `Decision ${number}`)"""
 NAMELESS = """[...document.querySelectorAll('button, input, select, a')]
     .filter(item => !item.innerText && !item.labels?.length).map(item => item.outerHTML)"""
 TOO_WIDE = """document.documentElement.scrollWidth > innerWidth
@@ -73,7 +73,7 @@ def begin(browser: Any, url: str, domain: str = "risky") -> Any:
 def shown(page: Any) -> int:
     """Number of the decision on the page, from 1; 0 at the end."""
     page.locator(".options button:not(.chosen):not([disabled]), .code").first.wait_for()
-    headings = page.locator("h2").all_inner_texts()
+    headings = page.locator("h1.trial").all_inner_texts()
     return int(headings[0].split()[1]) if headings else 0
 
 
@@ -464,7 +464,8 @@ def test_nothing_on_a_phone_scrolls_sideways(domain, width, chrome, serve, tmp_p
         number = shown(page)
         page.locator(".options button").first.tap()
         page.wait_for_function(
-            "n => document.querySelector('.code') || document.querySelector('h2')?.textContent !== `Decision ${n}`",
+            "n => document.querySelector('.code')"
+            " || document.querySelector('h1.trial')?.textContent !== `Decision ${n}`",
             arg=number,
         )
     assert not page.evaluate(TOO_WIDE)
@@ -646,11 +647,11 @@ def test_one_of_eleven_numbers_is_chosen_by_its_button_and_by_no_key(
     page.keyboard.press("3")
     page.wait_for_timeout(400)
     for number in (7, 10):
-        heading = page.locator("h2").inner_text()
+        heading = page.locator("h1.trial").inner_text()
         page.wait_for_timeout(400)
         page.get_by_role("button", name=f"{number} coins", exact=True).click()
         page.wait_for_function(
-            "before => document.querySelector('h2')?.innerText !== before", arg=heading
+            "before => document.querySelector('h1.trial')?.innerText !== before", arg=heading
         )
     (answers,) = in_inbox(tmp_path)
     assert list(answers.response) == [7, 10]

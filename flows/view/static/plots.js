@@ -32,6 +32,7 @@ export async function drawPlots() {
 function draw(place) {
   const told = JSON.parse(place.dataset.plot);
   place.replaceChildren();
+  offer(place, told);
   place.style.height = `${place.dataset.height}px`;
   place.classList.toggle("square", told.diagonal);
   const chart = library.init(place, null, { renderer: "canvas" });
@@ -64,6 +65,53 @@ function draw(place) {
   addEventListener("colours", () => { if (place.isConnected) show(); });
 }
 
+/** Links below a plot that save it as SVG, in the colours of light pages, and its numbers as CSV. */
+function offer(place, told) {
+  if (place.nextElementSibling?.classList.contains("download")) return;
+  const line = document.createElement("p");
+  line.className = "download";
+  line.append("Download: ", saving("SVG", place.id, told.title, () => svgOf(told)), " ",
+    saving("CSV", place.id, told.title, () => csvOf(told)));
+  place.after(line);
+}
+
+function saving(kind, name, title, make) {
+  const link = document.createElement("a");
+  const ending = kind.toLowerCase();
+  Object.assign(link, { textContent: kind, download: `${name}.${ending}`, href: "#", ariaLabel: `${title} as ${kind}` });
+  link.addEventListener("click", () => { // made when it is wanted; the browser then saves what the link holds
+    const type = kind === "SVG" ? "image/svg+xml" : "text/csv";
+    link.href = `data:${type};charset=utf-8,${encodeURIComponent(make())}`;
+  });
+  return link;
+}
+
+function svgOf(told) {
+  const root = document.documentElement;
+  const kept = root.dataset.theme;
+  root.dataset.theme = "light";
+  try {
+    const drawing = library.init(null, null, { renderer: "svg", ssr: true, width: 760, height: 420 });
+    drawing.setOption({ ...optionOf(told, false), toolbox: undefined, brush: undefined, backgroundColor: "#fff" });
+    return drawing.renderToSVGString();
+  } finally {
+    if (kept === undefined) delete root.dataset.theme;
+    else root.dataset.theme = kept;
+  }
+}
+
+function csvOf(told) {
+  const cell = (value) => {
+    const text = String(value ?? "");
+    const safe = typeof value === "string" && /^[=+\-@\t\n]/.test(text) ? `'${text}` : text;
+    return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const rows = [["series", told.x.name, told.y.name, "low", "high", "words"]];
+  for (const line of told.lines) for (const [x, y] of line.points) rows.push([line.name, x, y]);
+  for (const part of told.dots) for (const one of part.points) rows.push([part.name, one.x, one.y, one.low, one.high, one.words]);
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
 /** Keys of the marks in a frame. */
 function chosenIn(selected, dots) {
   return new Set(selected.flatMap(({ seriesName, dataIndex }) => {
@@ -91,8 +139,8 @@ function optionOf(told, narrow) {
   const ink = style("--ink");
   const muted = style("--muted");
   const series = [...told.lines.map(lineOf), ...told.dots.flatMap((part) => [...whiskersOf(part), dotsOf(part)])];
-  if (series.length && told.diagonal) series[0].markLine = diagonal(told, muted);
-  if (series.length && told.marks.length) series[series.length - 1].markLine = upright(told.marks, muted);
+  if (series.length && told.diagonal) series[0].markLine = diagonal(told, ink);
+  if (series.length && told.marks.length) series[series.length - 1].markLine = upright(told.marks, ink);
   const names = [...told.lines, ...told.dots].map((part) => part.name);
   const tools = { dataZoom: { title: { zoom: "Zoom into a frame", back: "Back" }, filterMode: "none" }, restore: { title: "All" } };
   if (told.selects) tools.brush = { type: ["rect", "clear"], title: { rect: "Select in a frame", clear: "Select nothing" } };

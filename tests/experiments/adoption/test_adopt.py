@@ -165,7 +165,7 @@ def test_a_person_of_whom_no_row_is_left_is_told() -> None:
 
 
 def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies() -> None:
-    rows = [(*row, str(400 + place)) for place, row in enumerate(ROWS)]
+    rows = [(*row, str(400.25 + place)) for place, row in enumerate(ROWS)]
     head = "who took x1 x2 t1 t2 rt"
     made = table([*rows, rows[1]], head)
     timed = AnswerColumns(**DATED, response_time="rt")
@@ -179,6 +179,19 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
     )
     with pytest.raises(TrialsError, match="row 6: equal to an earlier row"):
         adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
+
+
+def test_whole_milliseconds_that_come_twice_are_no_copies_unless_the_whole_table_is_there_twice() -> (
+    None
+):
+    rows = [(*row, str(400 + place)) for place, row in enumerate(ROWS)]
+    head = "who took x1 x2 t1 t2 rt"
+    timed = AnswerColumns(**DATED, response_time="rt")
+    once = adopt(table([*rows, rows[1]], head), timed, DOMAINS["intertemporal"])
+    assert len(once.trials[0].response) == len(ROWS) + 1
+    assert "1 row equal to an earlier one" in once.notes[0]
+    twice = adopt(table(rows * 2, head), timed, DOMAINS["intertemporal"])
+    assert twice.trials[0].digest == dated(ROWS).digest
 
 
 def test_people_who_may_be_one_are_told_by_their_rows_and_not_by_name() -> None:

@@ -348,3 +348,51 @@ def test_a_mapping_keeps_numbers_as_cells() -> None:
     columns = AnswerColumns(where={"part": 2, "x": [1.0, "b"]}, responses={1: 0, 2.0: 1})  # type: ignore[dict-item]
     assert columns.where == {"part": "2", "x": ("1", "b")}
     assert columns.responses == {"1": 0, "2": 1}
+
+
+def test_a_participant_called_na_is_asked_for(tmp_path: Path) -> None:
+    """Otherwise the rows of a participant with this identifier would be left out."""
+    named = pd.concat(
+        [MONEY, MONEY.assign(person=MONEY["person"].map({"anna": "NA", "bea": "cleo"}))]
+    )
+    with pytest.raises(TrialsError, match=r"person is NA in rows 10, 11, 12 and 1 more"):
+        read(named, tmp_path)
+    left = only(read(named, tmp_path, accept="unknown_participants"))
+    assert (left.n_participants, left.n_responses) == (3, 12)
+
+
+def test_a_key_that_is_never_right_is_asked_for(tmp_path: Path) -> None:
+    """It may stand for a missed trial; as a third key it would change what chance is."""
+    text = "subject,congruence,correct_key,key,rt\n" + "".join(
+        f"P{row % 2},congruent,{'fj'[row // 2 % 2]},{'fj'[row // 2 % 2]},{400 + row}\n"
+        for row in range(12)
+    )
+    rows = text + "P1,incongruent,f,9,512\nP1,incongruent,j,j,530\n"
+    with pytest.raises(
+        TrialsError, match=r"row 14: key is '9', which is the right key in no row \(1 row in all\)"
+    ):
+        read(rows, tmp_path)
+    assert only(read(rows, tmp_path, missing={"key": "9"})).n_responses == 13
+
+
+def test_a_number_beside_right_and_wrong_is_asked_for(tmp_path: Path) -> None:
+    text = "subject,congruence,correct,rt\n" + "".join(
+        f"P{row % 2},{('congruent', 'incongruent')[row // 2 % 2]},1,{400 + row}\n"
+        for row in range(12)
+    )
+    rows = text + "P1,incongruent,0,512\nP1,incongruent,999,999\n"
+    with pytest.raises(TrialsError, match="response"):
+        read(rows, tmp_path, domain="attention")
+    assert only(read(rows, tmp_path, "attention", missing=["999"])).n_responses == 13
+
+
+def test_amounts_whose_names_say_cents_are_hundredths(tmp_path: Path) -> None:
+    wanted = only(read(MONEY, tmp_path))
+    names = {name: f"{name}_cents" for name in ("amount_sooner", "amount_later")}
+    cents = MONEY.assign(**{name: 100 * MONEY[name] for name in names}).rename(columns=names)
+    assert only(read(cents, tmp_path)).digest == wanted.digest
+    half = MONEY.assign(amount_later=100 * MONEY["amount_later"]).rename(
+        columns={"amount_later": "amount_later_cents"}
+    )
+    with pytest.raises(TrialsError, match="amount_unit"):
+        read(half, tmp_path)

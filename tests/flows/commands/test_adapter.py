@@ -159,6 +159,7 @@ def test_every_command_of_the_table_exists_and_says_what_each_parameter_is(
 def test_the_examples_of_a_command_can_be_typed(command: LazyCommand) -> None:
     loaded = command.loaded()
     _, told = command_of(resolve_name(command.place))
+    assert any(example.startswith("$ lakatos ") for example in told.examples)
     for example in told.examples:
         if example.startswith("$ lakatos "):
             words = shlex.split(example.partition(" > ")[0])[2:]

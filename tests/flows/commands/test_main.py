@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -295,3 +296,37 @@ def test_a_warning_of_a_command_is_a_sentence_and_others_stay_as_they_are(monkey
     assert capsys.readouterr().err == "lakatos: random is left out\n"
     warnings.showwarning("elsewhere", UserWarning, __file__, 3)
     assert len(usual) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("lakatos the", {"theory", "theories"}),
+        ("lakatos theory f", {"fit"}),
+        ("lakatos report allais-1 --o", {"--out"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(typed: str, wanted: set[str]) -> None:
+    asked = {
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+        "_LAKATOS_COMPLETE": "complete_bash",
+    }
+    code = "from lakatos.flows.commands.door import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv = ['lakatos']; {code}"],
+        env=os.environ | asked, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert set(done.stdout.split()) == wanted
+
+
+def test_completion_is_installed_for_the_shell_that_asks_for_it(tmp_path: Path) -> None:
+    code = 'import sys; sys.argv = ["lakatos", "--install-completion"]; '
+    code += "from lakatos.flows.commands.door import main; main()"
+    typed = f"{shlex.quote(sys.executable)} -c '{code}'; exit $?"
+    done = subprocess.run(
+        ["bash", "-c", typed], env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "_lakatos_completion" in (tmp_path / ".bash_completions" / "lakatos.sh").read_text()

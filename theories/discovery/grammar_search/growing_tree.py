@@ -323,7 +323,7 @@ class SearchTree:
         }
         values = glance([(child, node.evaluated) for child in children.values()])
         price = self.advocate.price_among(node.evaluated)
-        found = {}
+        found: dict[object, GlancedChild] = {}
         for (key, child), value in zip(children.items(), values, strict=True):
             if not isinstance(value, TheoryError):
                 criterion = value - price * size_of(self.grammar, child)

@@ -321,7 +321,7 @@
       if (step.kind === "break") return rest(display, step, mine);
       const flow = texts.flow ?? {};
       const called = step.kind === "practice" ? flow.practice : texts.page.trial;
-      const heading = make("h2", { tabIndex: -1, textContent: fill(called, { step: step.number }) });
+      const heading = make("h1", { tabIndex: -1, className: "trial", textContent: fill(called, { step: step.number }) });
       const notices = paragraphs(step.notices, "notice");
       const question = make("p", { className: "question", textContent: step.question, id: "question" });
       const buttons = step.options.map((option, place) => {
@@ -423,6 +423,7 @@
   const shared = {
     make, button, steps, away, queue, since, sleep, fill, optionOf, rest, untilThere, fail,
     flow: () => texts.flow ?? {},
+    called: (step) => fill(step.kind === "practice" ? texts.flow.practice : texts.page.trial, { step: step.number }),
     header: () => header(),
     position: () => position,
     moveTo: (next) => { position = Math.max(position, next); },

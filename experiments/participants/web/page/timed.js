@@ -4,7 +4,7 @@
 // target was painted to the press as the browser stamped it. What the answer is worth, only the server decides.
 // eslint-disable-next-line no-unused-vars
 function timedTrial(page) {
-  const { make, button, steps, away, queue, since, sleep, fill } = page;
+  const { make, button, steps, away, queue, since, sleep } = page;
   const MOST_MISSED = 3; // in a row; then nothing goes on before somebody says to be there
   const FEEDBACK_MS = 700;
   let missedInRow = 0;
@@ -54,8 +54,11 @@ function timedTrial(page) {
       const question = make("p", { className: "question", id: "question", textContent: step.question });
       const keys = make("div", { className: "options timed", attributes: { role: "group", "aria-labelledby": "question" } },
         ...buttons);
-      const called = step.kind === "practice" ? fill(flow.practice, { step: step.number }) : "";
-      display.replaceChildren(make("p", { className: "quiet small called", textContent: called }), question, stage, said, keys);
+      // Seen in the practice only, where nothing depends on where the eyes are; for screen readers always.
+      const heading = make("h1", { className: "trial", textContent: page.called(step) });
+      const above = make("div", { className: "called" }, heading);
+      heading.classList.toggle("spoken", step.kind !== "practice");
+      display.replaceChildren(above, question, stage, said, keys);
       page.header();
       window.scrollTo(0, 0);
       document.activeElement?.blur(); // a button in focus would take the space bar

@@ -1,0 +1,1 @@
+"""Benchmarks of the trace and its audit, each with its own command."""

@@ -1,0 +1,146 @@
+"""Figures in a notebook: functions that draw on Matplotlib axes and return them, in the look of the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import matplotlib as mpl
+import numpy as np
+
+from lakatos.flows.errors import StudyError
+from lakatos.flows.notebook.effects import AttributeEffects
+from lakatos.flows.notebook.study import StudyOutcome
+from lakatos.flows.report.figures import predicted_shares
+from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
+from lakatos.flows.report.reader import open_reading, scattered_option, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LONGEST_NAME = 40
+ROW_INCHES = 0.32
+
+
+def plot_verdict(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
+    """Draw how much worse each theory of a run predicts than the leading one, with 95% intervals.
+
+    Args:
+        outcome: What `run`, `explain` or `read_run` returned.
+        ax: Axes to draw on; a new figure by default.
+
+    Raises:
+        StudyError: No theory has been scored yet.
+
+    Example:
+        >>> lakatos.plot_verdict(lakatos.read_run("allais-1"))  # doctest: +SKIP
+    """
+    board = outcome.leaderboard
+    if board.empty:
+        raise StudyError(f"no theory of {outcome.folder} was scored yet; resume the run.")
+    with _axes(ax, len(board)) as drawn:
+        value = -board["behind"].to_numpy(dtype=float)
+        low, high = (-board[f"behind_{end}"].to_numpy(dtype=float) for end in ("high", "low"))
+        _forest(drawn, board["theory"], value, low, high)
+        drawn.set_xlabel("log score minus that of the leading theory (nats per choice)")
+    return drawn
+
+
+def plot_predictions(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
+    """Draw predicted and observed choice proportions of a run's leading theory, with 95% intervals.
+
+    Args:
+        outcome: What `run`, `explain` or `read_run` returned.
+        ax: Axes to draw on; a new figure by default.
+
+    Raises:
+        StudyError: No theory has been scored yet.
+
+    Example:
+        >>> lakatos.plot_predictions(lakatos.read_run("allais-1"))  # doctest: +SKIP
+    """
+    with open_reading(outcome.folder) as reading:
+        shares = predicted_shares(reading, reading.leader) if reading.leader else None
+        if shares is None or reading.leader is None:
+            raise StudyError(f"no theory of {outcome.folder} was scored yet; resume the run.")
+        option, name = scattered_option(reading), reading.label(reading.leader).name
+    known = np.isfinite(shares.observed)
+    with _axes(ax, 12) as drawn:
+        drawn.plot([0, 1], [0, 1], color=MUTED, lw=1)
+        drawn.vlines(shares.predicted, shares.low, shares.high, color=MUTED, lw=0.7, alpha=0.5)
+        for filled, label in ((True, "predicted before"), (False, "known when it was derived")):
+            rows = known & (shares.filled == filled)
+            face = SERIES[0] if filled else "white"
+            if rows.any():
+                drawn.scatter(
+                    shares.predicted[rows], shares.observed[rows], s=18, color=face,
+                    edgecolors=SERIES[0], label=label, zorder=3,
+                )  # fmt: skip
+        drawn.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        drawn.set_xlabel(f"predicted proportion choosing {option}")
+        drawn.set_ylabel(f"observed proportion (n = {int(known.sum())})")
+        drawn.set_title(shortened(name, 60), loc="left", fontsize=9)
+        drawn.legend()
+    return drawn
+
+
+def plot_effects(effects: AttributeEffects, theory: str = "", ax: Axes | None = None) -> Axes:
+    """Draw the effects of an attribute on the parameters of a theory, with 95% intervals.
+
+    Args:
+        effects: What `effects_of` returned.
+        theory: Whose parameters; those of the theory that predicts best by default.
+        ax: Axes to draw on; a new figure by default.
+
+    Raises:
+        StudyError: No theory has this name.
+
+    Example:
+        >>> lakatos.plot_effects(lakatos.effects_of(answers, "hyperbolic", by="age"))  # doctest: +SKIP
+    """
+    wanted = theory or str(effects.scores["theory"].iloc[0])
+    table = effects.effects[effects.effects["theory"] == wanted]
+    if table.empty:
+        known = ", ".join(effects.theories)
+        raise StudyError(f"there is no theory {wanted!r} among these effects; there are: {known}")
+    names = [
+        f"{row.parameter.replace('_', ' ')}" + (f" ({row.column})" if row.column != effects.by else "")
+        for row in table.rename(columns={effects.by: "column"}).itertuples()
+    ]  # fmt: skip
+    ends = (table[f"effect{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high"))
+    with _axes(ax, len(names)) as drawn:
+        _forest(drawn, names, *ends)
+        drawn.set_xlabel(f"effect of {effects.by} (share of the parameter's range per SD)")
+        title = f"{wanted} (n = {effects.n_people} participants)"
+        drawn.set_title(title, loc="left", fontsize=9)
+    return drawn
+
+
+@contextmanager
+def _axes(ax: Axes | None, n_rows: int) -> Iterator[Axes]:
+    """The axes that were given, or new ones that are as high as so many rows need, in the look of the reports."""
+    with mpl.rc_context(cast(Any, SETTINGS)):
+        if ax is None:
+            from matplotlib import pyplot
+
+            size = (6.4, max(1.4 + ROW_INCHES * n_rows, 2.0))
+            _, ax = pyplot.subplots(figsize=size, layout="constrained")
+        yield ax
+
+
+def _forest(
+    axes: Axes,
+    names: Sequence[str],
+    value: np.ndarray[Any, Any],
+    low: np.ndarray[Any, Any],
+    high: np.ndarray[Any, Any],
+) -> None:
+    """Values with intervals, a row each, from top to bottom, with a line at zero."""
+    rows = np.arange(len(value))
+    axes.axvline(0.0, color=INK, lw=0.8)
+    axes.hlines(rows, low, high, color=SERIES[0])
+    axes.plot(value, rows, "o", color=SERIES[0], ms=5)
+    axes.set_yticks(rows, [shortened(str(name), LONGEST_NAME) for name in names])
+    axes.set_ylim(len(value) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
