@@ -42,7 +42,6 @@ from lakatos.experiments.adoption.plausible import (
     check_responses,
     check_steps,
     question,
-    rows_named,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import read_back
