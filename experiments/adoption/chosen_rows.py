@@ -27,7 +27,7 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     kept = np.ones(len(table.frame), dtype=bool)
     for column, allowed in columns.where.items():
         wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        kept &= cells.is_in(column, wanted, whole)
+        kept &= cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
     if not kept.any():
         raise TrialsError(
             f"{table.name}: no row is as where says ({', '.join(columns.where)}). Say --column where.COLUMN=CELL "
