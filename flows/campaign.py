@@ -25,8 +25,7 @@ from lakatos.flows.stages.inherit import admit_winners
 from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
 from lakatos.flows.stages.verdict.confirm import confirm
-from lakatos.flows.stages.verdict.effects import learn_effects_of_people
-from lakatos.flows.stages.verdict.groups import compare_by_group
+from lakatos.flows.stages.verdict.effects import compare_by_group, learn_effects_of_people
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.engine.scoring.score import telling
 from lakatos.theories.findings.verdicts.record import CampaignConcluded, FoldFinished

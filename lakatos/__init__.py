@@ -13,8 +13,7 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
     outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
     lakatos.transfer(outcome.theory(), other_answers)    # on other people
-    lakatos.by_group(answers, "hyperbolic", by="age")    # the same theory with other numbers, or another one?
-    lakatos.effects_of(answers, "hyperbolic", by="age")  # which of its numbers change with age, and by how much
+    lakatos.effects(answers, "hyperbolic", by="age")     # which parameters change with an age, a group, a condition
     lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
     lakatos.plot_verdict(outcome), lakatos.plot_predictions(outcome)  # figures on Matplotlib axes
 
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import DataDescription, PeoplesAnswers, adopt, describe
     from lakatos.flows.notebook.autora import TheorySearch, sample
     from lakatos.flows.notebook.each import fit_each
-    from lakatos.flows.notebook.effects import AttributeEffects, effects_of
+    from lakatos.flows.notebook.effects import EffectsOnParameters, by_group, effects, effects_of
     from lakatos.flows.notebook.fitted import FittedTheory
-    from lakatos.flows.notebook.groups import GroupComparison, by_group
     from lakatos.flows.notebook.plots import plot_effects, plot_predictions, plot_verdict
     from lakatos.flows.notebook.posterior import posterior
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
@@ -54,9 +52,8 @@ _PLACES = {
     "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),
     "autora": ("TheorySearch", "sample"),
     "each": ("fit_each",),
-    "effects": ("AttributeEffects", "effects_of"),
+    "effects": ("EffectsOnParameters", "by_group", "effects", "effects_of"),
     "fitted": ("FittedTheory",),
-    "groups": ("GroupComparison", "by_group"),
     "plots": ("plot_effects", "plot_predictions", "plot_verdict"),
     "posterior": ("posterior",),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
@@ -67,9 +64,9 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "fit_each", "transfer", "by_group", "effects_of",
+    "fit_each", "transfer", "effects", "by_group", "effects_of",
     "plot_verdict", "plot_predictions", "plot_effects", "DataDescription", "PeoplesAnswers", "StudyOutcome",
-    "FittedTheory", "GroupComparison", "AttributeEffects", "TransferComparison", "TheorySearch", "sample",
+    "FittedTheory", "EffectsOnParameters", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 
 

@@ -102,6 +102,8 @@ class AdoptedAnswers:
     """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()
     """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
+    beside: tuple[Mapping[str, Array], ...] = ()
+    """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -215,7 +217,17 @@ def adopt(
         first_option=missing.first_option,
         time_window=window,
         read_back=tuple(back),
+        beside=tuple(_beside(whole, rows, columns) for rows in used),
     )
+
+
+def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[str, Array]:
+    """What attributes say beside each response of an experiment, whether or not they vary within participants."""
+    if columns.is_pooled or columns.participant not in whole.columns:
+        return {}
+    names = dict.fromkeys([columns.participant, *columns.attributes])
+    cells = whole.loc[rows]
+    return {name: cells[name].to_numpy(dtype=object) for name in names}
 
 
 def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:

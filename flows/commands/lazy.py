@@ -22,7 +22,7 @@ class Noun:
 
     help: str
     commands: Mapping[str, str | Noun]
-    """Places of functions, such as ``lakatos.flows.notebook.groups:by_group``, or further nouns, by name."""
+    """Places of functions, such as ``lakatos.flows.notebook.effects:effects``, or further nouns, by name."""
     hidden: tuple[str, ...] = ()
     """Old names, which go on working and are not listed."""
 

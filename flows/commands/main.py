@@ -24,19 +24,20 @@ from lakatos.traces.wording import printable  # noqa: E402
 
 FLOWS = "lakatos.flows"
 THEORY = Noun(
-    "Check, import, score and fit single theories, and compare groups of participants.",
+    "Check, import, score and fit single theories, and estimate effects on their parameters.",
     {
         "check": f"{FLOWS}.notebook.exchange:check",
         "import": f"{FLOWS}.notebook.exchange:import_theory",
         "score": f"{FLOWS}.notebook.theory:score",
         "fit": f"{FLOWS}.notebook.theory:fit",
-        "groups": f"{FLOWS}.notebook.groups:by_group",
-        "effects": f"{FLOWS}.notebook.effects:effects_of",
+        "groups": f"{FLOWS}.notebook.effects:by_group",
+        "effects": f"{FLOWS}.notebook.effects:effects",
         "each": f"{FLOWS}.notebook.each:fit_each",
         "predict": f"{FLOWS}.notebook.theory:predict",
         "export": f"{FLOWS}.notebook.exchange:export_theory",
         "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
     },
+    hidden=("groups",),
 )
 DATA = Noun(
     "Describe, list, fetch, import and export responses; withdraw participants and expire data.",

@@ -103,11 +103,15 @@ class PeoplesAnswers:
     """For each experiment what is known of its people, by column, in their order."""
     closed: Mapping[str, str] = field(default_factory=dict)
     """What a file does not show, and why: published theories that need it are not considered."""
+    beside: tuple[Mapping[str, Any], ...] = ()
+    """For each experiment the cells of further columns beside each response, of those named as known, in text."""
+    columns: tuple[str, ...] = ()
+    """Of the file or data frame."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """A row for each answer (or group of counted answers), with what was shown in columns of numbers."""
-        return pd.concat([_frame_of(item, self.domain) for item in self.trials], ignore_index=True)
+        return pd.concat([frame_of(item, self.domain) for item in self.trials], ignore_index=True)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
@@ -183,6 +187,8 @@ def adopt(
         adopted.told,
         adopted.people,
         adopted.closed,
+        adopted.beside,
+        tuple(table.columns),
     )
 
 
@@ -202,6 +208,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
         adopted.told,
         adopted.people,
         adopted.closed,
+        adopted.beside,
     )
 
 
@@ -239,7 +246,8 @@ def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
     return {"trial": np.arange(len(rows)), "shown": described, **stimulus_columns(trials.stimuli)}
 
 
-def _frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
+def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
+    """A row for each response (or group of counted responses) of an experiment, with what was shown."""
     labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
     people = {} if trials.pooled else {"participant": trials.participant}
     return pd.DataFrame(

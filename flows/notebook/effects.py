@@ -1,213 +1,509 @@
-"""What is known of people at hand: whether it changes a theory's numbers, which of them, and by how much."""
+"""Effects of conditions, groups, ages and covariates on the parameters of theories, by one regression."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pandas as pd
 from rich.table import Table
 
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
+from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.asked import Answers, read_asked
-from lakatos.flows.notebook.fitted import NamedTheories, forms_of, left_out, people_table
-from lakatos.flows.notebook.frames import interval_columns, p_in_cell
-from lakatos.flows.notebook.groups import check_known
+from lakatos.flows.notebook.effect_figure import draw_effects, draw_people
+from lakatos.flows.notebook.fitted import NamedTheories, forms_of, left_out
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.engine.scoring.score import paired_difference
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.differences.attribute_effects import (
-    PRIOR_SD,
-    TheoryWithEffects,
-    columns_of,
-    learn_effects,
-    said_of_effects,
+from lakatos.theories.findings.differences.effect_formula import (
+    EXAMPLE,
+    PARTICIPANT,
+    EffectFormula,
+    check_columns,
+    in_ranges,
+    read_formula,
 )
+from lakatos.theories.findings.differences.effect_power import (
+    SIZE,
+    EffectPower,
+    Kind,
+    power_of_effects,
+)
+from lakatos.theories.findings.differences.effect_words import (
+    codings_of,
+    effects_in_words,
+    p_in_words,
+)
+from lakatos.theories.findings.differences.parameter_effect import (
+    ParameterEffect,
+    ParameterEffects,
+    ResponseColumns,
+    divide_into_cells,
+    find_effects,
+    formula_of,
+    values_are_categories,
+)
+from lakatos.theories.language.theory import Theory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCALES = {"log": "log", "logit": "log odds", "plain": "plain"}
 
 
 @dataclass(frozen=True, repr=False)
-class AttributeEffects(Result):
-    """What `effects_of` found."""
+class EffectsOnParameters(Result):
+    """What `effects` found."""
 
-    by: str
-    n_people: int
-    """Of whom the attribute is known."""
-    theories: Mapping[str, TheoryWithEffects]
+    formula: str
+    theories: Mapping[str, ParameterEffects]
+    """By name."""
+    codings: tuple[str, ...]
+    """How predictors were coded."""
     notes: tuple[str, ...] = ()
+    figure: Path | None = None
+    """Where the command writes the figures."""
+    n_people: int = 0
+    powers: tuple[EffectPower, ...] = ()
+    """Of planned studies, where these were asked for in place of effects."""
 
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """A row for each theory, the best first: how people are predicted by others with effects, in nats per choice.
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each theory, parameter and effect.
 
-        ``effects`` is what they gain over one population for all people; ``behind`` what the best theory is ahead by.
-        Intervals are 95%, clustered by person.
+        ``estimate`` is on the parameter's ``scale``; ``change`` is the same in the parameter's own unit, of the median
+        participant, from ``without`` to ``with``; ``ratio`` is of values on a logarithmic scale, and of odds of shares.
+        ``statistic`` decides ``p``, which allows for all parameters of the table. Intervals are 95%. Where power was
+        asked for: a row for each planned study.
         """
-        order = sorted(self.theories, key=lambda name: -self.theories[name].score().value)
-        best = self.theories[order[0]].scores
-        rows = [
-            {
-                "theory": name,
-                "people": self.n_people,
-                **interval_columns("score", item.score()),
-                **interval_columns("effects", item.gain),
-                **interval_columns("behind", paired_difference([best], [item.scores])),
-            }
-            for name, item in ((name, self.theories[name]) for name in order)
-        ]
-        return pd.DataFrame(rows)
-
-    @cached_property
-    def effects(self) -> pd.DataFrame:
-        """A row for each theory, parameter and column: the effect, and what it is worth for people left out.
-
-        Effects are shares of the parameter's range, on the scale of its prior, for a standard deviation of a number
-        or, of a group, of belonging to it. ``p`` is the probability of so strong a connection of any parameter, if what
-        is known of people is exchanged among them; ``shown`` says whether it is 0.05 at most. An effect ``at_end`` is
-        of a parameter that stands at an end of its range, where answers tell nothing of it.
-        """
-        rows = [
-            {
-                "theory": name,
-                "parameter": effect.parameter,
-                self.by: effect.column,
-                **interval_columns("effect", effect.estimate),
-                **interval_columns("gain", effect.gain),
-                "p": effect.p,
-                "shown": effect.is_shown,
-                "at_end": effect.is_at_end,
-            }
-            for name, item in self.theories.items()
-            for effect in item.effects
-        ]
-        return pd.DataFrame(rows)
-
-    @cached_property
-    def people(self) -> pd.DataFrame:
-        """A row for each theory, parameter and place: the median person there, and the middle 95% of people.
-
-        Places of a number are one standard deviation below and above its mean; else they are the groups.
-        """
-        told = (
-            (name, item.form, {"average": item.people, **dict(item.shown)})
-            for name, item in self.theories.items()
+        if self.powers:
+            return pd.DataFrame([_power_row(item) for item in self.powers])
+        return pd.DataFrame(
+            [_row(name, item) for name, found in self.theories.items() for item in found.effects]
         )
-        return people_table(self.by, told)
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """A row for each theory, participant, condition and parameter: the posterior mean with its middle 95%.
+
+        Estimates are under one population for all conditions, which no label has a part in.
+        """
+        parts = [_estimates(name, found) for name, found in self.theories.items()]
+        return pd.concat(parts, ignore_index=True)
 
     @property
     def verdict(self) -> str:
-        """Whether numbers depend on the attribute, and which, in words."""
-        return said_of_effects(self.theories)
+        """Which effects there are, and how sure that is, in words."""
+        if self.powers:
+            return "; ".join(item.to_text() for item in self.powers)
+        return " ".join(effects_in_words(name, found) for name, found in self.theories.items())
 
     @property
     def headline(self) -> str:
         """The verdict, which is printed beside a table."""
         return self.verdict
 
-    def to_frame(self) -> pd.DataFrame:
-        """The table `effects`."""
-        return self.effects
+    def plot(self, theory: str = "") -> Figure:
+        """Draw the effects of a theory (the first by default) with their intervals."""
+        return draw_effects(self._theory(theory))
+
+    def plot_people(self, parameter: str = "", by: str = "", theory: str = "") -> Figure:
+        """Draw each participant's estimates of a parameter in each condition, joined by lines."""
+        return draw_people(self._theory(theory), parameter, by)
+
+    def _theory(self, name: str) -> ParameterEffects:
+        if name and name not in self.theories:
+            raise TheoryError(
+                f"there is no theory {name!r} here; there is: {', '.join(self.theories)}."
+            )
+        return self.theories[name or next(iter(self.theories))]
 
     def lines(self) -> Iterator[Shown]:
-        """The verdict, and how each parameter depends on what is known of participants."""
-        yield f"{escape(self.by)} is known of {self.n_people} people."
+        """The verdict, the table, and what the numbers mean."""
+        if self.powers:
+            yield self._powers()
+            return
         yield escape(self.verdict)
-        yield self._table()
+        for name, found in self.theories.items():
+            yield self._table(name, found)
+        for coding in self.codings:
+            yield escape(coding)
         yield (
-            "Effects are shares of a number's range, for a standard deviation; intervals are 95%; p allows for all "
-            "numbers of a theory and decides: it exchanges what is known among people. An interval is of one effect "
-            "while others may stand in for it, so that it can hold 0 where p is small. --csv, or `to_frame()` in "
-            "Python, has the numbers."
+            "Intervals are 95%, clustered by participant. p is of the statistic: labels are exchanged within "
+            "participants for what varies within them, else between participants of an experiment; p allows for all "
+            "parameters of a table."
         )
 
-    def _table(self) -> Table:
-        """How each number depends on what is known of people: the effect, the median person, what it is worth."""
-        first = next(iter(self.theories.values()))
-        shown = Table(
-            "theory", "number", "effect", "p",
-            *(f"median where {escape(self.by)} is {escape(label)}" for label in first.shown),
-            "gain of it alone", title=f"Numbers by {escape(self.by)}",
+    def keep(self) -> Iterator[Shown]:
+        """Write the figures, where the command names a file."""
+        if self.figure is None:
+            return
+        first = self._theory("")
+        drawn = {self.figure: draw_effects(first)}
+        if any(item.kind == "within" for item in first.effects):
+            beside = self.figure.with_stem(f"{self.figure.stem}_people")
+            drawn[beside] = draw_people(first)
+        for file, figure in drawn.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(file, dpi=150)
+            yield f"written: {escape(str(file))}"
+
+    def _powers(self) -> Table:
+        first = self.powers[0]
+        table = Table(
+            "changes", "participants", "trials in a condition", "power", "where there is no effect",
+            title=escape(f"{first.theory}: power of {first.n_simulations} simulated studies each"),
         )  # fmt: skip
-        for name, item in self.theories.items():
-            for effect in item.effects:
-                low, high = effect.estimate.interval
-                of = (
-                    ""
-                    if item.attribute.is_number or effect.n_columns == 1
-                    else f" ({effect.column})"
+        for item in self.powers:
+            cells = [
+                f"{value:.2f} ({low:.2f} to {high:.2f})"
+                for value, (low, high) in (
+                    (item.power, item.interval),
+                    (item.false_alarms, item.false_alarm_interval),
                 )
-                told = (
-                    "at the end of its range" if effect.is_at_end
-                    else f"{effect.estimate.value:+.3f} ({low:+.3f} to {high:+.3f})"
-                )  # fmt: skip
-                medians = [f"{value:.3g}" for value in item.medians_of(effect.parameter).values()]
-                low, high = effect.gain.interval
-                shown.add_row(
-                    escape(name), escape(f"{effect.parameter}{of}"), told, p_in_cell(effect.p), *medians,
-                    f"{effect.gain.value:+.4f} ({low:+.4f} to {high:+.4f})",
-                )  # fmt: skip
-        return shown
+            ]
+            table.add_row(escape(item.changes), str(item.n_people), str(item.n_trials), *cells)
+        return table
+
+    def _table(self, name: str, found: ParameterEffects) -> Table:
+        table = Table(
+            "parameter", "effect", "estimate (95%)", "in its own unit (95%)", "statistic", "p",
+            title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"),
+        )  # fmt: skip
+        for item in found.effects:
+            low, high = item.interval
+            start, end = item.in_unit
+            _, change_low, change_high = item.change
+            unit = f" {item.scale.unit}" if item.scale.unit else ""
+            table.add_row(
+                escape(item.parameter),
+                escape(item.label),
+                f"{item.estimate:+.3g} ({low:+.3g} to {high:+.3g}) {SCALES[item.scale.kind]}",
+                escape(
+                    f"{start:.3g} to {end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}){unit}"
+                ),
+                "–" if item.statistic is None else f"{item.statistic:.2f}",
+                "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
+            )
+        return table
 
 
-def effects_of(
+def _power_row(item: EffectPower) -> dict[str, Any]:
+    (low, high), (false_low, false_high) = item.interval, item.false_alarm_interval
+    return {
+        "theory": item.theory,
+        "parameter": item.parameter,
+        "participants": item.n_people,
+        "trials": item.n_trials,
+        "power": item.power,
+        "power_low": low,
+        "power_high": high,
+        "false_alarms": item.false_alarms,
+        "false_alarms_low": false_low,
+        "false_alarms_high": false_high,
+        "studies": item.n_simulations,
+    }
+
+
+def _row(name: str, item: ParameterEffect) -> dict[str, Any]:
+    change, change_low, change_high = item.change
+    ratio = item.as_ratio or (np.nan,) * 3
+    return {
+        "theory": name,
+        "parameter": item.parameter,
+        "effect": item.label,
+        "varies": item.kind,
+        "scale": item.scale.kind,
+        "estimate": item.estimate,
+        "low": item.interval[0],
+        "high": item.interval[1],
+        "without": item.in_unit[0],
+        "with": item.in_unit[1],
+        "change": change,
+        "change_low": change_low,
+        "change_high": change_high,
+        "unit": item.scale.unit,
+        "ratio": ratio[0],
+        "ratio_low": ratio[1],
+        "ratio_high": ratio[2],
+        "statistic": np.nan if item.statistic is None else item.statistic,
+        "p": np.nan if item.p is None else item.p,
+        "participants": item.n_people,
+        "shown": item.is_shown,
+    }
+
+
+def _estimates(name: str, found: ParameterEffects) -> pd.DataFrame:
+    """A row for each cell and parameter, in the parameter's own unit."""
+    parts = []
+    for k, scale in enumerate(found.posteriors.scales):
+        low, high = found.posteriors.interval[:, found.used, k]
+        parts.append(
+            found.frame.assign(
+                theory=name,
+                parameter=scale.name,
+                estimate=scale.to_unit(found.posteriors.mean[found.used, k]),
+                low=scale.to_unit(low),
+                high=scale.to_unit(high),
+                informed=found.posteriors.reliability()[found.used, k],
+            )
+        )
+    table = pd.concat(parts, ignore_index=True)
+    first = ["theory", "parameter"]
+    return table[[*first, *(column for column in table.columns if column not in first)]]
+
+
+def effects(
     answers: Answers,
     theories: NamedTheories = None,
     *,
-    by: str,
+    formula: str = "",
+    by: str = "",
     parameters: Annotated[Sequence[str], Argument(flag="--of")] = (),
-    prior_sd: Annotated[float, Argument(least=1e-3, most=10.0)] = PRIOR_SD,
+    cuts: Annotated[Sequence[float], Argument(flag="--cut")] = (),
+    prior_sd: Annotated[float | None, Argument(least=1e-3, most=10.0)] = None,
+    figure: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
+    power: bool = False,
+    people: Annotated[Sequence[int], Argument(flag="--people")] = (10, 20, 40),
+    trials: Annotated[Sequence[int], Argument(flag="--trials")] = (30, 60, 120),
+    size: float = SIZE,
     domain: str = "",
     columns: Columns = None,
     runs: RunsFolder = "runs",
     n_workers: Workers = 1,
-) -> AttributeEffects:
-    """Ask whether parameters of theories depend on participants' age, group or condition, and which of them.
+    seed: int = 0,
+) -> EffectsOnParameters:
+    """Estimate effects of conditions, groups, ages and covariates of trials on the parameters of theories.
+
+    A predictor may vary within participants (a condition, a session, a covariate of each trial), between them (a group,
+    an age), or both; which of these is found out. Participants differ in every parameter (random intercepts), and
+    intervals allow for participants who differ in the effect (random slopes).
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
             also a data frame, or what `adopt` returned.
         theories: Names of published theories, files, or theories of the run; all published ones of the domain by
             default, of a run its leader.
-        by: Column that is known of participants, such as age, group or condition. A number has one effect; groups have
-            one each but the first.
-        parameters: Parameter that may depend on it; may be given again; all by default.
-        prior_sd: Standard deviation of the normal prior of each effect, a share of the parameter's range.
+        formula: Regression as lme4 writes it: "loss_aversion ~ strategy + (strategy | participant)". Without a left
+            side it is about all parameters. Categories have treatment coding, C(strategy, Sum) sum coding.
+        by: One column, in place of a formula; a number is scaled.
+        parameters: Parameter that is tested; may be given again; those of the formula, or all, by default.
+        cuts: Where a range of a number of --by begins, which makes groups of it; may be given again.
+        prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; by default
+            none.
+        figure: File for the figure of effects; estimates of each participant stand beside it.
+        power: How often studies like this one would show an effect, in place of effects: by simulated participants of
+            the fitted theory.
+        people: Participants of planned studies; may be given again.
+        trials: Trials of each participant in each condition of planned studies; may be given again.
+        size: Effect of planned studies, in standard deviations of participants.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, with the keys of the section participants.columns of a study, as in
             participant=VP. May be given again.
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
+        seed: Of points that are tried, and of exchanged labels.
+
+    Returns:
+        Effects with 95% intervals and p values; ``.to_frame()``, ``.estimates``, ``.verdict``, ``.plot()``,
+        ``.plot_people()``.
 
     Raises:
-        TrialsError: People cannot be told apart, or the attribute is unknown, or the same for all.
-        TheoryError: A theory does not run on these answers. Published ones that do not are left out, with a warning.
+        TrialsError: The formula names no column, or columns that can have no effect here.
+        TheoryError: A theory does not run on these responses. Published ones that do not are left out, with a warning.
 
     Examples:
+        $ lakatos theory effects responses.csv prospect_theory --formula "loss_aversion ~ strategy"
         $ lakatos theory effects responses.csv hyperbolic --by age
-        >>> lakatos.effects_of("responses.csv", ["hyperbolic"], by="age")  # doctest: +SKIP
+        >>> lakatos.effects("responses.csv", "hyperbolic", by="age")  # doctest: +SKIP
     """
-    asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns, known=(by,))
+    if bool(formula) == bool(by):
+        raise TrialsError(
+            f"say either a formula, such as {EXAMPLE!r}, or by, the column whose effects are wanted."
+        )
+    read = read_formula(formula) if formula else None
+    predictors = (by,) if read is None else read.predictors
+    asked = read_asked(
+        answers, theories, runs=runs, domain=domain, columns=columns, known=predictors
+    )
     known = asked.answers
-    check_known(known, by)
-    attribute = columns_of([np.array(item[by]) for item in known.people], by)
+    beside = response_columns(known, predictors, cuts)
+    if read is None:
+        read = formula_of(by, beside)
+    _check_group(read, known)
     found = {}
     with Laboratory(known.domain, n_workers) as laboratory:
-        for name, form in forms_of(asked.theories, known, laboratory).items():
+        forms = forms_of(asked.theories, known, laboratory)
+        if power:
+            wanted = parameters or read.parameters
+            powers = _powers_of(
+                forms, known, beside, read, laboratory, wanted, people, trials, size, seed
+            )
+            return EffectsOnParameters(read.text, {}, (), known.notes, powers=powers)
+        for name, form in forms.items():
             try:
-                found[name] = learn_effects(
-                    form,
-                    known.trials,
-                    attribute,
-                    laboratory,
-                    parameters=parameters,
-                    prior_sd=prior_sd,
-                )
+                found[name] = find_effects(
+                    form, known.trials, beside, read, laboratory,
+                    parameters=parameters, prior_sd=prior_sd, seed=seed,
+                )  # fmt: skip
             except TheoryError as error:
                 left_out(name, error, named=asked.theories is not None)
     if not found:
         raise TheoryError("no theory runs on these answers.")
-    return AttributeEffects(by, attribute.n_known, found, known.notes)
+    first = next(iter(found.values()))
+    notes = tuple(note for note in known.notes if not _is_of_predictor(note, predictors))
+    return EffectsOnParameters(
+        read.text,
+        found,
+        codings_of(first),
+        (*notes, *first.notes),
+        None if figure is None else Path(figure),
+        first.n_people,
+    )
+
+
+def _powers_of(
+    forms: Mapping[str, Theory],
+    known: PeoplesAnswers,
+    beside: ResponseColumns,
+    formula: EffectFormula,
+    laboratory: Laboratory,
+    parameters: Sequence[str],
+    people: Sequence[int],
+    trials: Sequence[int],
+    size: float,
+    seed: int,
+) -> tuple[EffectPower, ...]:
+    """Power of studies with the trials of the largest experiment, by each theory with the population of all."""
+    divided = divide_into_cells(known.trials, beside, formula.predictors)
+    first = formula.predictors[0]
+    kind: Kind = "condition" if first in divided.within else "group"
+    if kind == "group" and not values_are_categories(divided.frame[first]):
+        kind = "number"
+    stimuli = max(known.trials, key=lambda item: item.n_responses).stimuli
+    found: list[EffectPower] = []
+    for form in forms.values():
+        (shared,) = laboratory.people_of([form], [{}], known.trials)
+        if isinstance(shared, TheoryError):
+            raise shared
+        for n_trials in trials:
+            found += power_of_effects(
+                form.with_people(shared), stimuli, list(people), laboratory,
+                np.random.default_rng(seed), kind=kind, size=size, n_trials=n_trials,
+                parameters=parameters,
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _is_of_predictor(note: str, predictors: Sequence[str]) -> bool:
+    """Whether a note of the reader says that a predictor varies within participants, which it may here."""
+    return any(note.startswith(f"{name} differs between rows of one person") for name in predictors)
+
+
+def effects_of(
+    answers: Answers, theories: NamedTheories = None, *, by: str, **settings: Any
+) -> EffectsOnParameters:
+    """Estimate effects of one column; the older name of `effects`."""
+    warnings.warn("effects_of is now called effects: lakatos.effects(..., by=...)", stacklevel=2)
+    return effects(answers, theories, by=by, **settings)
+
+
+def by_group(
+    answers: Answers,
+    theories: NamedTheories = None,
+    *,
+    by: str,
+    cuts: Annotated[Sequence[float], Argument(flag="--cut")] = (),
+    domain: str = "",
+    columns: Columns = None,
+    runs: RunsFolder = "runs",
+    n_workers: Workers = 2,
+    seed: int = 0,
+) -> EffectsOnParameters:
+    """Compare groups of participants; the older name of `effects` with `by`.
+
+    Args:
+        answers: As in `effects`.
+        theories: As in `effects`.
+        by: Column that divides participants.
+        cuts: Where a range of a number begins; may be given again.
+        domain: As in `effects`.
+        columns: As in `effects`.
+        runs: Folder that holds the runs.
+        n_workers: Theories fitted at the same time. Does not change results.
+        seed: Of points that are tried, and of exchanged labels.
+    """
+    warnings.warn(
+        "groups are compared by `lakatos theory effects --by COLUMN`, in Python lakatos.effects(..., by=...)",
+        stacklevel=2,
+    )
+    return effects(
+        answers, theories, by=by, cuts=cuts, domain=domain, columns=columns, runs=runs, n_workers=n_workers, seed=seed,
+    )  # fmt: skip
+
+
+def response_columns(
+    answers: PeoplesAnswers, wanted: Sequence[str], cuts: Sequence[float] = ()
+) -> ResponseColumns:
+    """What stands beside each response: columns of the file, attributes, the experiment, and what was shown.
+
+    Raises:
+        TrialsError: Participants cannot be told apart, or there is no such column.
+    """
+    if any(item.pooled for item in answers.trials):
+        raise TrialsError(
+            "these are counts of answers: participants cannot be told apart, and so no effects on their parameters."
+        )
+    tables = [_beside(answers, place) for place in range(len(answers.trials))]
+    there = sorted(set.intersection(*(set(table) for table in tables)))
+    check_columns(wanted, there, answers.columns)
+    people, columns = [], []
+    for place, (item, table) in enumerate(zip(answers.trials, tables, strict=True)):
+        said = answers.beside[place] if answers.beside else {}
+        names = next(iter(said.values())) if said else None
+        people.append(
+            np.array([f"{item.experiment}/{number}" for number in item.participant])
+            if names is None
+            else np.asarray(names, dtype=str)
+        )
+        columns.append({name: np.asarray(table[name], dtype=object) for name in wanted})
+    if cuts:
+        columns = [
+            {name: in_ranges(own[name].tolist(), cuts, name) for name in own} for own in columns
+        ]
+    return ResponseColumns(tuple(people), tuple(columns))
+
+
+def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:
+    """``(n_rows,)`` of one experiment, by name."""
+    item = answers.trials[place]
+    shown = {name: column[item.trial] for name, column in stimulus_columns(item.stimuli).items()}
+    shown = {name.replace(".", "_"): column for name, column in shown.items()}
+    known = answers.people[place] if answers.people else {}
+    people = {name: np.array(said, dtype=object)[item.participant] for name, said in known.items()}
+    of_file = dict(answers.beside[place]) if answers.beside else {}
+    return {
+        **shown,
+        **item.feedback,
+        "experiment": np.full(len(item.trial), item.experiment, dtype=object),
+        **people,
+        **of_file,
+    }
+
+
+def _check_group(formula: EffectFormula, answers: PeoplesAnswers) -> None:
+    """Refuse random effects of anything but participants."""
+    own = next(iter(answers.beside[0]), "") if answers.beside else ""
+    if formula.group not in ("", PARTICIPANT, own):
+        raise TrialsError(
+            f"the formula {formula.text!r} has random effects of {formula.group!r}; they are of participants: write "
+            f"(... | {PARTICIPANT}){f' or (... | {own})' if own and own != PARTICIPANT else ''}."
+        )

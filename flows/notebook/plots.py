@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 
 from lakatos.flows.errors import StudyError
-from lakatos.flows.notebook.effects import AttributeEffects
+from lakatos.flows.notebook.effects import EffectsOnParameters
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.report.figures import predicted_shares
 from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
@@ -85,33 +85,34 @@ def plot_predictions(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
     return drawn
 
 
-def plot_effects(effects: AttributeEffects, theory: str = "", ax: Axes | None = None) -> Axes:
-    """Draw the effects of an attribute on the parameters of a theory, with 95% intervals.
+def plot_effects(effects: EffectsOnParameters, theory: str = "", ax: Axes | None = None) -> Axes:
+    """Draw effects on the parameters of a theory, each on its parameter's scale, with 95% intervals.
 
     Args:
-        effects: What `effects_of` returned.
-        theory: Whose parameters; those of the theory that predicts best by default.
+        effects: What `effects` returned.
+        theory: Whose parameters; those of the first theory by default.
         ax: Axes to draw on; a new figure by default.
 
     Raises:
         StudyError: No theory has this name.
 
     Example:
-        >>> lakatos.plot_effects(lakatos.effects_of(answers, "hyperbolic", by="age"))  # doctest: +SKIP
+        >>> lakatos.plot_effects(lakatos.effects(answers, "hyperbolic", by="age"))  # doctest: +SKIP
     """
-    wanted = theory or str(effects.scores["theory"].iloc[0])
-    table = effects.effects[effects.effects["theory"] == wanted]
+    table = effects.to_frame()
+    wanted = theory or str(table["theory"].iloc[0])
+    table = table[table["theory"] == wanted]
     if table.empty:
         known = ", ".join(effects.theories)
         raise StudyError(f"there is no theory {wanted!r} among these effects; there are: {known}")
     names = [
-        f"{row.parameter.replace('_', ' ')}" + (f" ({row.column})" if row.column != effects.by else "")
-        for row in table.rename(columns={effects.by: "column"}).itertuples()
-    ]  # fmt: skip
-    ends = (table[f"effect{end}"].to_numpy(dtype=float) for end in ("", "_low", "_high"))
+        f"{row.parameter.replace('_', ' ')}: {row.effect} ({row.scale})"
+        for row in table.itertuples()
+    ]
+    ends = (table[end].to_numpy(dtype=float) for end in ("estimate", "low", "high"))
     with _axes(ax, len(names)) as drawn:
         _forest(drawn, names, *ends)
-        drawn.set_xlabel(f"effect of {effects.by} (share of the parameter's range per SD)")
+        drawn.set_xlabel("effect on the scale of each parameter")
         title = f"{wanted} (n = {effects.n_people} participants)"
         drawn.set_title(title, loc="left", fontsize=9)
     return drawn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from lakatos.flows.notebook.fitted import (
     left_out,
 )
 from lakatos.flows.notebook.frames import in_kind, interval_columns
+from lakatos.flows.notebook.participants import fit_participants
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
@@ -134,30 +136,40 @@ def fit(
     answers: Answers,
     theory: Annotated[TheoryLike, Argument(kind=str, first=True)],
     *,
+    each: bool = False,
+    recovery: bool = False,
+    simulate: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
+    figure: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
     domain: str = "",
     columns: Columns = None,
     runs: RunsFolder = "runs",
     n_workers: Workers = 1,
 ) -> FittedTheory:
-    """Estimate from responses how the parameters of a theory are distributed over participants.
+    """Estimate from responses how the parameters of a theory are distributed over participants, or those of each.
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
             also a data frame, or what `adopt` returned.
         theory: The name of a published theory, its file, or its name in the run; in Python also a source or a theory.
+        each: Estimate the parameters of each participant: most likely, shrunken and mean values, with intervals.
+        recovery: Recover the parameters of simulated participants with the same trials: correlation and bias.
+        simulate: File for responses of simulated participants with the same trials.
+        figure: File for a figure of each participant's parameters.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, as in participant=VP. May be given again.
         runs: Folder that holds the runs.
         n_workers: Processes. Does not change results.
 
     Returns:
-        The theory with its population; ``people`` is the table of its parameters.
+        The theory with its population; ``people`` is the table of its parameters. With ``each``, ``participants`` has
+        a row for each participant, ``recovery`` one for each parameter, and ``plot()`` draws them.
 
     Raises:
         TheoryError: The theory does not run on these responses.
 
     Examples:
         $ lakatos theory fit hyperbolic responses.csv
+        $ lakatos theory fit hyperbolic responses.csv --each --out participants.csv
         >>> lakatos.fit("responses.csv", "hyperbolic")  # doctest: +SKIP
     """
     asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns)
@@ -167,9 +179,15 @@ def fit(
         (people,) = laboratory.people_of([form], [{}], known.trials)
     if isinstance(people, TheoryError):
         raise people
-    return FittedTheory(
-        form.with_people(people, pooled=is_pooled(known)), known.domain, known.notes
+    fitted = form.with_people(people, pooled=is_pooled(known))
+    if not (each or recovery or simulate or figure):
+        return FittedTheory(fitted, known.domain, known.notes)
+    told = fit_participants(
+        fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate)
     )
+    if figure is not None:
+        told.plot().savefig(Path(figure), dpi=150)
+    return told
 
 
 def predict(

@@ -67,7 +67,7 @@ def counted_again(config: CampaignConfig, state: RunState) -> str:
         return ""
     return (
         "People who answered several of these experiments count once in each, so that p is too small and intervals are "
-        "too narrow: ask `lakatos theory groups` or `effects` of the file or the study, where everybody counts once."
+        "too narrow: ask `lakatos theory effects` of the file or the study, where everybody counts once."
     )
 
 

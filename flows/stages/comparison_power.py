@@ -1,16 +1,16 @@
-"""How often a design would show the differences between people that a study asks about."""
+"""How often a design would show the differences between participants that a study asks about."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lakatos.experiments.task import Design
+from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.theories.findings.differences.effect_power import (
+    Kind,
     power_of_effects,
     text_of_effect_powers,
 )
-from lakatos.theories.findings.differences.group_power import power_by_parameter, text_of_powers
 from lakatos.traces.digest import Digest
 
 
@@ -21,17 +21,8 @@ def power_for_groups(
 
     Two groups are taken to be of the same size, and all to be followed by the leading theory with the people so far.
     """
-    by, theory = evidence.config.validation.groups, evidence.theory(name)
-    powers = power_by_parameter(
-        theory,
-        plan.stimuli,
-        plan.n_participants // 2,
-        evidence.laboratory,
-        rng,
-        shift=evidence.config.validation.group_shift,
-        repetitions=plan.repetitions,
-    )
-    return text_of_powers(by, powers)
+    settings = evidence.config.validation
+    return _power(evidence, name, plan, rng, "group", settings.groups, settings.group_shift)
 
 
 def power_for_effects(
@@ -42,13 +33,28 @@ def power_for_effects(
     All people are taken to follow the leading theory, with the people so far as those of the mean attribute.
     """
     settings = evidence.config.validation
+    return _power(evidence, name, plan, rng, "number", settings.effects, settings.effect_size)
+
+
+def _power(
+    evidence: RunEvidence,
+    name: Digest,
+    plan: Design,
+    rng: np.random.Generator,
+    kind: Kind,
+    by: str,
+    size: float,
+) -> str:
+    """What simulation says of one column."""
+    stimuli: Stimuli = plan.stimuli
     powers = power_of_effects(
         evidence.theory(name),
-        plan.stimuli,
-        plan.n_participants,
+        stimuli,
+        [plan.n_participants],
         evidence.laboratory,
         rng,
-        size=settings.effect_size,
-        repetitions=plan.repetitions,
+        kind=kind,
+        size=size,
+        n_trials=plan.repetitions * len(stimuli),
     )
-    return text_of_effect_powers(settings.effects, powers, settings.effect_sd)
+    return text_of_effect_powers(by, powers)

@@ -231,56 +231,61 @@ class GroupDifference(Record):
 
 
 class GroupsCompared(Record):
-    """Whether the leading theories hold for several groups of participants, with common or separate parameters."""
+    """Whether parameters of the leading theories differ between groups of participants."""
 
     kind: Literal["groups_compared"] = "groups_compared"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     by: str
     """Attribute that divides participants."""
     n_people: dict[str, int]
     """Number of participants by group."""
-    theories: tuple[GroupedScores, ...]
+    theories: tuple[GroupedScores, ...] = ()
+    """In version 1: how theories predict each group with one population and with its own."""
     text: str
     differences: tuple[GroupDifference, ...] = ()
-    """Differences by the theory that is best overall, the clearest first."""
+    """By the leading theory (in version 1 by the one that predicts the groups best), the clearest first."""
 
 
 class ParameterEffect(Record):
     """How one parameter of a theory depends on what is known of people."""
 
     kind: Literal["parameter_effect"] = "parameter_effect"
-    version: Literal[1, 2] = 2
+    version: Literal[1, 2, 3] = 3
     parameter: str
     column: str
     """The attribute, or the group whose effect it is."""
+    scale: str = ""
+    """Of the effect: ``log``, ``logit`` or ``plain``; empty before version 3."""
     effect: float
-    """Share of the parameter's range, on the scale of its prior, for a standard deviation of the attribute."""
+    """On the scale, for a level beside the first or for a standard deviation of a number. Before version 3: share of
+    the parameter's range, for a standard deviation."""
     interval: tuple[float, float]
-    """Of 95%, corrected for the number of effects."""
-    gain: float
-    """Of the effects on this parameter alone, for people who taught nothing, nats per choice."""
-    gain_interval: tuple[float, float]
+    """Of 95%; before version 3 corrected for the number of effects."""
+    gain: float | None = None
+    """Before version 3: of the effects on this parameter alone, for people who taught nothing, nats per choice."""
+    gain_interval: tuple[float, float] | None = None
     p: float | None = None
     """Probability of so strong a connection of any parameter, if what is known means nothing. None in version 1, and
     where what is known is the same for everybody of an experiment."""
     shown: bool
     """Whether ``p`` is 0.05 at most; in version 1, whether both intervals exclude 0, the second upwards."""
     medians: dict[str, float]
-    """Median person, by group or by the attribute one standard deviation below its mean and above."""
+    """Median person without and with the effect; before version 3 by group, or one standard deviation below the mean
+    of the attribute and above."""
 
 
 class TheoryEffects(Record):
     """One theory, all of whose numbers may depend on what is known of people."""
 
     kind: Literal["theory_effects"] = "theory_effects"
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 2
     theory: Digest
-    score: float
-    """Of people, predicted by others with effects, nats per choice."""
-    interval: tuple[float, float]
-    gain: float
-    """Of all effects together over one population for all, nats per choice."""
-    gain_interval: tuple[float, float]
+    score: float | None = None
+    """In version 1: of people, predicted by others with effects, nats per choice."""
+    interval: tuple[float, float] | None = None
+    gain: float | None = None
+    """In version 1: of all effects together over one population for all, nats per choice."""
+    gain_interval: tuple[float, float] | None = None
     effects: tuple[ParameterEffect, ...]
 
 

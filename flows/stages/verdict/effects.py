@@ -1,106 +1,219 @@
-"""Stage: whether the numbers of the leading theories depend on what is known of people."""
+"""Stage: whether parameters of the leading theories depend on groups, or on what is known of participants."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.run.evidence import RunEvidence, counted_again
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.flows.stages.verdict.groups import MOST_THEORIES, labels_of
-from lakatos.theories.engine.record import EffectsLearned, ParameterEffect, TheoryEffects
+from lakatos.theories.engine.record import (
+    EffectsLearned,
+    GroupDifference,
+    GroupsCompared,
+    TheoryEffects,
+)
+from lakatos.theories.engine.record import ParameterEffect as RecordedEffect
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.differences.attribute_effects import (
-    AttributeColumns,
-    LearnedEffect,
-    TheoryWithEffects,
-    columns_of,
-    learn_effects,
-    said_of_effects,
+from lakatos.theories.findings.differences.effect_formula import in_groups
+from lakatos.theories.findings.differences.effect_words import effects_in_words
+from lakatos.theories.findings.differences.parameter_effect import (
+    PERSON,
+    ParameterEffect,
+    ParameterEffects,
+    ResponseColumns,
+    find_effects,
+    formula_of,
+    medians_of_levels,
 )
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
-HALF = np.array([0.5])
+MOST_THEORIES = 3
+"""The leading theories whose parameters are compared."""
+
+
+@task(name="compare_groups")
+async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
+    """Compare the parameters of the leading theories between the groups that the study names."""
+    if not run.config.validation.groups:
+        return None
+    by = run.config.validation.groups
+    names, inputs = _leading(run)
+
+    def work(context: StepContext) -> GroupsCompared:
+        try:
+            labels = labels_of(run.evidence, by)
+            labels = in_groups(labels, run.config.validation.group_cuts, by)
+            asked = _asked(run.evidence, by, labels, names, prior_sd=None)
+        except TrialsError as error:
+            text = f"Groups by {by} could not be compared: {error}"
+            return GroupsCompared(by=by, n_people={}, theories=(), text=text)
+        if not asked.found:
+            text = (
+                f"Groups by {by} could not be compared: no leading theory runs on these responses."
+            )
+            return GroupsCompared(by=by, n_people={}, theories=(), text=text)
+        first = next(iter(asked.found.values()))
+        people = first.frame.groupby(by, observed=False)[PERSON].nunique()
+        n_people = {str(level): int(n) for level, n in people.items()}
+        told = ", ".join(f"{n} {level}" for level, n in n_people.items())
+        text = f"Groups by {by} (participants: {told}): {asked.text}"
+        return GroupsCompared(
+            by=by, n_people=n_people, theories=(), text=text, differences=_differences(first, by)
+        )
+
+    return await run.step("compare_groups", work, returns=GroupsCompared, inputs=inputs)
 
 
 @task(name="learn_effects")
 async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
-    """Learn how the leading theories' numbers depend on what the study names, and predict people by others."""
+    """Estimate how the parameters of the leading theories depend on the attribute that the study names."""
     if not run.config.validation.effects:
         return None
     by, prior_sd = run.config.validation.effects, run.config.validation.effect_sd
-    names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
-    inputs = [item.digest for item in run.state.experiments.collected.values()]
-    inputs += [run.state.theories.checked[name].digest for name in names]
+    names, inputs = _leading(run)
 
     def work(context: StepContext) -> EffectsLearned:
         try:
-            attribute = columns_of(labels_of(run.evidence, by), by)
+            asked = _asked(run.evidence, by, labels_of(run.evidence, by), names, prior_sd=prior_sd)
         except TrialsError as error:
             text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
-        return _learned(run.evidence, attribute, names)
+        n_people = max((item.n_people for item in asked.found.values()), default=0)
+        text = (
+            f"Effects of {by} ({n_people} participants): {asked.text}"
+            if asked.found
+            else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
+        )
+        return EffectsLearned(
+            by=by,
+            n_people=n_people,
+            prior_sd=prior_sd,
+            theories=tuple(_of_theory(name, item) for name, item in asked.found.items()),
+            text=text,
+        )
 
     return await run.step("learn_effects", work, returns=EffectsLearned, inputs=inputs)
 
 
-def _learned(
-    evidence: RunEvidence, attribute: AttributeColumns, names: Sequence[Digest]
-) -> EffectsLearned:
-    """Effects in each theory that runs on these answers."""
-    by, prior_sd = attribute.by, evidence.config.validation.effect_sd
+def _leading(run: Run) -> tuple[list[Digest], list[Digest]]:
+    """The leading theories, and the records that a comparison of their parameters rests on."""
+    names = [line.theory for line in run.state.board().standings][:MOST_THEORIES]
+    inputs = [item.digest for item in run.state.experiments.collected.values()]
+    inputs += [run.state.theories.checked[name].digest for name in names]
+    return names, inputs
+
+
+def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
+    """What is known of the people of each experiment, in words.
+
+    Raises:
+        TrialsError: People cannot be told apart, or nothing of that name is known of them.
+    """
+    page, collected = evidence.config.page, evidence.state.experiments.collected
+    known = [
+        attributes_of(evidence.artifacts, item.record.trials, page.questions, page.language)
+        for item in collected.values()
+    ]
+    if any(evidence.trials(name).pooled for name in collected):
+        raise TrialsError("these are counts of answers, which do not say who gave them.")
+    if not all(by in item for item in known):
+        there = ", ".join(sorted({name for item in known for name in item})) or "nothing"
+        raise TrialsError(f"no attribute of these participants is called {by!r}; there is {there}.")
+    return [np.array(item[by]) for item in known]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Effects in the leading theories, and what is said of them."""
+
+    found: dict[Digest, ParameterEffects]
+    text: str
+
+
+def _asked(
+    evidence: RunEvidence,
+    by: str,
+    labels: Sequence[NDArray[Any]],
+    names: Sequence[Digest],
+    *,
+    prior_sd: float | None,
+) -> _Asked:
+    """Effects of one column in each theory that runs on these answers.
+
+    Raises:
+        TrialsError: The column can have no effect here.
+    """
     trials = [evidence.trials(name) for name in evidence.state.experiments.collected]
-    found: dict[Digest, TheoryWithEffects] = {}
+    beside = ResponseColumns(
+        tuple(
+            np.array([f"{item.experiment}/{number}" for number in item.participant])
+            for item in trials
+        ),
+        tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
+    )
+    formula = formula_of(by, beside)
+    found: dict[Digest, ParameterEffects] = {}
     for name in names:
         try:
-            found[name] = learn_effects(
-                evidence.form(name), trials, attribute, evidence.laboratory, prior_sd=prior_sd
+            found[name] = find_effects(
+                evidence.form(name), trials, beside, formula, evidence.laboratory, prior_sd=prior_sd
             )
         except TheoryError:
             continue  # nothing in it depends on people, or it does not run on these answers
-    told = {evidence.state.theories.name(name): item for name, item in found.items()}
-    text = (
-        f"Effects of {by} ({attribute.n_known} participants): {said_of_effects(told)}"
-        if told
-        else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
-    )
-    if told and (again := counted_again(evidence.config, evidence.state)):
-        text = f"{text} {again}"
-    return EffectsLearned(
-        by=by,
-        n_people=attribute.n_known,
-        prior_sd=prior_sd,
-        theories=tuple(_of_theory(name, item) for name, item in found.items()),
-        text=text,
-    )
+    told = [
+        effects_in_words(evidence.state.theories.name(name), item) for name, item in found.items()
+    ]
+    if found and (again := counted_again(evidence.config, evidence.state)):
+        told.append(again)
+    notes = [note for item in list(found.values())[:1] for note in item.notes]
+    return _Asked(found, " ".join([*told, *notes]))
 
 
-def _of_theory(name: Digest, item: TheoryWithEffects) -> TheoryEffects:
-    score = item.score()
-    return TheoryEffects(
-        theory=name,
-        score=score.value,
-        interval=score.interval,
-        gain=item.gain.value,
-        gain_interval=item.gain.interval,
-        effects=tuple(_of_parameter(item, effect) for effect in item.effects),
-    )
+def _differences(found: ParameterEffects, by: str) -> tuple[GroupDifference, ...]:
+    """The median participant of each group by the leading theory, the clearest difference first."""
+    medians = medians_of_levels(found, by)
+    told = []
+    for scale in found.posteriors.scales:
+        own = found.of(scale.name)
+        p_values = [item.p for item in own if item.p is not None]
+        told.append(
+            GroupDifference(
+                parameter=scale.name,
+                unit=scale.unit,
+                medians={
+                    item.level: (item.value, *item.interval)
+                    for item in medians
+                    if item.parameter == scale.name
+                },
+                p=min(p_values) if p_values else None,
+                differs=any(item.is_shown for item in own),
+            )
+        )
+    return tuple(sorted(told, key=lambda item: 0.0 if item.p is None else item.p))
 
 
-def _of_parameter(item: TheoryWithEffects, effect: LearnedEffect) -> ParameterEffect:
-    n_effects = len(item.effects)
-    return ParameterEffect(
+def _of_theory(name: Digest, item: ParameterEffects) -> TheoryEffects:
+    return TheoryEffects(theory=name, effects=tuple(map(_recorded, item.effects)))
+
+
+def _recorded(effect: ParameterEffect) -> RecordedEffect:
+    start, end = effect.in_unit
+    return RecordedEffect(
         parameter=effect.parameter,
-        column=effect.column,
-        effect=effect.estimate.value,
-        interval=effect.estimate.interval_of_chosen(n_effects),
-        gain=effect.gain.value,
-        gain_interval=effect.gain.interval,
+        column=effect.label,
+        scale=effect.scale.kind,
+        effect=effect.estimate,
+        interval=effect.interval,
         p=effect.p,
         shown=effect.is_shown,
-        medians=item.medians_of(effect.parameter),
+        medians={"without": start, "with": end},
     )

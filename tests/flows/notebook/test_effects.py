@@ -1,4 +1,4 @@
-"""What is known of people: whether it changes a theory's numbers."""
+"""Effects on parameters: of an age, a group, a condition and a covariate, and what is refused."""
 
 from __future__ import annotations
 
@@ -35,115 +35,190 @@ def aging(slope: float, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def asked(table: pd.DataFrame) -> lakatos.AttributeEffects:
-    answers = lakatos.adopt(table, columns={"attributes": ["age"]})
-    return lakatos.effects_of(answers, ["hyperbolic"], by="age")
+def within(effect: float, seed: int = 5, n_people: int = 16) -> pd.DataFrame:
+    """People whose rate changes by a factor under a drug; each goes through both conditions, in either order."""
+    rng, rows = np.random.default_rng(seed), []
+    for person in range(n_people):
+        own = 0.02 * np.exp(rng.normal(0, 0.6))
+        order = ["drug", "placebo"] if person % 2 else ["placebo", "drug"]
+        for session in order:
+            rate = own * np.exp((effect if session == "drug" else 0.0) + rng.normal(0, 0.1))
+            for soon, late, wait in SHOWN * 2:
+                lead = (soon - late / (1 + rate * wait)) / (0.1 * soon)
+                later = rng.random() < 1 / (1 + np.exp(lead))
+                choice = "later" if later else "sooner"
+                rows.append((f"p{person}", soon, late, 0, wait, choice, session, rng.normal()))
+    names = [
+        "subject",
+        "ss_amount",
+        "ll_amount",
+        "ss_delay",
+        "ll_delay",
+        "choice",
+        "session",
+        "pupil",
+    ]
+    return pd.DataFrame(rows, columns=names)
 
 
 @pytest.fixture(scope="module")
-def found() -> lakatos.AttributeEffects:
-    return asked(aging(0.12))
+def drugged() -> pd.DataFrame:
+    return within(0.9)
 
 
-def test_a_rate_that_rises_with_age_is_found_with_its_size(found: lakatos.AttributeEffects) -> None:
-    own = found.theories["hyperbolic"]
-    assert own.gain.interval[0] > 0
-    assert [item.parameter for item in own.effects_shown] == ["discount_rate"]
-    assert "discount_rate" in found.verdict
-    assert "rises with age" in found.verdict
-    # a year changes the logarithm by 0.12: between one deviation below the mean age and one above, by 2.76
-    low, high = (own.shown[label]["discount_rate"].center for label in own.attribute.shown)
-    (effect,) = own.effects_shown
-    prior = own.form.priors["discount_rate"]
-    width = np.log(prior.high / prior.low)
-    assert high - low == pytest.approx(2 * width * effect.estimate.value)
-    assert high - low == pytest.approx(
-        0.12 * 2 * own.attribute.sd, abs=3 * 2 * width * effect.estimate.standard_error
+@pytest.fixture(scope="module")
+def found(drugged: pd.DataFrame) -> lakatos.EffectsOnParameters:
+    return lakatos.effects(
+        drugged, "hyperbolic", formula="~ session + (session | participant)", seed=1
     )
 
 
-def test_people_of_unknown_age_are_asked_as_those_of_the_mean(
-    found: lakatos.AttributeEffects,
+def test_a_condition_within_participants_is_found_with_its_size(
+    found: lakatos.EffectsOnParameters,
 ) -> None:
-    own = found.theories["hyperbolic"]
-    assert found.n_people == N_PEOPLE - 1
-    assert len(own.scores.n_choices) == N_PEOPLE
-    assert (own.attribute.everybody == 0).sum() == 1
+    """The first level is the drug, under which the logarithm of the rate is higher by 0.9."""
+    table = found.to_frame().set_index("parameter")
+    rate = table.loc["discount_rate"]
+    assert rate["effect"] == "session[placebo]"
+    assert rate["varies"] == "within"
+    assert rate["scale"] == "log"
+    assert rate["low"] < -0.9 < rate["high"] < 0
+    assert rate["p"] <= 0.002
+    assert rate["with"] / rate["without"] == pytest.approx(rate["ratio"])
+    assert rate["participants"] == 16
+    assert "discount_rate" in found.verdict
+    assert "is lower with session[placebo]" in found.verdict
+    assert "treatment coding; each level beside the first of drug, placebo" in found.text
 
 
-def test_the_tables_hold_a_row_for_each_number(found: lakatos.AttributeEffects) -> None:
-    parameters = list(found.theories["hyperbolic"].form.priors)
-    assert list(found.effects.parameter) == parameters
-    assert list(found.people.age.unique()) == [
-        "average",
-        *found.theories["hyperbolic"].attribute.shown,
+def test_table_and_test_agree_in_direction_whatever_the_effect(
+    found: lakatos.EffectsOnParameters,
+) -> None:
+    table = found.to_frame()
+    for column in ("statistic", "change"):
+        assert (np.sign(table[column]) == np.sign(table["estimate"])).all()
+    assert (table.low <= table.estimate).all()
+    assert (table.estimate <= table.high).all()
+    assert not (table.shown & (table.low <= 0) & (table.high >= 0)).any()
+
+
+def test_estimates_have_a_row_for_each_participant_condition_and_parameter(
+    found: lakatos.EffectsOnParameters,
+) -> None:
+    table = found.estimates
+    assert len(table) == 16 * 2 * 3
+    assert (table.n_responses == 24).all()
+    assert ((table.low <= table.estimate) & (table.estimate <= table.high)).all()
+    assert found.plot().axes
+    (axes,) = found.plot_people("discount_rate").axes
+    assert len(axes.lines) == 17  # one of each participant, and their mean
+    with pytest.raises(TrialsError, match="no effects on 'rate' here; there are of discount_rate"):
+        found.plot_people("rate")
+
+
+def test_an_age_is_scaled_and_found(tmp_path: Path) -> None:
+    """A year changes the logarithm of the rate by 0.12; one age is not known."""
+    aged = lakatos.effects(aging(0.12), "hyperbolic", by="age")
+    (rate,) = [
+        item for item in aged.theories["hyperbolic"].effects if item.parameter == "discount_rate"
     ]
-    assert found.scores.effects_low[0] > 0
+    sd = float(aged.theories["hyperbolic"].frame.age.std(ddof=0))
+    assert rate.kind == "between"
+    assert rate.label == "scale(age)"
+    assert rate.interval[0] < 0.12 * sd < rate.interval[1]
+    assert rate.is_shown
+    assert rate.n_people == N_PEOPLE - 1
+    assert any("24 responses do not count, because age is empty" in note for note in aged.notes)
+    assert any(
+        line.startswith("age: scaled; effects are for one standard deviation")
+        for line in aged.codings
+    )
 
 
-def test_ages_that_change_nothing_are_not_told_as_if_they_did() -> None:
-    found = asked(aging(0.0))
-    assert found.theories["hyperbolic"].gain.interval[0] <= 0
-    assert not found.theories["hyperbolic"].effects_shown
-    assert "rises" not in found.verdict
+def test_a_number_that_varies_from_response_to_response_is_divided_into_bins(
+    drugged: pd.DataFrame,
+) -> None:
+    found = lakatos.effects(drugged, "hyperbolic", formula="discount_rate ~ pupil")
+    (effect,) = [item for item in found.theories["hyperbolic"].effects if item.kind == "within"]
+    assert effect.label == "pupil"
+    assert any("at most 4 bins" in note for note in found.notes)
+    assert len(found.theories["hyperbolic"].frame) == 16 * 4
 
 
-def test_of_two_groups_the_commands_about_groups_and_about_effects_say_one_thing() -> None:
-    """Of people who differ enough for the one test that both rest on, though a person's own answers tell more."""
-    table = aging(0.05)
-    median = table.age.replace("", np.nan).astype(float).median()
-    table["age"] = [
-        "" if age == "" else "old" if float(age) > median else "young" for age in table.age
+def test_older_names_go_on_working_with_a_line_that_gives_the_new_one(
+    drugged: pd.DataFrame,
+) -> None:
+    few = drugged[drugged.subject.isin([f"p{n}" for n in range(6)])]
+    with pytest.warns(UserWarning, match="lakatos theory effects --by COLUMN"):
+        found = lakatos.by_group(few, "hyperbolic", by="session")
+    assert found.formula == "~ session + (session | participant)"
+
+
+def refused(table: pd.DataFrame, formula: str, **more: object) -> None:
+    lakatos.effects(table, "hyperbolic", formula=formula, **more)  # type: ignore[arg-type]
+
+
+def test_what_can_have_no_effect_is_refused_with_what_there_is(drugged: pd.DataFrame) -> None:
+    with pytest.raises(
+        TrialsError, match=r"there is no column 'sesion'; did you mean 'session'\? There is: "
+    ):
+        refused(drugged, "discount_rate ~ sesion")
+    with pytest.raises(
+        TheoryError, match="has no parameter 'rate'; it has discount_rate, sensitivity, lapse"
+    ):
+        refused(drugged, "rate ~ session")
+    older = drugged.assign(group=np.where(drugged.subject.isin(["p1", "p2", "p3"]), "old", "young"))
+    with pytest.raises(
+        TrialsError, match="group does not vary within participants, so that it can have no random"
+    ):
+        refused(older, "discount_rate ~ group + (group | participant)")
+    with pytest.raises(TrialsError, match="random effects of 'session'; they are of participants"):
+        refused(drugged, "discount_rate ~ session + (1 | session)")
+    with pytest.raises(TrialsError, match="subject_ is confounded with participants"):
+        refused(drugged.assign(subject_=drugged.subject), "discount_rate ~ subject_")
+    rare = drugged.assign(group=np.where(drugged.subject == "p1", "rare", "many"))
+    with pytest.raises(
+        TrialsError, match=r"group is 'rare' for 1 participant; .* \(there are many: 15, rare: 1\)"
+    ):
+        refused(rare, "discount_rate ~ group")
+    with pytest.raises(TrialsError, match="session is drug in all responses"):
+        refused(drugged[drugged.session == "drug"], "discount_rate ~ session")
+    twice = drugged.assign(again=drugged.session + "!")
+    with pytest.raises(TrialsError, match="again cannot be told apart beside session"):
+        refused(twice, "discount_rate ~ session + again")
+    with pytest.raises(TrialsError, match="say either a formula"):
+        refused(drugged, "", by="")
+    with pytest.raises(TrialsError, match="leaves out the intercept"):
+        refused(drugged, "discount_rate ~ 0 + session")
+
+
+def test_conditions_in_one_order_for_everybody_are_said_to_be_confounded_with_it(
+    drugged: pd.DataFrame,
+) -> None:
+    few = drugged[drugged.subject.isin([f"p{n}" for n in range(6)])]
+    sorted_rows = few.sort_values(["subject", "session"], kind="stable")
+    found = lakatos.effects(sorted_rows, "hyperbolic", by="session")
+    assert any("come in one order, drug, then placebo" in note for note in found.notes)
+    mixed = lakatos.effects(few, "hyperbolic", by="session")
+    assert not any("come in one order" in note for note in mixed.notes)
+
+
+@pytest.mark.slow
+def test_the_command_prints_the_table_and_writes_figures(
+    drugged: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    drugged.to_csv("answers.csv", index=False)
+    words = [
+        "theory",
+        "effects",
+        "answers.csv",
+        "hyperbolic",
+        "--formula",
+        "discount_rate ~ session",
     ]
-    answers = lakatos.adopt(table, columns={"attributes": ["age"]})
-    groups = lakatos.by_group(answers, ["hyperbolic"], by="age")
-    effects = lakatos.effects_of(answers, ["hyperbolic"], by="age")
-    differ = {item.parameter for item in groups.found if item.differs}
-    shown = {item.parameter for item in effects.theories["hyperbolic"].effects_shown}
-    assert differ == shown == {"discount_rate"}
-    assert "the groups differ in discount_rate" in groups.verdict
-    assert "is lower where age is young" in effects.verdict
-    p_of = {item.parameter: item.p for item in groups.found}
-    for effect in effects.theories["hyperbolic"].effects:
-        assert effect.p == pytest.approx(p_of[effect.parameter], abs=0.06)
-
-
-def test_effects_of_what_each_experiment_has_one_of_have_no_probability() -> None:
-    table = aging(0.12)
-    table["place"] = ["old" if age != "" and float(age) > 40 else "young" for age in table["age"]]
-    table["where"] = table.place
-    answers = lakatos.adopt(table, columns={"attributes": ["where"], "experiment": "place"})
-    found = lakatos.effects_of(answers, "hyperbolic", by="where")
-    assert "is confounded with experiments" in found.verdict
-    assert found.effects.p.isna().all()
-    assert not found.effects.shown.any()
-
-
-def test_only_the_numbers_that_are_named_may_change() -> None:
-    answers = lakatos.adopt(aging(0.12), columns={"attributes": ["age"]})
-    found = lakatos.effects_of(answers, "hyperbolic", by="age", parameters=["lapse"])
-    assert list(found.effects.parameter) == ["lapse"]
-    with pytest.raises(TheoryError, match="has no parameter 'patience'"):
-        lakatos.effects_of(answers, "hyperbolic", by="age", parameters=["patience"])
-
-
-def test_what_is_not_known_of_people_is_refused() -> None:
-    answers = lakatos.adopt(aging(0.0), columns={"attributes": ["age"]})
-    with pytest.raises(TrialsError, match="nothing called 'height' is known"):
-        lakatos.effects_of(answers, ["hyperbolic"], by="height")
-
-
-def test_the_command_says_it_in_words_and_writes_the_table(tmp_path: Path) -> None:
-    table, out = tmp_path / "answers.csv", tmp_path / "effects.csv"
-    aging(0.12).rename(columns={"subject": "wer"}).to_csv(table, index=False)
-    asked = ["theory", "effects", str(table), "--by", "age", "hyperbolic", "--out", str(out)]
-    done = CliRunner().invoke(app, [*asked, "--column", "participant=wer"])
-    assert done.exit_code == 0, done.output
-    assert "rises with age" in done.output
-    assert list(pd.read_csv(out).parameter) == ["discount_rate", "sensitivity", "lapse"]
-    shown = CliRunner().invoke(app, [*asked[:-2], "--column", "participant=wer"])
-    assert shown.exit_code == 0, shown.output
-    assert "Numbers by age" in shown.output
-    assert "theory,parameter" not in shown.output
-    printed = CliRunner().invoke(app, [*asked[:-2], "--column", "participant=wer", "--csv"])
-    assert "theory,parameter,age,effect" in printed.output
+    done = CliRunner().invoke(app, [*words, "--figure", "effects.svg"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "session[placebo]" in done.output
+    assert (tmp_path / "effects.svg").exists()
+    assert (tmp_path / "effects_people.svg").exists()

@@ -1,4 +1,4 @@
-"""Groups of people: other numbers, or another theory."""
+"""Groups of participants: in which parameters they differ."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import lakatos
-from lakatos.experiments.errors import TrialsError
 from lakatos.flows.commands.main import app
-from lakatos.flows.notebook.groups import members_of
 from lakatos.flows.operations.adopt import new_study
+from lakatos.theories.findings.differences.effect_formula import in_groups
+from lakatos.theories.findings.differences.parameter_effect import medians_of_levels
 
 SHOWN = [
     (soon, soon * more, days) for soon in (5, 20) for more in (1.1, 1.5, 2.2) for days in (7, 90)
@@ -36,57 +36,40 @@ def two_groups(second_rate: float, seed: int = 3) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def compared(table: pd.DataFrame, by: str = "group") -> lakatos.GroupComparison:
-    answers = lakatos.adopt(table, columns={"attributes": ["group", "age"]})
-    return lakatos.by_group(answers, ["hyperbolic", "exponential"], by=by)
-
-
 @pytest.fixture(scope="module")
-def differing() -> lakatos.GroupComparison:
-    return compared(two_groups(0.1))
-
-
-def test_groups_with_other_numbers_are_predicted_better_with_numbers_of_their_own(
-    differing: lakatos.GroupComparison,
-) -> None:
-    gain = differing.theories["hyperbolic"].gain()
-    assert gain.interval[0] > 0
-    assert "Separate parameters predict the groups better" in differing.verdict
-    rates = differing.people.query("theory == 'hyperbolic' and parameter == 'discount_rate'")
-    medians = dict(zip(rates.group, rates["median"], strict=True))
-    assert 0.005 < medians["young"] < 0.02 < medians["all"] < 0.08 < medians["old"] < 0.16
+def differing() -> lakatos.EffectsOnParameters:
+    answers = lakatos.adopt(two_groups(0.1), columns={"attributes": ["group", "age"]})
+    return lakatos.effects(answers, "hyperbolic", by="group")
 
 
 def test_the_parameter_in_which_groups_differ_is_told_with_its_size(
-    differing: lakatos.GroupComparison,
+    differing: lakatos.EffectsOnParameters,
 ) -> None:
-    """Rates were made ten times apart."""
-    table = differing.differences
-    rate = table[table.parameter == "discount_rate"].set_index("group")
-    assert rate.differs.all()
-    assert rate.p.iloc[0] <= 0.001
-    assert rate.loc["old", "median_low"] < 0.1 < rate.loc["old", "median_high"]
-    assert rate.loc["young", "median_low"] < 0.01 < rate.loc["young", "median_high"]
-    assert rate.loc["young", "compared_low"] < 0.1 < rate.loc["young", "compared_high"]
-    assert np.isnan(rate.loc["old", "compared"])
-    assert "the groups differ in discount_rate" in differing.verdict
-    assert "No clear evidence of a difference in" in differing.verdict
+    """Rates were made ten times apart; the first group by the alphabet are the old."""
+    table = differing.to_frame().set_index("parameter")
+    rate = table.loc["discount_rate"]
+    assert rate.varies == "between"
+    assert rate.effect == "group[young]"
+    assert rate.p <= 0.001
+    assert rate.ratio_low < 0.1 < rate.ratio_high
+    assert not table.drop("discount_rate").shown.any()
+    assert "discount_rate" in differing.verdict
 
 
-def test_each_group_is_scored_on_its_own_people(differing: lakatos.GroupComparison) -> None:
-    table = differing.scores
-    assert set(table.group) == {"old", "young"}
-    assert (table.people == N_EACH).all()
-    own = differing.theories["hyperbolic"]
-    assert len(own.scores["old"].n_choices) == len(own.shared_scores["old"].n_choices) == N_EACH
-    assert own.scores["old"].n_choices.sum() == N_EACH * len(SHOWN)
-
-
-def test_groups_that_are_alike_gain_nothing() -> None:
-    found = compared(two_groups(0.01))
-    assert found.theories["hyperbolic"].gain().interval[0] <= 0
-    assert "no clear evidence of a difference between the groups" in found.verdict
-    assert all(item.p > 0.05 for item in found.found)
+def test_the_median_of_each_group_is_by_the_same_model(
+    differing: lakatos.EffectsOnParameters,
+) -> None:
+    found = differing.theories["hyperbolic"]
+    medians = {
+        item.level: item
+        for item in medians_of_levels(found, "group")
+        if item.parameter == "discount_rate"
+    }
+    (effect,) = found.of("discount_rate")
+    ratio = medians["young"].value / medians["old"].value
+    assert ratio == pytest.approx(np.exp(effect.estimate))
+    assert medians["old"].interval[0] < 0.1 < medians["old"].interval[1]
+    assert medians["young"].interval[0] < 0.01 < medians["young"].interval[1]
 
 
 def test_groups_that_are_experiments_are_not_said_to_differ_by_a_probability() -> None:
@@ -95,11 +78,11 @@ def test_groups_that_are_experiments_are_not_said_to_differ_by_a_probability() -
     answers = lakatos.adopt(
         table.assign(place=table.group), columns={"attributes": ["group"], "experiment": "place"}
     )
-    found = lakatos.by_group(answers, "hyperbolic", by="group")
-    assert "the groups are confounded with experiments" in found.verdict
-    assert "p =" not in found.verdict
-    assert found.differences.p.isna().all()
-    assert not found.differences.differs.any()
+    found = lakatos.effects(answers, "hyperbolic", by="group")
+    assert "effects of group are not tested" in found.verdict
+    assert any("group[young] is confounded with experiments" in note for note in found.notes)
+    assert found.to_frame().p.isna().all()
+    assert not found.to_frame().shown.any()
 
 
 def test_a_group_that_has_an_experiment_of_its_own_is_said_not_to_be_tested() -> None:
@@ -108,32 +91,22 @@ def test_a_group_that_has_an_experiment_of_its_own_is_said_not_to_be_tested() ->
     third = third.assign(subject="q" + third.subject, group="third", place="elsewhere")
     both = pd.concat([table.assign(place="here"), third])
     answers = lakatos.adopt(both, columns={"attributes": ["group"], "experiment": "place"})
-    found = lakatos.by_group(answers, "hyperbolic", by="group")
-    assert "the groups differ in discount_rate" in found.verdict
-    assert (
-        "Differences of third cannot be tested: it shares no experiment with another"
-        in found.verdict
-    )
+    found = lakatos.effects(answers, "hyperbolic", by="group")
+    table = found.to_frame().query("parameter == 'discount_rate'").set_index("effect")
+    assert table.loc["group[young]", "shown"]
+    assert np.isnan(table.loc["group[third]", "p"])
+    assert any("group[third] is confounded with experiments" in note for note in found.notes)
 
 
-def test_numbers_with_many_values_are_halved(differing: lakatos.GroupComparison) -> None:
-    answers = lakatos.adopt(two_groups(0.1), columns={"attributes": ["group", "age"]})
-    assert list(members_of(answers, "age")) == ["below 35.5", "35.5 and above"]
-    ranges = members_of(answers, "age", [40, 27])
-    assert list(ranges) == ["below 27", "27 to below 40", "40 and above"]
-    assert [int(who.sum()) for (who,) in ranges.values()] == [7, 13, 12]
-
-
-def test_what_is_not_known_of_people_divides_nobody() -> None:
-    table = two_groups(0.1)
-    with pytest.raises(
-        TrialsError, match="nothing called 'sex' is known of these people; there is"
-    ):
-        compared(table, by="sex")
-    with pytest.raises(TrialsError, match="group is 'rare' for 2 participants; a group needs 5"):
-        compared(table.assign(group=np.where(table.subject.isin(["p0", "p1"]), "rare", "many")))
-    with pytest.raises(TrialsError, match="group is one for all participants"):
-        compared(table.assign(group="one"))
+def test_numbers_are_divided_at_cuts() -> None:
+    ages = [np.array(["20", "30", "40", "", "51"])]
+    (halves,) = in_groups(ages, [40, 27], "age")
+    assert halves.tolist() == [
+        "1. below 27", "2. 27 to below 40", "3. 40 and above", "", "3. 40 and above"
+    ]  # fmt: skip
+    many = [np.array([str(number) for number in range(20, 30)])]
+    (halves,) = in_groups(many, [], "age")
+    assert set(halves) == {"1. below 24.5", "2. 24.5 and above"}
 
 
 def test_an_attribute_that_changes_within_a_person_is_none() -> None:

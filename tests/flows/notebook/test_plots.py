@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from test_effects import aging, asked
+from test_effects import aging
 
 import lakatos
 from lakatos.flows.errors import StudyError
@@ -74,10 +74,10 @@ def test_figures_are_drawn_on_axes_that_are_given_and_leave_the_settings_alone(
 
 @pytest.mark.slow
 def test_effects_show_the_parameters_of_one_theory() -> None:
-    effects = asked(aging(0.08))
+    effects = lakatos.effects(aging(0.08), "hyperbolic", by="age")
     axes = lakatos.plot_effects(effects)
     assert np.asarray(axes.lines[-1].get_xdata()) == pytest.approx(
-        effects.effects["effect"].to_numpy()
+        effects.to_frame()["estimate"].to_numpy()
     )
     assert "n = " in axes.get_title(loc="left")
     with pytest.raises(StudyError, match="there is no theory 'nothing' among these effects"):

@@ -17,8 +17,7 @@ from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.propose import propose
 from lakatos.flows.stages.propose_trials import propose_trials
 from lakatos.flows.stages.verdict.confirm import confirm
-from lakatos.flows.stages.verdict.effects import learn_effects_of_people
-from lakatos.flows.stages.verdict.groups import compare_by_group
+from lakatos.flows.stages.verdict.effects import compare_by_group, learn_effects_of_people
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from tests.flows.small import small_study
 

@@ -7,7 +7,7 @@ with simulated answers shows what it expects of people who have not been asked y
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -175,6 +175,30 @@ def follow_cells(
             :, there
         ]  # a step shows everybody one trial: no place twice
     return cells
+
+
+def log_likelihood_of_parts(
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    trials: Trials,
+    part: AnyArray,
+) -> Array:
+    """Log-likelihood of parts of each person's answers, each given all that came before, whichever part that is of.
+
+    Args:
+        session, domain, parameters, trials: As in `follow`.
+        part: ``(n_rows,)`` part that each answer belongs to, from 0 on; no part has answers of two people.
+
+    Returns:
+        ``(n_draws, n_parts)`` nats.
+    """
+    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    place = replace(trials, response=part, n_options=int(part.max()) + 1).sequences.response
+    found = np.zeros((n_draws, int(part.max()) + 1))
+    for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
+        found[:, place[there, step]] += _log_answers(p, table.response[:, step], there)[:, there]
+    return found
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ for a whole set of trials at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +21,7 @@ from lakatos.theories.engine.running.sequence import (
     follow_all,
     log_likelihood_changed,
     log_likelihood_of_all,
+    log_likelihood_of_parts,
 )
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.scoring.arrangement import SharedProcess
@@ -114,6 +116,32 @@ class TheoryView:
         found = [
             ExperimentEvidence(item, answer).log_likelihood
             for item, answer in zip(trials, answers, strict=True)
+        ]
+        return np.concatenate(found, axis=1)
+
+    def log_likelihood_of_parts(
+        self,
+        parameters: Mapping[str, Array],
+        trials: Sequence[Trials],
+        parts: Sequence[NDArray[np.int64]],
+    ) -> Array:
+        """``(n_draws, n_parts of all experiments)`` nats of parts of people's answers; see `sequence`.
+
+        Args:
+            parameters: Of each draw.
+            trials: Single answers.
+            parts: ``(n_rows,)`` of each experiment: the part that each answer belongs to, from 0 on.
+        """
+        if not self.walks:
+            divided = [
+                replace(item, participant=part, attributes={})
+                for item, part in zip(trials, parts, strict=True)
+            ]
+            return self.log_likelihood(parameters, divided)
+        check_unmixed(trials)
+        found = [
+            log_likelihood_of_parts(self._session, self.domain, parameters, item, part)
+            for item, part in zip(trials, parts, strict=True)
         ]
         return np.concatenate(found, axis=1)
 

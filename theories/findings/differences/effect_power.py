@@ -1,57 +1,65 @@
-"""How often an effect of what is known of people would be shown, before anybody is asked.
+"""How often an effect on a parameter would be shown, before anybody is asked.
 
-Simulated people, of whom one number depends on a normal attribute, answer the planned trials. Then the rule of the
-verdict is applied to each simulated study: the attribute is exchanged among its people, as in
-`exchanged_labels`. As in `group_power`, the theory is asked about many people once, and every study draws its people
-from these.
+Simulated participants answer the planned trials; the engine of `parameter_effect` is applied to simulated studies of
+them, whatever varies: a condition within participants, a group, or a number such as an age. What cells say is found for
+one large pool of participants, of whom every study draws some.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
+from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.simulated_studies import SimulatedStudies
-from lakatos.experiments.task import Stimuli
-from lakatos.theories.engine.fitting.effects import (
-    CenterRegression,
-    PeopleOnDraws,
-    learn_regression,
-)
-from lakatos.theories.engine.fitting.known_people import (
-    FEWEST_KNOWN,
-    as_priors,
-    as_regression,
-    over_everybody,
-)
-from lakatos.theories.engine.fitting.normals import log_density
-from lakatos.theories.engine.fitting.points import latent_limits
+from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.engine.scoring.view import TheoryView
-from lakatos.theories.findings.differences.exchanged_labels import (
-    LEVEL,
-    N_PERMUTATIONS_PLANNED,
-    permuted_p,
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.findings.differences.cell_posterior import (
+    CellPosteriors,
+    find_cell_posteriors,
+    scale_of_parameter,
 )
-from lakatos.theories.language.prior import Prior, as_normal, draw_population
-from lakatos.theories.language.theory import Theory
+from lakatos.theories.findings.differences.effect_formula import read_formula
+from lakatos.theories.findings.differences.mixed_model import LEVEL
+from lakatos.theories.findings.differences.parameter_effect import (
+    EXPERIMENT,
+    N_RESPONSES,
+    PERSON,
+    ParameterEffects,
+    effects_of_cells,
+)
+from lakatos.theories.language.prior import as_normal
+from lakatos.theories.language.theory import Theory, read_program
 
 Array = NDArray[np.float64]
-N_PLACES = 16
-"""Values of the attribute that simulated people have: evenly spaced quantiles of a normal."""
-N_POOL, WALKING_POOL = 512, 128
-"""Simulated people of whom studies draw theirs; of theories that are walked through answers."""
-N_DRAWS, WALKING_DRAWS = 256, 128
-"""People on whom likelihoods are computed."""
+Kind = Literal["condition", "group", "number"]
+N_POOL, WALKING_POOL = 128, 64
+"""Simulated participants of whom studies draw theirs; of theories that are walked through answers."""
 N_SIMULATIONS = 40
-N_ROUNDS = 25
-"""Of expectation maximisation in a simulated study, at most."""
+N_EXCHANGES_PLANNED = 199
 SIZE = 0.5
-"""Standard deviations of people by which a parameter changes for one of the attribute, where nothing else is said."""
+"""Standard deviations of participants by which a parameter changes, where nothing else is said: a medium one."""
+SLOPE_SD = 0.25
+"""Standard deviations of participants by which they differ in the effect of a condition."""
+POWER = 0.8
+LEAST_REACHED = 0.5
+"""Standard errors that an effect is taken to reach at least, where participants that suffice are guessed."""
+MOST_NEEDED = 1000
+WORDS = {
+    "condition": "between the conditions",
+    "group": "between the groups",
+    "number": "for one SD of it",
+}
 
 
 @dataclass(frozen=True)
@@ -60,134 +68,253 @@ class EffectPower(SimulatedStudies):
 
     theory: str
     changes: str
-    """What depends on the attribute, in words."""
+    """What changes, in words."""
     n_people: int
     n_simulations: int
     n_shown: int
     """Studies that showed the effect, where there is one."""
     n_false: int
     """Studies that showed one of any parameter, where there is none."""
+    parameter: str = ""
+    n_trials: int = 0
+    """Of each participant in each condition."""
+
+    @property
+    def n_needed(self) -> int | None:
+        """Participants that would give `POWER`, by the normal approximation; None where too many."""
+        needed = NormalDist().inv_cdf(1 - LEVEL / 2)
+        share = min(max(self.n_shown, 0.5), self.n_simulations - 0.5) / self.n_simulations
+        reached = max(needed + NormalDist().inv_cdf(share), LEAST_REACHED)
+        found = ceil(self.n_people * ((needed + NormalDist().inv_cdf(POWER)) / reached) ** 2)
+        return found if found <= MOST_NEEDED else None
 
     def to_text(self) -> str:
         """The power in words, for the record of a design."""
         low, high = self.interval
-        return f"{self.changes}: power {self.power:.2f} ({low:.2f} to {high:.2f})"
+        needed = f"about {self.n_needed}" if self.n_needed else f"more than {MOST_NEEDED}"
+        return (
+            f"{self.changes}: power {self.power:.2f} ({low:.2f} to {high:.2f}); {needed} participants would give "
+            f"{POWER:.2f}"
+        )
+
+
+@dataclass(frozen=True)
+class SimulatedPool:
+    """Simulated participants, and what their responses say of each parameter."""
+
+    posteriors: CellPosteriors
+    frame: pd.DataFrame
+    """A row for each cell; the predictor is called ``x``."""
+    kind: Kind
+    true_effect: Array
+    """``(n_parameters,)`` by which the mean of participants changes, on the scales of the parameters."""
+    trials: tuple[Trials, ...]
+    """Their responses, of each condition."""
+
+    def study(
+        self, n_people: int, rng: np.random.Generator, n_exchanges: int = N_EXCHANGES_PLANNED
+    ) -> tuple[ParameterEffects, NDArray[np.int64]]:
+        """Effects in a study of some of the participants, and who they are."""
+        n_pool = self.frame[PERSON].nunique()
+        if self.kind == "group":  # the pool's first half is one group
+            half = n_pool // 2
+            sizes = (n_people // 2, n_people - n_people // 2)
+            who = np.concatenate(
+                [
+                    start + _some(rng, half, size)
+                    for start, size in zip((0, half), sizes, strict=True)
+                ]
+            )
+        else:
+            who = _some(rng, n_pool, n_people)
+        n_each = len(self.frame) // n_pool
+        rows = np.concatenate([who + part * n_pool for part in range(n_each)])
+        frame = self.frame.iloc[rows].reset_index(drop=True)
+        frame[PERSON] = [f"{place:05d}" for place in np.tile(np.arange(n_people), n_each)]
+        slope = f"(x | {PERSON})" if self.kind == "condition" else f"(1 | {PERSON})"
+        found = effects_of_cells(
+            self.posteriors.of(rows),
+            frame,
+            np.arange(len(rows)),
+            read_formula(f"~ x + {slope}"),
+            frozenset({"x"} if self.kind == "condition" else ()),
+            [scale.name for scale in self.posteriors.scales],
+            seed=int(rng.integers(2**31)),
+            n_exchanges=n_exchanges,
+        )
+        return found, who
+
+
+def _some(rng: np.random.Generator, n_pool: int, n: int) -> NDArray[np.int64]:
+    """Some of a pool; nobody twice where it is large enough."""
+    return np.asarray(rng.choice(n_pool, size=n, replace=n > n_pool))
+
+
+def simulate_pool(
+    theory: Theory,
+    stimuli: Stimuli,
+    laboratory: Laboratory,
+    rng: np.random.Generator,
+    *,
+    kind: Kind,
+    parameter: str = "",
+    size: float = 0.0,
+    n_trials: int = 0,
+    n_pool: int = 0,
+) -> SimulatedPool:
+    """Simulated participants of whom one parameter depends on a condition, a group or a number.
+
+    Args:
+        theory: With its population.
+        stimuli: Trials of each condition; a schedule where the domain has one.
+        laboratory: Where the theory runs.
+        rng: For participants and their responses.
+        kind: What the parameter depends on.
+        parameter: Which one; none by default.
+        size: Change in standard deviations of participants.
+        n_trials: Of each participant and condition, drawn from ``stimuli``; each once by default.
+        n_pool: Participants.
+    """
+    walks = theory.learns or laboratory.domain.sequential
+    n_pool = n_pool or (WALKING_POOL if walks else N_POOL)
+    n_trials = n_trials or len(stimuli)
+    scales = {name: scale_of_parameter(name, prior) for name, prior in theory.priors.items()}
+    people = replace(theory, priors={name: as_normal(p) for name, p in theory.priors.items()})
+    drawn = people.population(1024)
+    chosen = rng.choice(1024, size=n_pool, replace=False)
+    spread = {name: float(scale.to_scale(drawn[name]).std()) for name, scale in scales.items()}
+    x = _predictor(kind, n_pool, rng)
+    differing = SLOPE_SD if kind == "condition" else 0.0
+    slopes = {name: rng.normal(0.0, differing, n_pool) for name in scales}
+    answered = []
+    for column in x.T:
+        values = {}
+        for name, scale in scales.items():
+            base = scale.to_scale(drawn[name][chosen])
+            moved = (size if name == parameter else 0.0) + slopes[name]
+            own = base + moved * column * spread[name]
+            ends = scale.to_unit(np.array([scale.low, scale.high]))
+            values[name] = np.clip(scale.to_unit(np.clip(own, scale.low, scale.high)), *ends)
+        order = _orders(stimuli, n_pool, n_trials, laboratory.domain, rng)
+
+        def answer(
+            domain: Domain,
+            sandbox: Sandbox,
+            values: dict[str, Array] = values,
+            order: NDArray[np.int64] = order,
+        ) -> Trials:
+            behaviour = behave(theory, domain, sandbox, values, stimuli, order, rng)
+            return as_trials(theory.name, stimuli, order, behaviour, domain.n_options(stimuli))
+
+        answered.append(laboratory.with_sandbox(answer))
+    cells = [np.asarray(item.participant, dtype=np.int64) for item in answered]
+    form = read_program(theory.program)
+    posteriors = find_cell_posteriors(form, answered, cells, laboratory)
+    frame = pd.DataFrame(
+        {
+            EXPERIMENT: 0,
+            PERSON: np.tile(np.arange(n_pool), len(answered)),
+            N_RESPONSES: n_trials,
+            "x": x.T.reshape(-1),
+        }
+    )
+    if kind != "number":
+        levels = ["first", "second"]
+        frame["x"] = pd.Categorical.from_codes(
+            frame["x"].astype(int).to_numpy(), categories=levels, ordered=True
+        )
+    true = np.array(
+        [size * spread[s.name] if s.name == parameter else 0.0 for s in posteriors.scales]
+    )
+    return SimulatedPool(posteriors, frame, kind, true, tuple(answered))
+
+
+def _predictor(kind: Kind, n_pool: int, rng: np.random.Generator) -> Array:
+    """``(n_pool, n_conditions)`` what each participant's cells have of the predictor."""
+    if kind == "condition":
+        return np.tile([0.0, 1.0], (n_pool, 1))
+    if kind == "group":
+        return (np.arange(n_pool) >= n_pool // 2).astype(float)[:, None]
+    places = ndtri((np.arange(n_pool) + 0.5) / n_pool)
+    return np.asarray(rng.permutation(places / places.std()))[:, None]
+
+
+def _orders(
+    stimuli: Stimuli, n_pool: int, n_trials: int, domain: Domain, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """``(n_pool, n_trials)`` trials of each participant: of a schedule the first, else some at random."""
+    if domain.sequential:
+        return np.tile(np.arange(min(n_trials, len(stimuli))), (n_pool, 1))
+    rows = np.tile(np.arange(len(stimuli)), ceil(n_trials / len(stimuli)))
+    return np.stack([rng.permutation(rows)[:n_trials] for _ in range(n_pool)])
 
 
 def power_of_effects(
     theory: Theory,
     stimuli: Stimuli,
-    n_people: int,
+    n_people: Sequence[int],
     laboratory: Laboratory,
     rng: np.random.Generator,
     *,
+    kind: Kind,
     size: float = SIZE,
-    repetitions: int = 1,
+    n_trials: int = 0,
+    parameters: Sequence[str] = (),
     n_simulations: int = N_SIMULATIONS,
 ) -> list[EffectPower]:
-    """Power to show that one parameter at a time depends on an attribute of the theory's people.
+    """Power to show that one parameter at a time depends on a condition, a group or a number.
 
     Args:
-        theory: With its people, who are those of the mean attribute.
-        stimuli: The planned trials; a schedule where the domain has one.
-        n_people: Planned people, at least `FEWEST_KNOWN`.
+        theory: With its population.
+        stimuli: Trials of each condition.
+        n_people: Numbers of participants.
         laboratory: Where the theory runs.
-        rng: For people and their answers.
-        size: By how many standard deviations of people the parameter changes for one of the attribute.
-        repetitions: Presentations of each trial.
+        rng: For participants and their responses.
+        kind: What a parameter depends on.
+        size: Change in standard deviations of participants.
+        n_trials: Of each participant and condition; each of ``stimuli`` once by default.
+        parameters: One at a time; all that trials inform by default.
         n_simulations: Studies with an effect, and as many without.
 
     Returns:
-        One for each parameter; none of a theory without any.
+        One for each parameter and number of participants; none of a theory without any.
     """
-    people = {name: as_normal(prior) for name, prior in theory.priors.items() if not prior.idle}
-    if not people:
+    names = [
+        name
+        for name, prior in theory.priors.items()
+        if not prior.idle and (not parameters or name in parameters)
+    ]
+    if not names:
         return []
-    n_people = max(n_people, FEWEST_KNOWN)
-    asked = (stimuli, laboratory, rng, repetitions)
-    none = _simulated(theory, people, "", 0.0, *asked)
-    n_false = sum(
-        bool((_p_values(none, n_people, rng) <= LEVEL).any()) for _ in range(n_simulations)
-    )
+    asked = (theory, stimuli, laboratory, rng)
+    none = simulate_pool(*asked, kind=kind, n_trials=n_trials)
+    n_false = {n: sum(_is_shown(none, n, "", rng) for _ in range(n_simulations)) for n in n_people}
     found = []
-    for place, name in enumerate(people):
-        pool = _simulated(theory, people, name, size, *asked)
-        shown = [bool(_p_values(pool, n_people, rng)[place] <= LEVEL) for _ in range(n_simulations)]
-        changes = f"{abs(size):g} between-participant SD in {name}"
-        found.append(
-            EffectPower(theory.name, changes, n_people, n_simulations, sum(shown), n_false)
-        )
+    for name in names:
+        pool = simulate_pool(*asked, kind=kind, parameter=name, size=size, n_trials=n_trials)
+        for n in n_people:
+            n_shown = sum(_is_shown(pool, n, name, rng) for _ in range(n_simulations))
+            changes = f"{abs(size):g} between-participant SD in {name} {WORDS[kind]}"
+            found.append(
+                EffectPower(
+                    theory.name, changes, n, n_simulations, n_shown, n_false[n], name,
+                    n_trials or len(stimuli),
+                )
+            )  # fmt: skip
     return found
 
 
-@dataclass(frozen=True)
-class _SimulatedPeople:
-    """Many people who answered the planned trials, and what a study sets out from."""
-
-    on_draws: PeopleOnDraws
-    start: CenterRegression
-    n_choices: int
-
-
-def _simulated(
-    form: Theory,
-    people: dict[str, Prior],
-    of: str,
-    size: float,
-    stimuli: Stimuli,
-    laboratory: Laboratory,
-    rng: np.random.Generator,
-    repetitions: int,
-) -> _SimulatedPeople:
-    """People whose center of ``of`` moves by ``size`` of its spreads for a standard deviation of the attribute."""
-    walks = form.learns or laboratory.domain.sequential
-    n_pool, n_draws = (WALKING_POOL, WALKING_DRAWS) if walks else (N_POOL, N_DRAWS)
-    places = ndtri((np.arange(N_PLACES) + 0.5) / N_PLACES)
-    places /= places.std()
-    start = as_regression(people, 1)
-    low, high = latent_limits(people)
-    # people may differ by less than a regression learns
-    spreads = np.array([prior.spread for prior in people.values()]) / (high - low)
-    effects = size * spreads * np.array([name == of for name in people])
-    moved = CenterRegression(start.center, effects[:, None], np.log(spreads))
-    centers = moved.centers_of(places[:, None])
-    theories = [
-        form.with_people(as_priors(people, centers[:, at], spreads)) for at in range(N_PLACES)
-    ]
-    n_each = n_pool // N_PLACES
-    # of a pool each, so that people of one place are no copies of those of another
-    answered = laboratory.simulate(
-        theories, stimuli, n_each, rng, n_draws=n_pool, repetitions=repetitions
+def _is_shown(pool: SimulatedPool, n_people: int, parameter: str, rng: np.random.Generator) -> bool:
+    """Whether a simulated study shows an effect on a parameter; of any where none is named."""
+    found, _ = pool.study(n_people, rng)
+    return any(
+        item.p is not None and item.p <= LEVEL
+        for item in found.effects
+        if parameter in ("", item.parameter)
     )
-    z = np.repeat(places, n_each)[:, None]
-    center, spread = over_everybody(moved, z)
-    drawn = draw_population(dict(form.priors) | as_priors(people, center, spread), n_draws, rng)
-
-    def ask(view: TheoryView) -> Array:
-        return view.log_likelihood(drawn, answered)
-
-    log_p = laboratory.look(form, [item.stimuli for item in answered], ask)
-    latent = np.stack([prior.latent(drawn[name]) for name, prior in people.items()])
-    latent = (latent - low[:, None]) / (high - low)[:, None]
-    limits = np.zeros(len(people)), np.ones(len(people))
-    density = log_density(latent, center[None], spread[None], *limits)[0]
-    on_draws = PeopleOnDraws(latent, density, log_p, z)
-    return _SimulatedPeople(on_draws, start, int(answered[0].n_choices[0]))
 
 
-def _p_values(pool: _SimulatedPeople, n_people: int, rng: np.random.Generator) -> Array:
-    """``(n_parameters,)`` of one simulated study, as the verdict would find them."""
-    every = pool.on_draws
-    who = rng.integers(len(every.z), size=n_people)
-    people = PeopleOnDraws(every.latent, every.log_density, every.log_p[:, who], every.z[who])
-    none = np.zeros(pool.start.effects.shape, dtype=bool)
-    shared = learn_regression(people, pool.start, none, 1.0, n_rounds=N_ROUNDS)
-    means, _ = people.moments(shared)
-    one_experiment = np.zeros(n_people, dtype=int)
-    return permuted_p(means, people.z, one_experiment, rng, N_PERMUTATIONS_PLANNED)
-
-
-def text_of_effect_powers(by: str, powers: Sequence[EffectPower], prior_sd: float) -> str:
+def text_of_effect_powers(by: str, powers: Sequence[EffectPower]) -> str:
     """All that simulation says of planned effects, for a design and its preregistration."""
     if not powers:
         return ""
@@ -195,8 +322,6 @@ def text_of_effect_powers(by: str, powers: Sequence[EffectPower], prior_sd: floa
     low, high = first.false_alarm_interval
     told = "; ".join(item.to_text() for item in powers)
     return (
-        f"Effects of {by}: all parameters of a theory may depend linearly on it, each effect with a normal prior of "
-        f"standard deviation {prior_sd:g} of the parameter's range. With {first.n_people} participants and "
-        f"{first.theory}, the false positive rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). Power for "
-        f"a change of one parameter per standard deviation of {by}: {told}."
+        f"Effects of {by} on all parameters of {first.theory}, with {first.n_people} participants: the false positive "
+        f"rate is {first.false_alarms:.2f} ({low:.2f} to {high:.2f}). {told}."
     )

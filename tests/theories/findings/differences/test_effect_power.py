@@ -8,6 +8,7 @@ import pytest
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.findings.differences.effect_power import (
     EffectPower,
+    Kind,
     power_of_effects,
     text_of_effect_powers,
 )
@@ -27,13 +28,6 @@ def theory() -> Theory:
     return form.with_people(people)
 
 
-def powers(theory: Theory, laboratory: Laboratory, n_people: int, size: float) -> list[EffectPower]:
-    rng = np.random.default_rng(1)
-    return power_of_effects(
-        theory, STIMULI, n_people, laboratory, rng, size=size, repetitions=2, n_simulations=12
-    )
-
-
 def test_a_theory_without_numbers_promises_nothing(laboratory: Laboratory) -> None:
     source = '''"""Sooner: people take what comes first."""
 PARAMETERS = {}
@@ -42,24 +36,31 @@ def choose(parameters, trials, xp):
     return xp.zeros((1, len(trials["amounts"])))
 '''
     plain = read_program(TheoryProgram(source, "somebody"))
-    assert power_of_effects(plain, STIMULI, 20, laboratory, np.random.default_rng(1)) == []
+    rng = np.random.default_rng(1)
+    assert power_of_effects(plain, STIMULI, [20], laboratory, rng, kind="group") == []
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", ["condition", "group", "number"])
 def test_many_people_show_a_large_effect_and_few_people_do_not(
-    theory: Theory, laboratory: Laboratory
+    theory: Theory, laboratory: Laboratory, kind: Kind
 ) -> None:
-    many, few = (powers(theory, laboratory, n, 1.0)[0] for n in (100, 10))
-    assert many.changes == "1 between-participant SD in discount_rate"
+    few, many = power_of_effects(
+        theory, STIMULI, [8, 60], laboratory, np.random.default_rng(1), kind=kind, size=1.2,
+        n_trials=24, parameters=["discount_rate"], n_simulations=12,
+    )  # fmt: skip
+    assert many.changes.startswith("1.2 between-participant SD in discount_rate")
     assert many.power >= 0.8
-    assert few.power <= 0.75
-    assert many.n_false <= 2  # of twelve; more have a probability of 0.3% at 2.5%
+    assert few.power <= many.power
+    assert many.n_false <= 2  # of twelve; more have a probability of 2% at 5%
 
 
-def test_the_text_says_what_is_promised_and_with_which_prior() -> None:
-    found = [EffectPower("Hyperbolic", "0.5 between-participant SD in rate", 60, 40, 30, 1)]
-    text = text_of_effect_powers("age", found, 0.25)
-    assert "standard deviation 0.25 of the parameter's range" in text
-    assert "the false positive rate is 0.03 (0.00 to 0.13)" in text
-    assert "0.5 between-participant SD in rate: power 0.75 (0.60 to 0.86)" in text
-    assert text_of_effect_powers("age", [], 0.25) == ""
+def test_the_text_says_what_is_promised() -> None:
+    changes = "0.5 between-participant SD in rate for one SD of it"
+    found = [EffectPower("Hyperbolic", changes, 60, 40, 30, 1)]
+    text = text_of_effect_powers("age", found)
+    assert "with 60 participants: the false positive rate is 0.03 (0.00 to 0.13)" in text
+    assert (
+        "for one SD of it: power 0.75 (0.60 to 0.86); about 68 participants would give 0.80" in text
+    )
+    assert text_of_effect_powers("age", []) == ""

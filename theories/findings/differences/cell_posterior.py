@@ -1,0 +1,454 @@
+"""What the responses of each participant in each condition say of each parameter of a theory.
+
+A *cell* is the responses of one participant in one condition. The posterior of every cell is found under one population
+for all cells, so that no label of a condition or a group has a part in it. Points are drawn from that population first,
+and then around each cell's own posterior; all of them count for every cell, as draws of the mixture of what they were
+drawn from (adaptive multiple importance sampling).
+
+Parameters are compared on the scale of their prior: logarithms where the prior is logarithmic, log odds of shares, the
+plain values of others. A cell's *information* is what remains of its posterior when the population is divided out, in
+the normal approximation: a cell whose responses say little about a parameter has a large variance there, and hardly
+counts where cells are compared.
+
+References:
+    Cornuet, Marin, Mira & Robert (2012), Scandinavian Journal of Statistics 39, 798-812 (the sampler).
+    Minka (2001), Expectation propagation, UAI, 362-369 (a likelihood as the quotient of posterior and prior).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit, logsumexp
+
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.view import TheoryView
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.prior import Prior, as_normal, draw_population
+from lakatos.theories.language.theory import Theory
+
+Array = NDArray[np.float64]
+Scale = Literal["log", "logit", "plain"]
+N_FIRST, WALKING_FIRST = 512, 256
+"""Points drawn from the population of all cells; of theories that are walked through answers one by one."""
+N_NEAR, WALKING_NEAR = 48, 16
+"""Points drawn around each cell's posterior in a round."""
+N_ROUNDS = 5
+MOST_TOGETHER = 48
+"""Cells whose points are tried on one another."""
+WIDER = 1.2
+"""Times the standard deviation of a cell's posterior, from which its next points are drawn."""
+SMALLEST = 0.02
+"""Standard deviation of a population and of a proposal, as a share of the parameter's range, at least."""
+SMALLEST_SHARE = 1e-3
+"""Shares are at least this far from 0 and 1 where their log odds are taken."""
+LEAST_EFFECTIVE = 6
+"""Effective points for each parameter that a proposal rests on, at least; likelihoods are flattened until it does."""
+LEAST_INFORMATION = 0.02
+"""Of a cell, relative to the population's own precision: no direction counts less."""
+N_LEARNED = 12
+"""Rounds of expectation maximisation of the population, after each round of points."""
+
+
+@dataclass(frozen=True)
+class ParameterScale:
+    """The scale on which a parameter is compared between cells, and the way back."""
+
+    name: str
+    kind: Scale
+    low: float
+    high: float
+    """Ends of the declared range, on the scale."""
+    unit: str = ""
+    meaning: str = ""
+
+    def to_scale(self, values: Array) -> Array:
+        """Values in the parameter's own unit, on the scale."""
+        if self.kind == "log":
+            return np.log(values)
+        if self.kind == "logit":
+            return np.asarray(logit(np.clip(values, SMALLEST_SHARE, 1 - SMALLEST_SHARE)))
+        return np.asarray(values, dtype=np.float64)
+
+    def to_unit(self, values: Any) -> Array:
+        """Values on the scale, in the parameter's own unit."""
+        if self.kind == "log":
+            return np.asarray(np.exp(values))
+        if self.kind == "logit":
+            return np.asarray(expit(values))
+        return np.asarray(values, dtype=np.float64)
+
+
+def scale_of_parameter(name: str, prior: Prior) -> ParameterScale:
+    """The scale of a parameter: that of its prior, and log odds where its values are shares."""
+    kind: Scale = "log" if prior.is_log else "plain"
+    if kind == "plain" and prior.low >= 0 and prior.high <= 1:
+        kind = "logit"
+    bare = ParameterScale(name, kind, 0.0, 0.0)
+    low, high = bare.to_scale(np.array([prior.low, prior.high])).tolist()
+    return ParameterScale(name, kind, low, high, prior.unit, prior.meaning)
+
+
+@dataclass(frozen=True)
+class CellPosteriors:
+    """Posteriors of cells under one population for all of them, on the scales of the parameters."""
+
+    scales: tuple[ParameterScale, ...]
+    center: Array
+    """``(n_parameters,)`` mean of the population of cells."""
+    covariance: Array
+    """``(n_parameters, n_parameters)`` of the population of cells."""
+    mean: Array
+    """``(n_cells, n_parameters)`` posterior means."""
+    spread: Array
+    """``(n_cells, n_parameters, n_parameters)`` posterior covariances."""
+    mode: Array
+    """``(n_cells, n_parameters)`` the point of largest posterior density that was tried."""
+    interval: Array
+    """``(2, n_cells, n_parameters)`` ends of the middle 95% of each posterior."""
+    value: Array
+    """``(n_cells, n_parameters)`` what each cell's responses say, with the population divided out."""
+    variance: Array
+    """``(n_cells, n_parameters, n_parameters)`` of `value`."""
+    log_likelihood: Array
+    """``(n_cells,)`` nats at the mode."""
+    n_effective: Array
+    """``(n_cells,)`` independent draws that are worth as much as the points that were tried."""
+
+    @property
+    def n_cells(self) -> int:
+        """Cells."""
+        return len(self.mean)
+
+    def of(self, cells: NDArray[np.int64]) -> CellPosteriors:
+        """Posteriors of some cells, under the same population."""
+        return CellPosteriors(
+            self.scales,
+            self.center,
+            self.covariance,
+            self.mean[cells],
+            self.spread[cells],
+            self.mode[cells],
+            self.interval[:, cells],
+            self.value[cells],
+            self.variance[cells],
+            self.log_likelihood[cells],
+            self.n_effective[cells],
+        )
+
+    def reliability(self) -> Array:
+        """``(n_cells, n_parameters)`` share of the population's variance that a cell's responses resolve."""
+        own = np.diagonal(self.spread, axis1=1, axis2=2)
+        return np.asarray(np.clip(1 - own / np.diag(self.covariance), 0.0, 1.0))
+
+
+@dataclass
+class _Tried:
+    """Points that were tried on some cells."""
+
+    points: list[Array]
+    """``(n_points, n_parameters)`` each, on the scales."""
+    log_p: list[Array]
+    """``(n_points, n_cells)`` each."""
+    drawn_from: list[tuple[Array, Array, int]]
+    """Centers ``(n, n_parameters)``, covariances, and points drawn from each."""
+
+    def log_mixture(self) -> Array:
+        """``(n_points,)`` log density of all that points were drawn from."""
+        points = np.concatenate(self.points)
+        parts = []
+        for centers, covariances, n_each in self.drawn_from:
+            density = log_normal(points, centers, covariances)
+            parts.append(density + np.log(n_each))
+        counts = sum(len(centers) * n_each for centers, _, n_each in self.drawn_from)
+        return np.asarray(logsumexp(np.concatenate(parts), axis=0) - np.log(counts))
+
+
+def log_normal(points: Array, centers: Array, covariances: Array) -> Array:
+    """``(n_centers, n_points)`` log density of normals."""
+    factor = np.linalg.cholesky(covariances)
+    # The inverse of the factor, so that one product per center whitens all points.
+    whitening = np.linalg.inv(factor)
+    own = np.swapaxes(whitening, 1, 2)
+    away = points[None] @ own - centers[:, None] @ own
+    log_det = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+    n = points.shape[1]
+    return np.asarray(-0.5 * (away**2).sum(axis=2) - log_det[:, None] - 0.5 * n * np.log(2 * np.pi))
+
+
+def find_cell_posteriors(
+    theory: Theory,
+    trials: Sequence[Trials],
+    cells: Sequence[NDArray[np.int64]],
+    laboratory: Laboratory,
+    *,
+    seed: int = 0,
+) -> CellPosteriors:
+    """Posteriors of cells, under the population that all of them show.
+
+    Args:
+        theory: With its declared ranges.
+        trials: Experiments whose participants can be told apart.
+        cells: ``(n_rows,)`` of each experiment: the cell of each response, numbered from 0 in each experiment.
+        laboratory: Where the theory runs.
+        seed: For the points that are tried.
+
+    Raises:
+        TheoryError: The theory does not run on these responses, or they say nothing about its parameters.
+        TrialsError: Participants cannot be told apart.
+    """
+    if any(item.pooled for item in trials):
+        raise TrialsError("these are counts of answers, which do not say who gave them.")
+    (shared,) = laboratory.people_of([theory], [{}], trials)
+    if isinstance(shared, TheoryError):
+        raise shared
+    informed = {name: prior for name, prior in shared.items() if not prior.idle}
+    if not informed:
+        raise TheoryError(f"the trials carry no information about the parameters of {theory.name}.")
+    scales = tuple(scale_of_parameter(name, theory.priors[name]) for name in informed)
+    rng = np.random.default_rng([seed, int(theory.digest[:12], 16)])
+    walks = theory.learns or laboratory.domain.sequential
+    n_first, n_near = (WALKING_FIRST, WALKING_NEAR) if walks else (N_FIRST, N_NEAR)
+    idle = {name: float(prior.quantile(np.array([0.5]))[0]) for name, prior in shared.items()}
+    n_in = [int(own.max()) + 1 for own in cells]
+
+    # The first points come from the population of participants, made wider.
+    wide = {name: as_normal(prior) for name, prior in informed.items()}
+    wide = {name: prior.narrowed(prior.center, 1.5 * prior.spread) for name, prior in wide.items()}
+    drawn = draw_population(wide, n_first, rng)
+    first = np.stack([scale.to_scale(drawn[scale.name]) for scale in scales], axis=1)
+    least = np.array([(SMALLEST * (scale.high - scale.low)) ** 2 for scale in scales])
+    start = first.mean(axis=0), np.cov(first.T).reshape(len(scales), -1) + np.diag(least)
+    first = rng.multivariate_normal(*start, size=n_first)
+
+    # Cells are tried in groups, each with all responses of its participants.
+    groups = [
+        (item, own, part)
+        for item, own in zip(trials, cells, strict=True)
+        for part in _groups_of(item, own)
+    ]
+    asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
+    tried = [
+        _Tried([first], [ask(first)], [(start[0][None], start[1][None], n_first)]) for ask in asked
+    ]
+    center, covariance = _population(tried, start, least)
+    for _ in range(N_ROUNDS):
+        for ask, own in zip(asked, tried, strict=True):
+            centers, covariances = _proposals(own, center, covariance, least)
+            near = _near(rng, centers, covariances, n_near)
+            own.points.append(near)
+            own.log_p.append(ask(near))
+            own.drawn_from.append((centers, covariances, n_near))
+        center, covariance = _population(tried, (center, covariance), least)
+    parts = [_summary(own, center, covariance) for own in tried]
+    place = np.concatenate(
+        [
+            np.flatnonzero(part) + sum(n_in[:number])
+            for number, (item, own) in enumerate(zip(trials, cells, strict=True))
+            for part in _groups_of(item, own)
+        ]
+    )
+    order = np.argsort(place)
+    joined = {
+        key: np.concatenate([part[key] for part in parts], axis=1 if key == "interval" else 0)
+        for key in parts[0]
+    }
+    found = {
+        key: column[:, order] if key == "interval" else column[order]
+        for key, column in joined.items()
+    }
+    return CellPosteriors(scales, center, covariance, **found)
+
+
+def _groups_of(trials: Trials, cells: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
+    """``(n_cells,)`` masks of cells that are tried together; the cells of a participant stay together."""
+    person = np.zeros(int(cells.max()) + 1, dtype=np.int64)
+    person[cells] = trials.participant
+    n_each = max(1, MOST_TOGETHER * trials.n_participants // len(person))
+    group = person // n_each
+    return [group == number for number in np.unique(group)]
+
+
+def _ask(
+    theory: Theory,
+    scales: Sequence[ParameterScale],
+    idle: Mapping[str, float],
+    trials: Trials,
+    cells: NDArray[np.int64],
+    part: NDArray[np.bool_],
+    laboratory: Laboratory,
+) -> Any:
+    """A function that finds ``(n_points, n_cells)`` log likelihoods of a group of cells."""
+    number = np.cumsum(part) - 1
+    who = np.zeros(trials.n_participants, dtype=bool)
+    who[trials.participant[part[cells]]] = True
+    own = trials.of_people(who)
+    own_cells = number[cells[who[trials.participant]]]
+
+    def ask(points: Array) -> Array:
+        values = {name: np.full(len(points), value) for name, value in idle.items()}
+        values |= {scale.name: _unit(scale, points[:, k]) for k, scale in enumerate(scales)}
+
+        def question(view: TheoryView) -> Array:
+            return view.log_likelihood_of_parts(values, [own], [own_cells])
+
+        found: Array = laboratory.look(theory, [own.stimuli], question)
+        # No parameter lies beyond its declared range.
+        outside = [
+            (points[:, k] < scale.low) | (points[:, k] > scale.high)
+            for k, scale in enumerate(scales)
+        ]
+        return np.where(np.any(outside, axis=0)[:, None], -np.inf, found)
+
+    return ask
+
+
+def _unit(scale: ParameterScale, values: Array) -> Array:
+    """Values in the parameter's unit, inside its declared range to the last bit."""
+    ends = scale.to_unit(np.array([scale.low, scale.high]))
+    return np.asarray(np.clip(scale.to_unit(values), ends[0], ends[1]))
+
+
+def _near(rng: np.random.Generator, centers: Array, covariances: Array, n_near: int) -> Array:
+    """``(n_centers * n_near, n_parameters)`` points around some centers."""
+    factor = np.linalg.cholesky(covariances)
+    noise = rng.standard_normal((len(centers), n_near, centers.shape[1]))
+    points = centers[:, None] + np.einsum("ckl,cnl->cnk", factor, noise)
+    return np.asarray(points.reshape(-1, centers.shape[1]))
+
+
+def _log_weights(tried: _Tried, center: Array, covariance: Array) -> tuple[Array, Array]:
+    """Points, and ``(n_points, n_cells + 1)`` log weights of them in each cell; in the population in the last."""
+    points = np.concatenate(tried.points)
+    prior = log_normal(points, center[None], covariance[None])[0] - tried.log_mixture()
+    log_p = np.concatenate(tried.log_p)
+    inside = np.where(np.isfinite(log_p[:, :1]), 0.0, -np.inf)
+    return points, np.concatenate([log_p, inside], axis=1) + prior[:, None]
+
+
+def _moments(points: Array, log_weights: Array) -> tuple[Array, Array, Array]:
+    """Means ``(n, n_parameters)``, covariances, and effective numbers of points, by columns of log weights."""
+    weights = np.exp(log_weights - log_weights.max(axis=0))
+    weights /= weights.sum(axis=0)
+    mean = weights.T @ points
+    size = points.shape[1]
+    products = (points[:, :, None] * points[:, None, :]).reshape(len(points), size * size)
+    square = (weights.T @ products).reshape(-1, size, size)
+    covariance = square - mean[:, :, None] * mean[:, None, :]
+    return mean, covariance, 1 / (weights**2).sum(axis=0)
+
+
+def _population(
+    tried: Sequence[_Tried], start: tuple[Array, Array], least: Array
+) -> tuple[Array, Array]:
+    """Mean and covariance of the population of cells, by expectation maximisation on the points there are."""
+    center, covariance = start
+    mixtures = [own.log_mixture() for own in tried]
+    points = [np.concatenate(own.points) for own in tried]
+    log_p = [np.concatenate(own.log_p) for own in tried]
+    for _ in range(N_LEARNED):
+        means, within = [], []
+        for where, log_q, own in zip(points, mixtures, log_p, strict=True):
+            prior = log_normal(where, center[None], covariance[None])[0] - log_q
+            mean, spread, _ = _moments(where, own + prior[:, None])
+            means.append(mean)
+            within.append(spread)
+        everybody = np.concatenate(means)
+        center = everybody.mean(axis=0)
+        away = everybody - center
+        covariance = np.concatenate(within).mean(axis=0) + away.T @ away / len(away)
+        covariance = covariance + np.diag(np.maximum(least - np.diag(covariance), 0.0))
+        covariance = _positive(covariance[None], 1e-6)[0]
+    return center, covariance
+
+
+def _positive(covariances: Array, share: float) -> Array:
+    """Covariances whose eigenvalues are at least a share of their mean variance."""
+    values, vectors = np.linalg.eigh((covariances + np.swapaxes(covariances, 1, 2)) / 2)
+    floor = share * np.maximum(values.mean(axis=1, keepdims=True), 1e-12)
+    values = np.maximum(values, floor)
+    return np.asarray(np.einsum("cij,cj,ckj->cik", vectors, values, vectors))
+
+
+def _proposals(
+    tried: _Tried, center: Array, covariance: Array, least: Array
+) -> tuple[Array, Array]:
+    """Normals like each cell's posterior, from which its next points are drawn."""
+    points, log_weights = _log_weights(tried, center, covariance)
+    own = log_weights[:, :-1]
+    enough = LEAST_EFFECTIVE * (points.shape[1] + 1)
+    power = np.ones(own.shape[1])
+    for _ in range(12):  # posteriors that rest on one or two points are flattened
+        mean, spread, n_effective = _moments(points, own * power)
+        few = n_effective < enough
+        if not few.any():
+            break
+        power = np.where(few, power * 0.6, power)
+    spread = WIDER**2 * spread + np.diag(least) / 4
+    return mean, _positive(spread, 1e-4)
+
+
+def _summary(tried: _Tried, center: Array, covariance: Array) -> dict[str, Array]:
+    """Posteriors of some cells, and what their responses say with the population divided out."""
+    points, log_weights = _log_weights(tried, center, covariance)
+    mean, spread, n_effective = _moments(points, log_weights)
+    prior_mean, prior_spread = mean[-1], _positive(spread[-1:], 1e-6)[0]
+    mean, spread = mean[:-1], _positive(spread[:-1], 1e-6)
+    value, variance = without_population(mean, spread, prior_mean, prior_spread)
+
+    own = log_weights[:, :-1]
+    best = (own + tried.log_mixture()[:, None]).argmax(axis=0)
+    weights = np.exp(own - own.max(axis=0))
+    weights /= weights.sum(axis=0)
+    ends = np.empty((2, len(mean), points.shape[1]))
+    for k in range(points.shape[1]):
+        order = np.argsort(points[:, k])
+        below = np.cumsum(weights[order], axis=0)
+        for side, share in enumerate((0.025, 0.975)):
+            place = np.minimum((below < share).sum(axis=0), len(points) - 1)
+            ends[side, :, k] = points[order, k][place]
+    log_p = np.concatenate(tried.log_p)
+    return {
+        "mean": mean,
+        "spread": spread,
+        "mode": points[best],
+        "interval": ends,
+        "value": value,
+        "variance": variance,
+        "log_likelihood": log_p[best, np.arange(len(best))],
+        "n_effective": n_effective[:-1],
+    }
+
+
+def without_population(
+    mean: Array, spread: Array, prior_mean: Array, prior_spread: Array
+) -> tuple[Array, Array]:
+    """Divide a normal population out of normal posteriors.
+
+    Args:
+        mean: ``(n_cells, n_parameters)`` posterior means.
+        spread: ``(n_cells, n_parameters, n_parameters)`` posterior covariances.
+        prior_mean, prior_spread: Of the population.
+
+    Returns:
+        Values and their covariances, which with the population give the posteriors again; a direction in which a
+        posterior is as wide as the population has `LEAST_INFORMATION` of the population's precision.
+    """
+    factor = np.linalg.cholesky(prior_spread)
+    whitening = np.linalg.inv(factor)
+    relative = np.einsum("ij,cjk,lk->cil", whitening, spread, whitening)
+    sizes, vectors = np.linalg.eigh(relative)
+    posterior = 1 / np.maximum(sizes, 1e-6)
+    information = np.maximum(posterior - 1, LEAST_INFORMATION)
+    away = np.einsum("ckj,kl,cl->cj", vectors, whitening, mean - prior_mean)
+    told = away * posterior / information
+    back = np.einsum("ij,cjk->cik", factor, vectors)
+    value = prior_mean + np.einsum("cik,ck->ci", back, told)
+    variance = np.einsum("cik,ck,cjk->cij", back, 1 / information, back)
+    return value, variance

@@ -1,0 +1,81 @@
+"""What is said of effects on parameters: verdicts, and how predictors were coded."""
+
+from __future__ import annotations
+
+from lakatos.theories.findings.differences.parameter_effect import (
+    ParameterEffect,
+    ParameterEffects,
+    values_are_categories,
+)
+
+
+def effects_in_words(name: str, found: ParameterEffects) -> str:
+    """Which effects a theory's parameters show, and how sure that is.
+
+    Args:
+        name: Of the theory.
+        found: Its effects.
+    """
+    shown = sorted((item for item in found.effects if item.is_shown), key=_p_of)
+    tested = [item for item in found.effects if item.p is not None]
+    if shown:
+        return f"{name}: {' '.join(map(_in_words, shown))}"
+    predictors = " or ".join(found.formula.predictors)
+    if not tested:
+        return f"{name}: effects of {predictors} are not tested."
+    nearest = min(tested, key=_p_of)
+    return (
+        f"{name}: no clear evidence that a parameter depends on {predictors}; smallest p: {nearest.parameter}, "
+        f"{p_in_words(nearest.p)}."
+    )
+
+
+def _p_of(item: ParameterEffect) -> float:
+    return 1.0 if item.p is None else item.p
+
+
+def _in_words(item: ParameterEffect) -> str:
+    """One effect: its direction, the median participant without and with it, its size and its p."""
+    start, end = item.in_unit
+    side = "higher" if item.estimate > 0 else "lower"
+    meaning = f" ({item.scale.meaning})" if item.scale.meaning else ""
+    ratio = item.as_ratio
+    if ratio is None:
+        value, low, high = item.change
+        size = f"{value:+.3g} ({low:+.3g} to {high:+.3g})"
+    else:
+        what = "times" if item.scale.kind == "log" else "times the odds"
+        size = f"{ratio[0]:.3g} {what} ({ratio[1]:.3g} to {ratio[2]:.3g})"
+    return (
+        f"{item.parameter}{meaning} is {side} with {item.label}: {start:.3g} and {end:.3g}, {size}, "
+        f"{p_in_words(item.p)}."
+    )
+
+
+def p_in_words(p: float | None) -> str:
+    """A probability that was found by exchanges; empty where there is none."""
+    return "" if p is None else "p < .001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def codings_of(found: ParameterEffects) -> tuple[str, ...]:
+    """How each predictor of a formula was coded."""
+    told = []
+    right = found.formula.right
+    for name in found.formula.predictors:
+        values = found.frame[name]
+        if values_are_categories(values):
+            levels = ", ".join(map(str, values.cat.categories))
+            if f"C({name}, Sum" in right:
+                told.append(f"{name}: sum coding; each level beside the mean of {levels}.")
+            else:
+                told.append(f"{name}: treatment coding; each level beside the first of {levels}.")
+        elif "scale(" in right and name in right.partition("scale(")[2]:
+            told.append(
+                f"{name}: scaled; effects are for one standard deviation ({values.std(ddof=0):.4g}), at the mean "
+                f"({values.mean():.4g})."
+            )
+        elif "center(" in right and name in right.partition("center(")[2]:
+            told.append(f"{name}: centred at {values.mean():.4g}; effects are for a change by 1.")
+        else:
+            told.append(f"{name}: as it is; effects are for a change by 1.")
+    return tuple(told)

@@ -1,0 +1,180 @@
+"""Each participant's own parameters: most likely, shrunken and mean values, and whether a design recovers them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.participants.simulated import as_trials
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.person_fits import PersonFits, fit_each_person
+from lakatos.theories.engine.running.behave import behave
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.findings.differences.cell_posterior import (
+    CellPosteriors,
+    find_cell_posteriors,
+)
+from lakatos.theories.language.prior import as_normal
+from lakatos.theories.language.theory import Theory, read_program
+
+Array = NDArray[np.float64]
+NEAR_END = 0.01
+"""Share of a parameter's range from an end, within which a most likely value stands at the limit."""
+FLAT = 0.1
+"""Share of the population's variance that responses must resolve, or they say next to nothing of a parameter."""
+
+
+@dataclass(frozen=True)
+class ParticipantEstimates:
+    """Parameters of each participant, in the order of experiments and of their participants."""
+
+    most_likely: PersonFits
+    """Of each participant alone, by maximum likelihood within the declared ranges."""
+    posteriors: CellPosteriors
+    """Under the population of all participants: modes are shrunken estimates (empirical Bayes)."""
+
+    def flags(self) -> list[str]:
+        """What should be known of each participant's estimates, in words; empty where nothing is odd."""
+        told: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
+        resolved = self.posteriors.reliability()
+        for k, scale in enumerate(self.posteriors.scales):
+            values = scale.to_scale(self.most_likely.parameters[scale.name])
+            place = (values - scale.low) / (scale.high - scale.low)
+            for person, own in enumerate(told):
+                if place[person] <= NEAR_END or place[person] >= 1 - NEAR_END:
+                    own.append(f"{scale.name} at the limit")
+                if resolved[person, k] < FLAT:
+                    own.append(f"{scale.name} flat")
+        return ["; ".join(own) for own in told]
+
+
+def estimate_participants(
+    theory: Theory, trials: Sequence[Trials], laboratory: Laboratory, *, seed: int = 0
+) -> ParticipantEstimates:
+    """Estimate each participant's parameters.
+
+    Args:
+        theory: With its declared ranges.
+        trials: Experiments whose participants can be told apart.
+        laboratory: Where the theory runs.
+        seed: For the points that are tried.
+
+    Raises:
+        TrialsError: Participants cannot be told apart.
+        TheoryError: The theory does not run on these responses.
+    """
+    alone = fit_each_person(theory, trials, laboratory, seed=seed)
+    cells = [np.asarray(item.participant, dtype=np.int64) for item in trials]
+    return ParticipantEstimates(
+        alone, find_cell_posteriors(theory, trials, cells, laboratory, seed=seed)
+    )
+
+
+@dataclass(frozen=True)
+class SimulatedResponses:
+    """Responses of simulated participants to the trials that participants had, and their true parameters."""
+
+    trials: tuple[Trials, ...]
+    parameters: Mapping[str, Array]
+    """``(n_people,)`` each, of all experiments in turn."""
+
+
+def simulate_participants(
+    theory: Theory, trials: Sequence[Trials], laboratory: Laboratory, rng: np.random.Generator
+) -> SimulatedResponses:
+    """Simulate as many participants as there are, with the same trials in the same order.
+
+    Args:
+        theory: With its population, from which participants are drawn.
+        trials: Experiments whose participants can be told apart.
+        laboratory: Where the theory runs.
+        rng: For participants and their responses.
+    """
+    people = replace(theory, priors={name: as_normal(own) for name, own in theory.priors.items()})
+    answered, drawn = [], []
+    for item in trials:
+        sequences = item.sequences
+        lengths = (sequences.trial >= 0).sum(axis=1).astype(np.int64)
+        order = np.maximum(sequences.trial, 0)
+        values = {name: own[: len(order)] for name, own in _people(people, len(order), rng).items()}
+        drawn.append(values)
+
+        def answer(
+            domain: Domain,
+            sandbox: Sandbox,
+            item: Trials = item,
+            order: NDArray[np.int64] = order,
+            values: Mapping[str, Array] = values,
+            lengths: NDArray[np.int64] = lengths,
+        ) -> Trials:
+            done = behave(theory, domain, sandbox, values, item.stimuli, order, rng)
+            return as_trials(item.experiment, item.stimuli, order, done, item.n_options, lengths)
+
+        answered.append(laboratory.with_sandbox(answer))
+    joined = {name: np.concatenate([own[name] for own in drawn]) for name in theory.priors}
+    return SimulatedResponses(tuple(answered), joined)
+
+
+def _people(theory: Theory, n_people: int, rng: np.random.Generator) -> dict[str, Array]:
+    """Parameters of people drawn from a population."""
+    whole = theory.population(1024)
+    chosen = rng.choice(1024, size=n_people, replace=n_people > 1024)
+    return {name: own[chosen] for name, own in whole.items()}
+
+
+@dataclass(frozen=True)
+class RecoveredParameter:
+    """How well a parameter of simulated participants is recovered, on its scale."""
+
+    parameter: str
+    scale: str
+    correlation_most_likely: float
+    correlation_mean: float
+    """Of posterior means."""
+    bias_most_likely: float
+    bias_mean: float
+    """Mean of estimate minus truth."""
+    covered: float
+    """Share of participants whose middle 95% hold the truth."""
+
+
+def recover_parameters(
+    simulated: SimulatedResponses, theory: Theory, laboratory: Laboratory
+) -> tuple[RecoveredParameter, ...]:
+    """Estimate the parameters of simulated participants, and compare them with the truth.
+
+    Args:
+        simulated: Of `simulate_participants`.
+        theory: That they followed.
+        laboratory: Where it runs.
+    """
+    found = estimate_participants(read_program(theory.program), simulated.trials, laboratory)
+    told = []
+    for k, scale in enumerate(found.posteriors.scales):
+        truth = scale.to_scale(simulated.parameters[scale.name])
+        alone = scale.to_scale(found.most_likely.parameters[scale.name])
+        mean = found.posteriors.mean[:, k]
+        low, high = found.posteriors.interval[:, :, k]
+        told.append(
+            RecoveredParameter(
+                scale.name,
+                scale.kind,
+                _correlation(truth, alone),
+                _correlation(truth, mean),
+                float((alone - truth).mean()),
+                float((mean - truth).mean()),
+                float(((low <= truth) & (truth <= high)).mean()),
+            )
+        )
+    return tuple(told)
+
+
+def _correlation(first: Array, second: Array) -> float:
+    """Pearson's correlation; not a number where one of both does not vary."""
+    if first.std() < 1e-12 or second.std() < 1e-12:
+        return float("nan")
+    return float(np.corrcoef(first, second)[0, 1])
