@@ -54,6 +54,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "orchestration": {"runs": ("how",)},
     "own_task_live": {"steps": ("command",)},
     "prolific": {"runs": ("tight", "killed")},
+    "reading": {"cells": ("kind", "rows", "command")},
     "recovery": {"cells": ("rule", "noise")},
     "security": {
         f"{part} probes": ("kind",)

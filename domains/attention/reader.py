@@ -22,6 +22,8 @@ from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
 from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
@@ -137,14 +139,10 @@ def conflict_answers(
     _refuse_people_without_answers(cells, participant, kept)
     notes.extend(_times_in_words(rows.time_s, columns, scale))
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
-    table = np.stack(list(shown.values()), axis=1)
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    distinct = {name: values[first[order]] for name, values in shown.items()}
+    first, which = distinct_rows(*shown.values())
+    distinct = {name: values[first] for name, values in shown.items()}
     outcome = timed_outcomes(rows.is_right[kept], rows.time_s[kept], scale)
-    return conflict_trials(distinct), place[which.ravel()], outcome, kept
+    return conflict_trials(distinct), which, outcome, kept
 
 
 def _check_order(cells: RowCells, columns: AnswerColumns, participant: Array) -> None:
@@ -154,9 +152,9 @@ def _check_order(cells: RowCells, columns: AnswerColumns, participant: Array) ->
     twice = pd.DataFrame({"who": participant, "when": cells.numbers(columns.order)}).duplicated()
     if twice.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(twice)[0])}: {columns.order} says the same as in "
-            "another row of this person, so that nobody knows what came before. Name a column that counts through all "
-            "blocks, or leave order out where rows are in their order."
+            f"{cells.name}: {rows_named(cells.row_numbers(twice))}: {columns.order} says the same as in another row of "
+            "this person, so that nobody knows what came before. Name a column that counts through all blocks "
+            "(--column order=COLUMN), or leave order out where rows are in their order (--column order=)."
         )
 
 
@@ -174,15 +172,15 @@ def _rows(
         if columns.bad_rows == "refuse":
             cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
         notes.append(
-            f"{len(missing):,} rows without a key or a time are left out (first row {cells.row_numbers(missing[0])}); "
+            f"{len(missing):,} rows without a key or a time are left out ({rows_named(cells.row_numbers(missing))}); "
             "for the trial after it each counts as an error"
         )
     cells.refuse(
-        (said != "") & ~np.isin(said, list(code)),
+        (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
         columns.response,
         f"is no answer; answers are {', '.join(code)}",
     )
-    chosen = np.array([code.get(cell, -1) for cell in said], dtype=np.float64)
+    chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
         right = _right_keys(cells, str(told["right_key"]), code)
         is_right, pressed = answered & (chosen == right), np.where(answered, chosen, np.nan)
@@ -232,11 +230,11 @@ def _seconds(
         )
         return np.where(is_ms, times / 1000, times)
     if in_larger is not None:
-        first = cells.row_numbers(np.flatnonzero(in_larger)[0])
+        rows = rows_named(cells.row_numbers(in_larger))
         raise TrialsError(
             f"{cells.name}: {columns.response_time} seems to be in ms for "
-            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants (from row "
-            f"{first}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
+            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants "
+            f"({rows}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
             f"'response_time_unit={BY_PARTICIPANT}' to convert each participant's times (response_time_unit in "
             "participants.columns), or correct the file."
         )
@@ -245,7 +243,10 @@ def _seconds(
 
 def _whole_number(value: Any, name: str) -> int:
     if not isinstance(value, int):
-        raise TrialsError(f"columns.stimulus.{name}: {value!r} is no whole number.")
+        raise TrialsError(
+            f"{name} is {value!r}, which is no whole number; say --column {name}=2 "
+            "(participants.columns.stimulus)."
+        )
     return value
 
 
@@ -256,14 +257,15 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
         cells.refuse_empty(said == "", told)
         code = _congruence_code(cells.name, told, set(said.tolist()), notes)
         cells.refuse(
-            ~np.isin(said, list(code)),
+            ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
         )
-        return np.array([code[cell] for cell in said])
+        return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
         raise TrialsError(
-            "columns.stimulus.congruence: name one column, or two: what is asked for, and what distracts from it."
+            "congruence: name one column, or two: what is asked for, and what distracts from it (--column "
+            'congruence=COLUMN, or congruence=\'["TARGET", "DISTRACTOR"]\').'
         )
     target, distractor = (folded(cells.text(str(column))) for column in told)
     cells.refuse_empty(target == "", str(told[0]))
@@ -272,7 +274,7 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
     if not (target == distractor).any():
         raise TrialsError(
             f"{cells.name}: {told[1]} is never the same as {told[0]}, so that no row tells what is congruent; "
-            "name a column that says it (columns.stimulus.congruence)."
+            "name a column that says it (--column congruence=COLUMN)."
         )
     return np.where(target == distractor, 1.0, np.where(suggests, -1.0, 0.0))
 
@@ -305,8 +307,12 @@ def _congruence_code(
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
     said = folded(cells.text(column))
     cells.refuse_empty(said == "", column)
-    cells.refuse(~np.isin(said, list(code)), column, f"is no key; keys are {', '.join(code)}")
-    return np.array([code[cell] for cell in said], dtype=np.float64)
+    cells.refuse(
+        ~pd.Series(said).isin(list(code)).to_numpy(),
+        column,
+        f"is no key; keys are {', '.join(code)}",
+    )
+    return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
 
 
 def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list[str]) -> Array:
@@ -321,8 +327,10 @@ def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list
     said = folded(cells.text(column))
     cells.refuse_empty(said == "", column)
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
-    cells.refuse(~np.isin(said, list(places)), column, f"is none of {', '.join(places)}")
-    side = np.array([places[cell] for cell in said])
+    cells.refuse(
+        ~pd.Series(said).isin(list(places)).to_numpy(), column, f"is none of {', '.join(places)}"
+    )
+    side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
 
 
@@ -366,8 +374,8 @@ def _check_times(
         raise TrialsError(
             f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
             f"{columns.response_time_unit}, and most are not from {scale.edges[0]:g} to {scale.edges[-1]:g} s. Say the "
-            'unit: response_time_unit = "s" or "ms" in participants.columns; or the window of times, in seconds: '
-            "--column 'time_window=[0.2, 5]'."
+            "unit: --column response_time_unit=s or =ms (response_time_unit in participants.columns); or the window of "
+            "times, in seconds: --column 'time_window=[0.2, 5]'."
         )
 
 
@@ -376,7 +384,7 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
     if gone.any():
         reason = "no time of this person can be that of an answer"
         raise RowsWrongError(
-            f"{cells.name}: row {cells.row_numbers(gone)[0]}: {reason}.",
+            f"{cells.name}: {rows_named(cells.row_numbers(gone))}: {reason}.",
             cells.frame.index.to_numpy()[gone],
             reason,
             empty=True,

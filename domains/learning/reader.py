@@ -47,7 +47,10 @@ def sequence_of_steps(
     for key in needed:
         if key not in columns.feedback:
             what = "people received" if key == "reward" else "an option would have paid"
-            raise TrialsError(f"columns.feedback.{key}: say which column holds what {what}.")
+            raise TrialsError(
+                f"say which column holds what {what}: --column feedback.{key}=COLUMN "
+                "(participants.columns.feedback)."
+            )
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, size, notes)
     lengths = np.bincount(participant)

@@ -19,6 +19,8 @@ from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import distinct_rows
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -166,16 +168,12 @@ def gift_answers(
         notes.append(f"{alone:,} gifts of people whose group had left them alone are left out")
     if not len(kept):
         raise TrialsError(f"{cells.name}: nobody was in a group with others.")
-    table = np.stack([values[kept] for values in shown.values()], axis=1)
-    _, first, which = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    distinct = {name: values[kept][first[order]] for name, values in shown.items()}
+    first, which = distinct_rows(*(values[kept] for values in shown.values()))
+    distinct = {name: values[kept][first] for name, values in shown.items()}
     stimuli = situations(distinct, distinct["all_or_nothing"] == 1)
     return (
         stimuli,
-        place[which.ravel()],
+        which,
         SCALE.outcomes_of(np.rint(ENDOWMENT * gift[kept]).tolist()),
         kept,
     )
@@ -186,7 +184,10 @@ def _numbers(cells: RowCells, told: Any) -> Array:
     if isinstance(told, str):
         return cells.numbers(told)
     if not isinstance(told, int | float):
-        raise TrialsError(f"columns.stimulus: {told!r} is neither a column nor a number.")
+        raise TrialsError(
+            f"{told!r} is neither a column nor a number; say --column PART=COLUMN "
+            "(participants.columns.stimulus)."
+        )
     return np.full(len(cells.frame), float(told))
 
 
@@ -194,7 +195,8 @@ def _endowment(told: Mapping[str, Any]) -> float:
     coins = told.get("endowment", ENDOWMENT)
     if isinstance(coins, bool) or not isinstance(coins, int | float) or coins <= 0:
         raise TrialsError(
-            f"columns.stimulus.endowment is {coins!r}; give the number of coins that everybody has."
+            f"endowment is {coins!r}; give the number of coins that everybody has: --column endowment=20 "
+            "(participants.columns.stimulus.endowment)."
         )
     return float(coins)
 
@@ -210,7 +212,7 @@ def _gifts(
     given = cells.numbers(columns.response)
     cells.refuse(
         (given < 0) | (given > coins), columns.response,
-        f"is not from 0 to {coins:g}; columns.stimulus.endowment says how many coins everybody has",
+        f"is not from 0 to {coins:g}; --column endowment=COINS says how many coins everybody has",
     )  # fmt: skip
     if all_or_nothing is not None:
         partly = (all_or_nothing == 1) & (given != 0) & (given != coins)
@@ -242,21 +244,21 @@ def _check_whole_games(
     lonely = numbers["group_size"] < 2
     if lonely.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(lonely)[0])}: group_size is below 2; a group has "
+            f"{cells.name}: {rows_named(cells.row_numbers(lonely))}: group_size is below 2; a group has "
             "others in it."
         )
     keys = pd.DataFrame({"who": participant, "group": group, "round": number})
     twice = keys.duplicated().to_numpy()
     if twice.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(twice)[0])}: this person has given in this round of "
+            f"{cells.name}: {rows_named(cells.row_numbers(twice))}: this person has given in this round of "
             f"this group before. Where people play several games, {told['group']} must name another group in each."
         )
     games = keys.groupby(["who", "group"])["round"]
     holes = (games.transform("max") != games.transform("count")).to_numpy()
     if holes.any():
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(np.flatnonzero(holes)[0])}: of this person's rounds some are "
+            f"{cells.name}: {rows_named(cells.row_numbers(holes))}: of this person's rounds some are "
             "missing between the first and the last (or are left out, as they cannot be read), so that "
             "nobody knows what the group knew. Give all rows of a game, or leave the whole group out."
         )
@@ -264,11 +266,11 @@ def _check_whole_games(
     size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
     wrong = np.flatnonzero(size != numbers["group_size"][first])
     if len(wrong):
-        row = np.flatnonzero(first)[wrong[0]]
+        rows = np.flatnonzero(first)[wrong]
         raise TrialsError(
-            f"{cells.name}: row {cells.row_numbers(row)}: {size[wrong[0]]} people of this group have a first round, "
-            f"and group_size says {numbers['group_size'][row]:g}. "
-            "Give all rows of a group, or leave the whole group out."
+            f"{cells.name}: {rows_named(cells.row_numbers(rows))}: {size[wrong[0]]} people of this group have a first "
+            f"round, and group_size says {numbers['group_size'][rows[0]]:g}. Give all rows of a group, or "
+            "leave the whole group out."
         )
 
 

@@ -24,6 +24,7 @@ from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
     StimulusLayout,
+    as_table,
     known_layout,
     layout_of,
 )
@@ -41,7 +42,6 @@ from lakatos.experiments.adoption.plausible import (
     check_responses,
     check_steps,
     question,
-    rows_named,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import read_back
@@ -56,8 +56,9 @@ from lakatos.experiments.adoption.row_cells import (
     whole_numbers,
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
-from lakatos.experiments.adoption.tables import AnswerTable, read_answers
+from lakatos.experiments.adoption.tables import AnswerTable, distinct_rows, read_answers
 from lakatos.experiments.adoption.time_window import (
     check_window,
     window_in_words,
@@ -77,6 +78,8 @@ LEAST_NOT_OFFERED = 0.02
 """Share of rows in which an option has no values, from which on it is a question whether it was on offer."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
+MOST_CHECKED = 2_000_000
+"""Trials that are built anew, all together, to find those that no domain has."""
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,10 @@ def adopt(
             break
         except RowsWrongError as error:
             frame = left_out.without(frame, error)
+        except TrialsError:
+            left_out.check()  # what is wrong may follow from the rows that are refused
+            raise
+    left_out.check()
     notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
     notes += left_out_by_condition(whole, np.concatenate(used), columns)
     missing = missing_inputs(found, columns, domain)
@@ -329,7 +336,7 @@ def _check_offered(
             notes,
             "not_offered",
             f"{cells.name}: {' and '.join(own)} {'are' if len(own) > 1 else 'is'} empty in {n_empty:,} of "
-            f"{len(is_empty):,} rows (first row {cells.row_numbers(is_empty)[0]}), so that option {option} seems "
+            f"{len(is_empty):,} rows ({rows_named(cells.row_numbers(is_empty))}), so that option {option} seems "
             f"not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
             f"{len(domain.options)} options: such rows cannot be read, and accepting this leaves them out",
         )
@@ -359,7 +366,7 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
     missing = [name for name in layout.needed if name not in columns.stimulus]
     if unknown or missing:
         raise TrialsError(
-            f"columns.stimulus of the domain {domain.name!r}: "
+            f"trials of the domain {domain.name!r}: "
             + (
                 f"there is no part {unknown[0]!r}"
                 if unknown
@@ -367,6 +374,7 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
             )
             + "; parts are: "
             + "; ".join(f"{name} ({words})" for name, words in layout.parts.items())
+            + ". Say --column PART=COLUMN (participants.columns.stimulus)."
         )
 
 
@@ -390,8 +398,8 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     _check_nothing_open(columns.model_dump())
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
-            "participants.columns: name the columns 'participant' and 'response', or 'count' with "
-            "'share', or 'counts', where the file holds no single answers."
+            "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
+            "'count' with 'share', or 'counts', where the file holds no single answers (participants.columns)."
         )
     scale = scale_of(domain)
     if scale is not None and columns.is_pooled:
@@ -411,7 +419,7 @@ def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
     if columns.is_pooled and not columns.response:
         return
     column = columns.response or "response"
-    empty = np.array([not str(cell).strip() for cell in cells.text(column)], dtype=bool)
+    empty = cells.changed(column, str.strip) == ""
     if empty.all():
         raise TrialsError(f"{cells.name}: the column {column!r} is empty in every row.")
     cells.refuse_empty(empty, column, "the response" if columns.wide else column)
@@ -479,8 +487,7 @@ def _people(cells: RowCells, columns: AnswerColumns) -> Array:
     """``(n_rows,)`` number of the person."""
     names = cells.text(columns.participant)
     cells.refuse_empty(names == "", columns.participant)
-    number = {name: place for place, name in enumerate(dict.fromkeys(names.tolist()))}
-    return np.array([number[name] for name in names], dtype=np.int64)
+    return np.asarray(pd.factorize(names)[0], dtype=np.int64)
 
 
 def _known_of_people(
@@ -526,7 +533,8 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     if columns.counts:
         if len(columns.counts) != n_options:
             raise TrialsError(
-                f"columns.counts names {len(columns.counts)} columns; the trials have {n_options} options."
+                f"counts names {len(columns.counts)} columns, and the trials have {n_options} options: name a column "
+                "for each (participants.columns.counts)."
             )
         counts = np.stack([whole_numbers(cells, column) for column in columns.counts], axis=1)
         return counts
@@ -537,7 +545,10 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
         table[np.arange(len(totals)), chosen] = totals
         return table
     if n_options != 2:
-        raise TrialsError("columns.share tells shares of two options; give counts for more.")
+        raise TrialsError(
+            "share is a share of the second of two options; name a column of counts for each of more "
+            "options (participants.columns.counts)."
+        )
     check_share(cells, columns, domain.options)
     share = cells.numbers(columns.share)
     if share.max() > 1:
@@ -576,15 +587,16 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
-    flat = np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1)
-    _, first, which = np.unique(
-        flat, axis=0, return_index=True, return_inverse=True, equal_nan=True
+    first, which = distinct_rows(
+        *(column for part in parts.values() for column in as_table(part).T)
     )
-    which = which.ravel()
     parts = {name: part[first] for name, part in parts.items()}
     if unit := columns.stimulus.get("delay_unit"):
         if unit not in DAYS:
-            raise TrialsError(f"stimulus.delay_unit is {unit!r}; give one of {', '.join(DAYS)}.")
+            raise TrialsError(
+                f"the unit of delays is {unit!r}; say --column delay_unit=UNIT "
+                f"(participants.columns.stimulus.delay_unit) with one of {', '.join(DAYS)}."
+            )
         parts["delays_days"] = parts["delays_days"] * DAYS[unit]
     if unit := columns.stimulus.get("amount_unit"):
         if unit not in HUNDREDTHS:
@@ -599,12 +611,8 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     stimuli = _checked_trials(cells, layout, parts, domain, first, which)
     # Trials that are written differently may be the same, and keep the order in which they come in the file.
     place: dict[bytes, int] = {}
-    order = np.argsort(first, kind="stable")
-    for row in order:
-        place.setdefault(stimuli.keys[row], len(place))
-    number = np.array([place[key] for key in stimuli.keys])
-    kept = np.zeros(len(place), dtype=np.intp)
-    kept[number[order[::-1]]] = order[::-1]
+    number = np.array([place.setdefault(key, len(place)) for key in stimuli.keys])
+    kept = np.unique(number, return_index=True)[1]
     return stimuli.take(kept), number[which]
 
 
@@ -625,7 +633,7 @@ def _checked_trials(
     numbers = cells.row_numbers(first)
     kept = np.arange(len(first))
     bad: list[int] = []
-    told = ""
+    told, most = "", min(MOST_BAD_TRIALS, max(MOST_CHECKED // len(first), 3))
     while True:
         try:
             stimuli = layout.build({name: part[kept] for name, part in parts.items()})
@@ -634,13 +642,15 @@ def _checked_trials(
         except StimuliError as error:
             row = _trial_named(str(error))
             told = told or _with_row(str(error), cells.name, numbers[kept])
-            if row is None or row >= len(kept) or len(bad) == MOST_BAD_TRIALS or len(kept) == 1:
+            if row is None or row >= len(kept) or len(bad) >= most or len(kept) == 1:
                 raise TrialsError(told) from None
             bad.append(int(kept[row]))
             kept = np.delete(kept, row)
     if bad:
         reason = "it shows no such trial: " + told.rpartition("domain: ")[2]
         places = cells.frame.index.to_numpy()[np.isin(which, bad)]
+        also = rows_named(cells.row_numbers(np.isin(which, bad))[1:])
+        told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."
         raise RowsWrongError(told, places, reason.rstrip("."), empty=False)
     return stimuli
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.row_cells import MOST_ROWS_NAMED, RowCells, rows_in_words
+from lakatos.experiments.adoption.row_cells import RowCells, rows_in_words
 from lakatos.experiments.adoption.row_order import BLOCKS
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import AnswerTable, whole
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -26,10 +27,12 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     kept = np.ones(len(table.frame), dtype=bool)
     for column, allowed in columns.where.items():
         wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        said = np.array([whole(cell.strip()) for cell in cells.text(column)], dtype=str)
-        kept &= np.isin(said, sorted(wanted))
+        kept &= cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
     if not kept.any():
-        raise TrialsError(f"{table.name}: no row is as columns.where says.")
+        raise TrialsError(
+            f"{table.name}: no row is as where says ({', '.join(columns.where)}). Say --column where.COLUMN=CELL "
+            "with a cell of the file (participants.columns.where), or leave it out."
+        )
     if not kept.all():
         notes.append(f"{plural(int((~kept).sum()), 'row')} left out by columns.where")
     return table.frame[kept]
@@ -49,17 +52,16 @@ def without_copies(
         return frame
     rows = frame.index.to_numpy()[copies].tolist()
     if not (_times_tell(frame, copies, columns) or _tells_places(frame[~copies], columns)):
-        first = ", ".join(map(str, rows[:MOST_ROWS_NAMED]))
         notes.append(
-            f"{plural(len(rows), 'row')} equal to an earlier one in every cell (from row {first}) counted as "
+            f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}) counted as "
             f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells when each was given. Delete copies "
             "from the file."
         )
         return frame
     if columns.bad_rows == "refuse":
         raise TrialsError(
-            f"{name}: row {rows[0]} equals an earlier one in every cell ({plural(len(rows), 'row')} in all). Delete "
-            'copies, or have them left out: bad_rows = "leave_out_empty" in participants.columns.'
+            f"{name}: {rows_named(rows)}: equal to an earlier row in every cell. Delete copies, or have them left out: "
+            '--column bad_rows=leave_out_empty (bad_rows = "leave_out_empty" in participants.columns).'
         )
     notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))
     return frame[~copies]
@@ -101,8 +103,8 @@ def alike_names(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
     if not rows:
         return []
     return [
-        f"{len(rows)} names of people differ from one another in case or spaces alone (first in rows "
-        f"{', '.join(map(str, rows[:MOST_ROWS_NAMED]))}); they count as different people. Make them equal in the file "
+        f"{len(rows)} names of people differ from one another in case or spaces alone (first in "
+        f"{rows_named(rows)}); they count as different people. Make them equal in the file "
         "if they are one."
     ]
 

@@ -24,8 +24,9 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
     folded,
     guessed_correctness,
@@ -85,6 +86,8 @@ NUMBERS = frozenset((
 ))  # fmt: skip
 """Words of names of columns that may hold answers that are numbers."""
 MOST_SHOWN = 4
+LONGEST_SHOWN = 40
+"""Letters of a cell."""
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
@@ -111,7 +114,7 @@ class ColumnSummary:
         """Its values, for people to read."""
         if self.numeric and self.n_distinct > FEW_VALUES:
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
-        shown = ", ".join(self.examples[:MOST_SHOWN])
+        shown = ", ".join(f"{cell:.{LONGEST_SHOWN}}" for cell in self.examples[:MOST_SHOWN])
         return shown + (
             f", ... {self.n_distinct:,} different" if self.n_distinct > MOST_SHOWN else ""
         )
@@ -294,7 +297,7 @@ def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:
 def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
     cells = frame[name].str.strip()
     filled = cells[cells != ""]
-    values = pd.to_numeric(filled, errors="coerce")
+    values = numbers_of(filled)
     numeric = bool(len(filled)) and bool(values.notna().all())
     examples = tuple(filled.drop_duplicates().head(MOST_SHOWN + 1))
     return ColumnSummary(
@@ -424,7 +427,7 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
         if not meanings.get(name)
         and name not in explained
         and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES)
-        and pd.to_numeric(table.frame[name], errors="coerce").nunique() > 1
+        and numbers_of(table.frame[name]).nunique() > 1
     ]
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
 
@@ -452,7 +455,7 @@ def _won_and_lost(table: AnswerTable) -> str:
     if not all(len(names) == 1 and names[0].isidentifier() for names in of):
         return OPEN_QUESTION
     gain, loss = of[0][0], of[1][0]
-    lost = pd.to_numeric(table.frame[loss], errors="coerce").dropna()
+    lost = numbers_of(table.frame[loss]).dropna()
     return f"{gain} - {loss}" if (lost > 0).any() else f"{gain} + {loss}"
 
 
@@ -477,7 +480,7 @@ def _guessed_options(table: AnswerTable, response: str) -> int | str:
         return OPEN_QUESTION
     cells = table.frame[response].str.strip()
     said = cells[cells != ""]
-    numbers = pd.to_numeric(said, errors="coerce")
+    numbers = numbers_of(said)
     if len(said) and numbers.notna().all():
         return n_options_in_a_row(set(numbers.tolist()))
     return int(said.nunique())
@@ -620,7 +623,7 @@ def _unit(table: AnswerTable, column: str) -> Any:
     """Seconds where half of the times are below 20, else milliseconds."""
     if not column:
         return "ms"
-    values = pd.to_numeric(table.frame[column], errors="coerce").dropna()
+    values = numbers_of(table.frame[column]).dropna()
     return "s" if len(values) and float(values.median()) < 20 else "ms"
 
 
@@ -648,10 +651,13 @@ def _facts(
             facts.append(f"the same in all rows of a person: {', '.join(fixed)}")
     if mapping.response in table.columns:
         said = frame[mapping.response].value_counts()
-        shares = [f"{cell or '(empty)'} {n / len(frame):.0%}" for cell, n in said.head(6).items()]
+        shares = [
+            f"{cell[:LONGEST_SHOWN] or '(empty)'} {n / len(frame):.0%}"
+            for cell, n in said.head(6).items()
+        ]
         facts.append(f"responses: {', '.join(shares)}")
     if mapping.response_time in table.columns:
-        times = pd.to_numeric(frame[mapping.response_time], errors="coerce").dropna()
+        times = numbers_of(frame[mapping.response_time]).dropna()
         quartiles = np.quantile(times, [0.25, 0.5, 0.75]) if len(times) else np.zeros(3)
         unit = mapping.response_time_unit
         facts.append(
@@ -685,10 +691,9 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
     ]
     twice = frame.duplicated()
     if twice.any() and mapping.participant in table.columns:
-        rows = ", ".join(map(str, frame.index[twice.to_numpy()][:3]))
-        more = ", ..." if int(twice.sum()) > 3 else ""
+        rows = rows_named(frame.index[twice.to_numpy()])
         odd.append(
-            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell (row {rows}{more})"
+            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell ({rows})"
         )
     if mapping.participant in table.columns:
         names = frame[mapping.participant].drop_duplicates()
@@ -702,13 +707,15 @@ def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSum
         cells = frame[item.name]
         formula = cells.str.match(re.compile(r"[=@][A-Za-z(]")).to_numpy(dtype=bool)
         if formula.any():
-            row = frame.index[formula][0]
-            odd.append(f"{item.name}: row {row} holds a formula, which is read as text")
+            rows = rows_named(frame.index[formula])
+            odd.append(f"{item.name}: a formula is read as text ({rows})")
         if not item.numeric:
-            numbers = pd.to_numeric(cells[cells != ""], errors="coerce").notna()
+            numbers = numbers_of(cells[cells != ""]).notna()
             if 0.5 < float(numbers.mean()) < 1:
-                row = numbers.index[~numbers.to_numpy()][0]
-                odd.append(f"{item.name}: numbers, but row {row} says {cells[row]!r:.40}")
+                others = numbers.index[~numbers.to_numpy()]
+                odd.append(
+                    f"{item.name}: numbers, but {cells[others[0]]!r:.40} and the like in {rows_named(others)}"
+                )
     return odd + _odd_codes(table, mapping) + _odd_times(table, mapping)
 
 
@@ -729,7 +736,7 @@ def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """Response times that no person has."""
     if mapping.response_time not in table.columns:
         return []
-    values = pd.to_numeric(table.frame[mapping.response_time], errors="coerce")
+    values = numbers_of(table.frame[mapping.response_time])
     times = values * (1000.0 if mapping.response_time_unit == "s" else 1.0)
     fast, slow = int((times < 150).sum()), int((times > 60_000).sum())
     odd = [f"{plural(fast, 'response time')} below 150 ms"] if fast else []
@@ -758,7 +765,7 @@ def _heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
     found = []
     for item in columns:
         if _may_be_answers(item):
-            numbers = pd.to_numeric(table.frame[item.name], errors="coerce").dropna()
+            numbers = numbers_of(table.frame[item.name]).dropna()
             if said := heaping_in_words(numbers.tolist()):
                 found.append(f"{item.name}: {said}")
     return found
@@ -788,7 +795,7 @@ def _beyond_the_grid(
         column = next((item.name for item in columns if _may_be_answers(item)), column)
     if column not in table.columns:
         return []
-    numbers = pd.to_numeric(table.frame[column], errors="coerce").dropna()
+    numbers = numbers_of(table.frame[column]).dropna()
     if scale.kind == "timed" and mapping.response_time_unit == "ms":
         numbers = numbers / 1000
     if not len(numbers):

@@ -31,7 +31,10 @@ def in_own_range(values: Array, told: Mapping[str, Any], setting: str) -> Array:
         return values
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(isinstance(end, int | float) for end in ends) or ends[0] >= ends[1]:
-        raise TrialsError(f"columns.stimulus.{setting} is {ends!r}; give two numbers that grow.")
+        raise TrialsError(
+            f"{setting} is {ends!r}; give two numbers that grow, as in --column {setting}='[0, 100]' "
+            f"(participants.columns.stimulus.{setting})."
+        )
     low, high = ends
     # Rounded, so that a number on the edge of a bin stays there.
     return np.asarray((2 * (values - low) / (high - low) - 1).round(9))
@@ -58,8 +61,9 @@ def number_outcomes(
     cells.refuse(
         ~fine,
         column,
-        f"is outside of the range of answers, {low:g} to {high:g}; columns.stimulus.{ANSWER_RANGE} says which "
-        "numbers of the file stand for -1 and 1",
+        f"is outside of the range of answers, {low:g} to {high:g}; --column "
+        f"{ANSWER_RANGE}='[LOW, HIGH]' says which numbers of the file stand for -1 and 1 "
+        f"(participants.columns.stimulus.{ANSWER_RANGE})",
     )
     notes.append(
         f"{column}: outcomes hide {scale.share_lost(values.tolist()):.1%} of the variance of "

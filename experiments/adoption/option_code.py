@@ -64,7 +64,7 @@ def code_of_cells(
         TrialsError: The cells are numbers that can be read in two ways; the message says both.
     """
     column = columns.response or "response"
-    said = {str(cell).strip() for cell in cells.text(column)} - {""}
+    said = {str(cell).strip() for cell in set(cells.text(column))} - {""}
     by_label = _by_label(said, labels)
     if said and len(by_label) == len(said):
         return by_label
@@ -258,14 +258,19 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
         RowsWrongError: Cells name no option; their rows are told.
     """
     column, code = columns.response or "response", columns.responses
-    said = np.array([whole(str(cell).strip()) for cell in cells.text(column)], dtype=object)
     code = {whole(cell): place for cell, place in code.items()}
     cells.refuse(
-        ~np.isin(said.astype(str), list(code)),
+        ~cells.is_in(column, code, whole_word),
         column,
         f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
         f"for a missed response, say --column missing.{column}=CELL"
         if code
-        else "names no option that is known; say in columns.responses which cell is which option, from 0",
+        else "names no option that is known; say which cell is which option, from 0: --column responses.CELL=PLACE "
+        "(participants.columns.responses)",
     )
-    return np.array([code[cell] for cell in said], dtype=np.int64)
+    return cells.changed(column, lambda cell: code[whole_word(cell)]).astype(np.int64)
+
+
+def whole_word(cell: str) -> str:
+    """A cell without spaces around, 1.0 being 1."""
+    return whole(str(cell).strip())

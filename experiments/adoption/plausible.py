@@ -13,6 +13,8 @@ from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -74,7 +76,7 @@ def check_cells(
     for column in dict.fromkeys(own for name in named for own in columns_in(name, cells.frame)):
         if column not in cells.frame.columns:
             continue
-        values = pd.to_numeric(cells.frame[column], errors="coerce").to_numpy(np.float64)
+        values = numbers_of(cells.frame[column]).to_numpy()
         known = values[~np.isnan(values)]
         for mark in marks_of_missing(known):
             rows = cells.row_numbers(np.flatnonzero(values == mark))
@@ -92,13 +94,13 @@ def check_cells(
         if larger is not None:
             n_larger, n_all = len(np.unique(participant[larger])), len(np.unique(participant))
             own = [float(np.nanmedian(np.abs(values[part]))) for part in (larger, ~larger)]
-            first = cells.row_numbers(np.flatnonzero(larger)[0])
+            of_larger = rows_named(cells.row_numbers(larger))
             question(
                 columns,
                 notes,
                 "two_units",
-                f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants (from row "
-                f"{first}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
+                f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants "
+                f"({of_larger}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
             )
 
 
@@ -282,11 +284,3 @@ def _check_direction(
 def n_all_words(trials: Sequence[Trials]) -> str:
     """How many responses there are, in words."""
     return f"{sum(item.n_responses for item in trials):,} responses"
-
-
-def rows_named(rows: Array) -> str:
-    """Rows in words: the first ones, and how many there are."""
-    named = [str(row) for row in rows[:3]]
-    if len(rows) <= 3:
-        return f"row{'s' * (len(rows) > 1)} {', '.join(named)}"
-    return f"rows {', '.join(named)} and {len(rows) - 3:,} more"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.tables import AnswerTable, whole
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import (
+    AnswerTable,
+    by_distinct,
+    numbers_of,
+    places_of,
+    whole,
+)
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -51,7 +59,7 @@ def _without_marks(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
         _check_columns(table, names, "missing")
         wanted = {_folded(mark) for mark in marks}
         for name in names:
-            is_missing = frame[name].map(_folded).isin(wanted).to_numpy()
+            is_missing = pd.Series(by_distinct(frame[name], _folded)).isin(wanted).to_numpy()
             if is_missing.any():
                 frame[name] = frame[name].mask(is_missing, "")
                 notes.append(
@@ -68,8 +76,12 @@ def _recoded(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     frame = table.frame.copy()
     for column, meanings in columns.recode.items():
         code = {_folded(cell): value for cell, value in meanings.items()}
-        frame[column] = [code.get(_folded(cell), cell) for cell in frame[column]]
+        frame[column] = by_distinct(frame[column], partial(_meaning, code))
     return replace(table, frame=frame)
+
+
+def _meaning(code: Mapping[str, str], cell: str) -> str:
+    return code.get(_folded(cell), cell)
 
 
 def _folded(cell: str) -> str:
@@ -106,16 +118,13 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
     if expression.equal is not None:
-        folded = {name: own.map(_folded).to_numpy(dtype=object) for name, own in cells.items()}
+        folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
         return [
             "" if "" in (one, two) else str(int(one == _folded(two)))
             for one, two in zip(left, right, strict=True)
         ]
-    numbers = {
-        name: pd.to_numeric(own, errors="coerce").to_numpy(np.float64)
-        for name, own in cells.items()
-    }
+    numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
     value = expression.value(numbers)
     found = ["" if np.isnan(item) else whole(repr(float(item))) for item in value.round(12)]
     for name, own in cells.items():
@@ -154,11 +163,13 @@ def alternative_rows(
     for choice in [name for name in names if name == response] if response else named:
         if {_folded(cell) for cell in frame[choice].unique()} - {""} != {"0", "1"}:
             continue
-        is_chosen = (frame[choice].map(_folded) == "1").to_numpy()
+        is_chosen = by_distinct(frame[choice], _folded) == "1"
+        if 2 * is_chosen.sum() > len(frame):
+            continue  # groups of which one row each was chosen have two rows or more
         for name in names:
             if name == choice or frame[name].nunique() < 2:
                 continue
-            group = pd.factorize(pd.MultiIndex.from_arrays([who, frame[name]]))[0]
+            group = places_of(who, frame[name])
             sizes, n_chosen = np.bincount(group), np.bincount(group, is_chosen)
             if len(sizes) == is_chosen.sum() and (n_chosen == 1).all() and sizes.min() >= 2:
                 others = [other for other in names if other not in (choice, name)]
@@ -170,10 +181,14 @@ def _naming(frame: pd.DataFrame, names: Sequence[str], group: NDArray[np.int64])
     """The column that names alternatives: no name comes twice in a choice, and all choices share a few names."""
     found = []
     for name in names:
-        pairs = pd.MultiIndex.from_arrays([group, frame[name]])
+        n_pairs = int(places_of(group, frame[name]).max()) + 1
         is_named = bool(set(words_of(name)) & ALTERNATIVES)
-        is_word = pd.to_numeric(frame[name], errors="coerce").isna().all()
-        if frame[name].nunique() <= MOST_ALTERNATIVES and pairs.is_unique and (is_named or is_word):
+        is_word = numbers_of(frame[name]).isna().all()
+        if (
+            frame[name].nunique() <= MOST_ALTERNATIVES
+            and n_pairs == len(frame)
+            and (is_named or is_word)
+        ):
             found.append((not is_named, name))
     return min(found)[1] if found else ""
 
@@ -189,24 +204,29 @@ def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> An
     frame, response = table.frame, columns.response
     _check_columns(table, [columns.alternative, columns.choice_set, response], "alternative")
     keys = [name for name in (columns.participant, columns.choice_set) if name in frame.columns]
-    group, _ = pd.factorize(pd.MultiIndex.from_frame(frame[keys]))
+    group = places_of(*(frame[name] for name in keys))
     place, labels = pd.factorize(frame[columns.alternative], sort=True)
-    twice = pd.MultiIndex.from_arrays([group, place]).duplicated()
-    said = frame[response].map(_folded)
+    twice = pd.Series(places_of(group, place)).duplicated().to_numpy()
+    said = pd.Series(by_distinct(frame[response], _folded))
     odd = ~said.isin(CHOSEN | NOT_CHOSEN).to_numpy()
     is_chosen = said.isin(CHOSEN).to_numpy()
     n_chosen = np.bincount(group, is_chosen)
     for wrong, words in (
-        (twice, f"names an alternative twice in one choice ({columns.choice_set})"),
-        (odd, f"says neither 1 (chosen) nor 0 in {response}"),
+        (
+            twice,
+            f"{columns.alternative} names an alternative twice in one choice ({columns.choice_set})",
+        ),
+        (odd, f"{response} says neither 1 (chosen) nor 0"),
         (
             n_chosen[group] > 1,
-            f"belongs to a choice in which more than one was chosen ({response})",
+            f"{response} says that more than one alternative of the choice was chosen",
         ),
     ):
         if wrong.any():
             raise TrialsError(
-                f"{table.name}: row {frame.index[wrong][0]} {words}; {int(wrong.sum()):,} rows are so."
+                f"{table.name}: {rows_named(frame.index[wrong])}: {words}. Each choice has a row for each alternative, "
+                "of which one was chosen; say --column alternative=COLUMN --column choice_set=COLUMN --column "
+                "response=COLUMN (participants.columns), or correct the file."
             )
     n_groups = int(group.max()) + 1
     first = np.full(n_groups, len(frame))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +14,19 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
 MOST_ROWS_NAMED = 5
+MOST_CELLS_SHOWN = 3
+MOST_LOOKED_AT = 1_000
+"""Wrong cells of which the different ones are shown."""
+MOST_REASONS = 5
+"""For which a file is refused, beyond which no more are looked for."""
 MOST_CONDITIONS = 12
 CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
 """Words in names of columns of conditions, of which it is said how many of their rows are left out."""
@@ -66,42 +73,56 @@ class RowCells:
             raise TrialsError(
                 f"{self.name} has no column {column!r}"
                 + (f"; did you mean {near[0]!r}?" if near else ".")
-                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}."
+                + f" It has: {', '.join(map(str, self.frame.columns[:40]))}. Say --column KEY=COLUMN "
+                "(participants.columns)."
             )
         return np.asarray(self.frame[column].to_numpy(dtype=object))
+
+    def changed(self, column: str, change: Callable[[Any], Any]) -> NDArray[np.object_]:
+        """``(n_rows,)`` what a function makes of each cell of a column."""
+        return by_distinct(pd.Series(self.text(column)), change)
+
+    def is_in(
+        self, column: str, wanted: Collection[str], change: Callable[[Any], Any] = str
+    ) -> NDArray[np.bool_]:
+        """``(n_rows,)`` whether what a function makes of a cell is one of those that are wanted."""
+        found = by_distinct(pd.Series(self.text(column)), lambda cell: change(cell) in wanted)
+        return found.astype(bool)
 
     def numbers(self, column: str, *, empty: bool = False) -> NDArray[np.float64]:
         """``(n_rows,)`` cells of a column as numbers; empty cells are NaN where ``empty`` allows them."""
         cells = self.frame[column] if column in self.frame.columns else pd.Series(self.text(column))
-        cells = cells.str.strip()
-        filled = (cells != "").to_numpy()
+        filled = (cells.str.strip() != "").to_numpy(dtype=bool)
         if not empty:
             self.refuse_empty(~filled, column)
-        values = pd.to_numeric(cells.where(filled, None), errors="coerce").to_numpy(np.float64)
-        self.refuse(filled & ~np.isfinite(values), column, "is no number")
+        values = numbers_of(cells).to_numpy()
+        self.refuse(
+            filled & ~np.isfinite(values),
+            column,
+            f"is no number; if it stands where there is no value, say --column missing.{column}=CELL",
+        )
         return np.asarray(values)
 
     def refuse_empty(self, empty: NDArray[np.bool_], column: str, what: str = "") -> None:
         """Raise `RowsWrongError` with the rows in which a cell is empty."""
         if empty.any():
-            rows, n_more = self.row_numbers(empty), int(empty.sum()) - 1
-            more = f", and in {n_more:,} more rows" if n_more else ""
             words = f"{what or column} is empty"
             raise RowsWrongError(
-                f"{self.name}: row {rows[0]}: {words}{more}.",
+                f"{self.name}: {rows_named(self.row_numbers(empty))}: {words}.",
                 self.frame.index.to_numpy()[empty],
                 words,
                 empty=True,
             )
 
     def refuse(self, wrong: NDArray[np.bool_], column: str, words: str) -> None:
-        """Raise `RowsWrongError` with the rows that are wrong; the first one is told."""
+        """Raise `RowsWrongError` with the rows that are wrong and what their cells say."""
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            cell = str(self.frame[column].iloc[row])
-            more = f" ({int(wrong.sum()):,} rows in all)" if wrong.sum() > 1 else ""
+            said = dict.fromkeys(self.frame[column][wrong].head(MOST_LOOKED_AT))
+            shown = [f"{str(cell)!r:.60}" for cell in list(said)[:MOST_CELLS_SHOWN]]
+            more = ", ..." if len(said) > len(shown) else ""
             raise RowsWrongError(
-                f"{self.name}: row {self.row_numbers(row)}: {column} is {cell!r:.60}, which {words}{more}.",
+                f"{self.name}: {rows_named(self.row_numbers(wrong))}: {column} is {' or '.join(shown)}{more}, which "
+                f"{words}.",
                 self.frame.index.to_numpy()[wrong],
                 f"{column} {words.partition(';')[0]}",
                 empty=False,
@@ -114,6 +135,7 @@ class LeftOutRows:
     def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
         """Nothing is left out yet of rows with these numbers."""
         self._rule, self._numbers = columns.bad_rows, numbers
+        self._refused: list[RowsWrongError] = []
         self._by_reason: dict[str, list[Any]] = {}
         self._places: dict[str, list[Any]] = {}
         self._n_wrong = 0
@@ -131,16 +153,16 @@ class LeftOutRows:
         """
         said, n_all = str(error).rstrip("."), len(self._numbers)
         if self._rule == "refuse" or not (error.empty or self._rule == "leave_out"):
-            wanted = "leave_out_empty" if error.empty else "leave_out"
-            raise TrialsError(
-                f"{said}. Correct it, or have such rows left out, counted and told: "
-                f'bad_rows = "{wanted}" in participants.columns.'
-            ) from None
+            self._refused.append(error)
+            kept = frame.drop(index=error.places)
+            if not len(kept) or len(self._refused) == MOST_REASONS:
+                self.check()
+            return kept
         self._n_wrong += 0 if error.empty else len(error.places)
         if self._n_wrong > MOST_BAD_SHARE * n_all:
             raise TrialsError(
                 f"{said}. {self._n_wrong:,} of {n_all:,} rows cannot be read: participants.columns does not "
-                "fit this file."
+                "fit this file (--column KEY=COLUMN says what a column is)."
             ) from None
         kept = frame.drop(index=error.places)
         if not len(kept):
@@ -148,6 +170,23 @@ class LeftOutRows:
         self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
         self._places.setdefault(error.reason, []).extend(error.places.tolist())
         return kept
+
+    def check(self) -> None:
+        """Refuse the file where rows are wrong that the study does not let be left out.
+
+        Raises:
+            TrialsError: There are such rows; the message names those of each reason.
+        """
+        if not self._refused:
+            return
+        first, *others = (str(error).rstrip(".") for error in self._refused)
+        name, _, _ = first.partition(": ")
+        told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
+        wanted = "leave_out_empty" if all(e.empty for e in self._refused) else "leave_out"
+        raise TrialsError(
+            f"{told}. Correct {'it' if len(self._refused) == 1 else 'them'}, or have such rows left out, counted and "
+            f'told: --column bad_rows={wanted} (bad_rows = "{wanted}" in participants.columns).'
+        ) from None
 
     def to_text(self) -> list[str]:
         """A line for each reason, with the first rows."""
@@ -195,8 +234,8 @@ def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns)
     """How many people have no row left; not who, as a run keeps these words and no names."""
     if columns.participant not in whole.columns:
         return []
-    before, after = (dict.fromkeys(frame[columns.participant]) for frame in (whole, left))
-    n_gone = sum(1 for name in before if name not in after and name != "")
+    before, after = (set(frame[columns.participant].unique()) for frame in (whole, left))
+    n_gone = len(before - after - {""})
     who = "person has" if n_gone == 1 else "people have"
     return [f"{n_gone:,} {who} no row left"] if n_gone else []
 
@@ -237,13 +276,11 @@ def left_out_by_condition(
 def rows_in_words(reason: str, rows: Sequence[Any]) -> str:
     """What is left out for a reason; several answers may stand in one row of the file."""
     different = sorted(set(rows))
-    named = ", ".join(str(row) for row in different[:MOST_ROWS_NAMED])
-    more = ", ..." if len(different) > MOST_ROWS_NAMED else ""
     what = "row" if len(different) == len(rows) else "answer"
     are = "is" if len(rows) == 1 else "s are"
     return (
         f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
-        f"(row{'s' * (len(different) > 1)} {named}{more})"
+        f"({rows_named(different, MOST_ROWS_NAMED)})"
     )
 
 
@@ -263,19 +300,24 @@ def read_part(
     """
     if isinstance(value, list | tuple):
         if not value:
-            raise TrialsError(f"columns.stimulus.{name} is an empty list; name its columns.")
+            raise TrialsError(
+                f"{name} is an empty list; name its columns (participants.columns.stimulus.{name})."
+            )
         parts = [read_part(cells, item, name, words, ragged=ragged) for item in value]
         if len({part.shape for part in parts}) > 1:
-            raise TrialsError(f"columns.stimulus.{name}: its lists have different lengths.")
+            raise TrialsError(
+                f"the lists of {name} have different lengths; give as many columns or numbers in each "
+                f"(participants.columns.stimulus.{name})."
+            )
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
-        said = cells.text(value)
-        cells.refuse_empty(said == "", value)
-        unknown = ~np.isin(said, list(words))
-        cells.refuse(unknown, value, f"is none of {', '.join(words)}")
-        return np.array([float(words.index(word)) for word in said])
+        cells.refuse_empty(cells.text(value) == "", value)
+        cells.refuse(~cells.is_in(value, words), value, f"is none of {', '.join(words)}")
+        return cells.changed(value, words.index).astype(np.float64)
     if isinstance(value, str):
         return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):
         return np.full(len(cells.frame), float(value))
-    raise TrialsError(f"columns.stimulus.{name}: {value!r} is no column and no number.")
+    raise TrialsError(
+        f"{name}: {value!r} is no column and no number (participants.columns.stimulus.{name})."
+    )

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.errors import TrialsError
 
 Array = NDArray[Any]
@@ -67,9 +69,9 @@ def order_of_rows(
     if not is_needed:
         notes.append(f"{anew}: rows are in their order in the file")
         return by_person
-    row = cells.row_numbers(np.flatnonzero(_duplicates([*when, participant]))[0])
+    rows = rows_named(cells.row_numbers(np.flatnonzero(_duplicates([*when, participant]))))
     raise TrialsError(
-        f"{cells.name}: row {row}: {anew}, and rows of a person are not in the order of blocks, so that nobody knows "
+        f"{cells.name}: {rows}: {anew}, and rows of a person are not in the order of blocks, so that nobody knows "
         "what came before. Name a column that counts through all of a person's answers (order = NAME in "
         "participants.columns, --column order=NAME), or sort the rows by time and leave order out (--column order=)."
     )
@@ -110,7 +112,7 @@ def _blocks(
     found: dict[str, Array] = {}
     for name in map(str, cells.frame.columns):
         if name not in used and set(words_of(name)) & BLOCKS:
-            values = pd.to_numeric(cells.frame[name].str.strip(), errors="coerce").to_numpy()
+            values = numbers_of(cells.frame[name].str.strip()).to_numpy()
             if np.isfinite(values).all():
                 found[name] = values
     choices = [[name] for name in found] + ([list(found)] if len(found) > 1 else [])

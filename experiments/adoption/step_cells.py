@@ -53,8 +53,8 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
     }
     told = ", ".join(f"{cell} is {number[cell]:g}" for cell in sorted(said) if cell.strip())
     notes.append(f"{column}: {told}")
-    cells.refuse_empty(np.array([not cell.strip() for cell in cells.text(column)]), column)
-    return np.array([number[cell] for cell in cells.text(column)])
+    cells.refuse_empty(cells.changed(column, str.strip) == "", column)
+    return cells.changed(column, number.__getitem__).astype(np.float64)
 
 
 def size_of_rewards(
@@ -86,5 +86,8 @@ def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
         return len(domain.options)
     told = columns.stimulus.get("options")
     if not isinstance(told, int) or told < 2:
-        raise TrialsError("columns.stimulus.options: say how many options each step has, from 2.")
+        raise TrialsError(
+            "say how many options each step has, from 2: --column options=2 "
+            "(participants.columns.stimulus.options)."
+        )
     return told

@@ -7,10 +7,12 @@ form of Psych-DS or BIDS. Nothing in a cell is ever computed: a formula stays th
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import bz2
+import gzip
+import lzma
+import os
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,15 +20,37 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.delimited import (
+    ROWS_AT_ONCE,
+    check_names,
+    encoding_of,
+    read_delimited,
+)
+from lakatos.experiments.adoption.json_rows import (
+    is_json,
+    read_json,
+    read_json_lines,
+    whole_letters,
+    written,
+)
+from lakatos.experiments.adoption.limits import (
+    MOST_BYTES,
+    MOST_FILES,
+    MOST_LETTERS,
+    check_bytes,
+    check_cell,
+    check_letters,
+    check_size,
+)
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
-MOST_BYTES = 2**32
-MOST_ROWS = 20_000_000
-MOST_COLUMNS = 5_000
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabulators", "|": "bars"}
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
@@ -43,10 +67,12 @@ MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil"
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
 WHOLE = re.compile(r"([+-]?\d+)\.0*")
 """A whole number as programs write it that keep numbers with decimals."""
-NOT_BLANK = re.compile(r"\S")
-HALF_LETTER = re.compile("[\ud800-\udfff]")
 KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
+
+
+NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
+"""Names that pandas gives to columns of an index that has none."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +115,17 @@ def read_answers(path: Path) -> AnswerTable:
         return _read_folder(path)
     if not path.is_file():
         raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
-    if path.stat().st_size > MOST_BYTES:
-        raise TrialsError(f"{path} is larger than {MOST_BYTES >> 30} GiB; cut it into parts.")
+    check_bytes(path, path.stat().st_size)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
+        then = (
+            "Unpack it first."
+            if path.suffix.lower() in PACKED
+            else "Save it as CSV, with one row for each answer."
+        )
         raise TrialsError(
             f"{path}: files that end in {path.suffix or 'nothing'} are not read; there are: "
-            f"{', '.join(READERS)}. Save it as CSV, with one row for each answer."
+            f"{', '.join(READERS)}. {then}"
         )
     try:
         table = reader(path)
@@ -114,17 +144,13 @@ def _checked(table: AnswerTable) -> AnswerTable:
     names = table.columns
     if not len(table.frame) or not names:
         raise TrialsError(f"{table.name} holds no row of answers below its header.")
-    if len(table.frame) > MOST_ROWS or len(names) > MOST_COLUMNS:
-        raise TrialsError(
-            f"{table.name} has {len(table.frame):,} rows and {len(names):,} columns; at most "
-            f"{MOST_ROWS:,} and {MOST_COLUMNS:,} are read. Leave out what is not needed."
-        )
+    check_size(table.name, len(table.frame), len(names))
     return _with_whole_numbers(_with_empty_cells(table))
 
 
 def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     """The table with nothing in cells that say that nothing is there."""
-    frame, n_missing, words = table.frame.copy(), 0, set[str]()
+    frame, n_missing, words = table.frame.copy(deep=False), 0, set[str]()
     marked = dict(table.marked)
     for name in frame.columns:
         marks = _missing_marks(frame[name].unique().tolist())
@@ -161,14 +187,45 @@ def _with_whole_numbers(table: AnswerTable) -> AnswerTable:
 
     Programs that keep numbers with decimals, as pandas does of a column with gaps, write whole numbers so.
     """
-    frame = table.frame.copy()
+    frame = table.frame.copy(deep=False)
     for name in frame.columns:
         distinct = [cell.strip() for cell in frame[name].unique() if cell.strip()]
         if any("." in cell for cell in distinct) and all(
             cell.removeprefix("-").isdecimal() or WHOLE.fullmatch(cell) for cell in distinct
         ):
-            frame[name] = frame[name].map(whole)
+            frame[name] = by_distinct(frame[name], whole)
     return replace(table, frame=frame)
+
+
+def by_distinct(cells: pd.Series, change: Callable[[Any], Any]) -> NDArray[np.object_]:
+    """``(n_rows,)`` what a function makes of each cell; it is called once for each different cell."""
+    place, distinct = pd.factorize(cells)
+    made = np.empty(len(distinct), dtype=object)
+    made[:] = [change(cell) for cell in distinct.tolist()]
+    return np.asarray(made[place], dtype=object)
+
+
+def numbers_of(cells: pd.Series) -> pd.Series:
+    """Cells as numbers, with their index; NaN where a cell is none."""
+    place, distinct = pd.factorize(cells)
+    values = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").to_numpy(np.float64)
+    return pd.Series(values[place], index=cells.index)
+
+
+def places_of(*columns: pd.Series | NDArray[Any]) -> NDArray[np.int64]:
+    """``(n_rows,)`` number of the combination of cells that a row has in some columns, in the order of the rows."""
+    place = np.zeros(len(columns[0]), dtype=np.int64)
+    for cells in columns:
+        own, distinct = pd.factorize(cells, use_na_sentinel=False)
+        # Numbered anew after each column, so that numbers stay below the product of two columns'.
+        place = pd.factorize(place * len(distinct) + own)[0].astype(np.int64)
+    return place
+
+
+def distinct_rows(*columns: pd.Series | NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The first row of each combination of cells, in the order of the rows; and the combination of each row."""
+    which = places_of(*columns)
+    return np.flatnonzero(~pd.Series(which).duplicated().to_numpy()), which
 
 
 def whole(cell: str) -> str:
@@ -182,86 +239,15 @@ def whole(cell: str) -> str:
 # Text -----------------------------------------------------------------------------------------
 
 
-def separator_named(text: str) -> tuple[str, str]:
-    """The separator that a first line such as ``sep=;`` names, as Excel writes it, and the text after that line.
-
-    Where the first line names none, the separator is empty and the text is the whole text.
-    """
-    first, _, rest = text.partition("\n")
-    word = first.strip().strip('"')
-    mark = word[4:].replace("\\t", "\t") if word.lower().startswith("sep=") else ""
-    return (mark, rest) if mark in DELIMITERS else ("", text)
-
-
 def _read_text(path: Path) -> AnswerTable:
-    """A table with a header, cells separated by whatever the header is separated by."""
-    text, notes = _decoded(path)
-    if _is_json(text):
-        return _read_json(path)
-    named, text = separator_named(text)
-    head = next((line for line in io.StringIO(text) if line.strip()), "")
-    if not head:
-        raise TrialsError(f"{path} is empty; it holds no row of answers.")
-    counts = {mark: head.count(mark) for mark in DELIMITERS}
-    mark = named or (max(counts, key=lambda key: counts[key]) if any(counts.values()) else ",")
-    if mark != ",":
-        notes.append(f"cells are separated by {DELIMITERS[mark]}")
-    header = [name.strip() for name in next(csv.reader([head], delimiter=mark))]
-    twice = sorted({name for name in header if name and header.count(name) > 1})
-    if twice:
-        raise TrialsError(f"{path}: two columns are called {twice[0]!r}; rename one.")
-    header = [name or f"column {place}" for place, name in enumerate(header, start=1)]
-    _check_widths(path, text, mark, len(header))
-    frame = pd.read_csv(
-        io.StringIO(text), sep=mark, dtype=str, na_filter=False, names=header, header=0,
-        index_col=False, skipinitialspace=True,
-    )  # fmt: skip
-    frame.index = pd.RangeIndex(len(frame)) + (3 if named else 2)
+    """A table with a header, cells separated by whatever the header is separated by; or JSON in a file of text."""
+    encoding, notes = encoding_of(path)
+    if is_json(path, encoding):
+        return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
+    frame, told = read_delimited(path, encoding)
     frame, found = _without_question_texts(frame)
-    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *found)))
-    return _with_decimal_points(read, mark)
-
-
-def _check_widths(path: Path, text: str, mark: str, n_columns: int) -> None:
-    """Refuse a table whose rows differ in length: raise `TrialsError` naming the first one."""
-    rows = (cells for cells in csv.reader(io.StringIO(text), delimiter=mark) if cells)
-    try:
-        for number, cells in enumerate(rows, start=1):
-            if len(cells) != n_columns:
-                raise TrialsError(
-                    f"{path}: row {number} has {len(cells)} cells and the header {n_columns}. Put text that "
-                    f"holds {DELIMITERS[mark]} in double quotes; complete or delete a row that is cut."
-                )
-    except csv.Error as error:
-        raise TrialsError(f"{path}: {error}; is this a table of text?") from None
-
-
-def _decoded(path: Path) -> tuple[str, list[str]]:
-    """The text of a file, and what was assumed about its encoding."""
-    data = path.read_bytes()
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        try:
-            return _with_new_lines(data.decode("utf-16")), ["the file is UTF-16 text"]
-        except UnicodeDecodeError:
-            raise TrialsError(
-                f"{path} begins as UTF-16 text and is damaged or cut off. Save it again, as CSV in UTF-8."
-            ) from None
-    if b"\0" in data:
-        raise TrialsError(f"{path} is no text; save it as CSV in UTF-8.")
-    try:
-        return _with_new_lines(data.decode("utf-8-sig")), []
-    except UnicodeDecodeError as error:
-        row = _with_new_lines(data[: error.start].decode("latin-1")).count("\n") + 1
-        note = (
-            f"the file is not UTF-8 (row {row} holds the byte {data[error.start]:#04x}); it was read as "
-            "Windows-1252, look at names with accents"
-        )
-        return _with_new_lines(data.decode("cp1252", errors="replace")), [note]
-
-
-def _with_new_lines(text: str) -> str:
-    """Text whose lines end as on one kind of machine."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *told, *found)))
+    return _with_decimal_points(read, may_group=not told)
 
 
 def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -275,21 +261,21 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
     return frame, []
 
 
-def _with_decimal_points(table: AnswerTable, mark: str) -> AnswerTable:
+def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:
     """The table with decimal commas written as points, where every cell of a column is such a number.
 
-    Where cells are separated by commas, a comma before three digits may group thousands: such a column stays as it is.
+    Where cells are separated by commas, a comma before three digits may group thousands (``may_group``): such a column
+    stays as it is.
     """
-    frame, turned = table.frame.copy(), []
+    frame, turned = table.frame.copy(deep=False), []
     for name in frame.columns:
-        cells = frame[name]
-        filled = cells[cells != ""]
-        with_comma = filled[filled.str.contains(",", regex=False)]
-        if not len(with_comma) or not filled.str.fullmatch(DECIMAL_COMMA).all():
+        distinct = [cell for cell in frame[name].unique() if cell]
+        with_comma = [cell for cell in distinct if "," in cell]
+        if not with_comma or not all(map(DECIMAL_COMMA.fullmatch, distinct)):
             continue
-        if mark == "," and with_comma.str.fullmatch(THOUSANDS).any():
+        if may_group and any(map(THOUSANDS.fullmatch, with_comma)):
             continue
-        frame[name] = cells.str.replace(",", ".", regex=False)
+        frame[name] = frame[name].str.replace(",", ".", regex=False)
         turned.append(str(name))
     if not turned:
         return table
@@ -300,90 +286,71 @@ def _with_decimal_points(table: AnswerTable, mark: str) -> AnswerTable:
 # Other forms ----------------------------------------------------------------------------------
 
 
-def _read_parquet(path: Path) -> AnswerTable:
-    """Read a table from a Parquet file."""
-    try:
-        return _of_frame(path.name, pd.read_parquet(path))
-    except (ValueError, OSError) as error:
-        raise TrialsError(f"{path} is no Parquet file: {error}.") from None
-
-
-def _is_json(text: str) -> bool:
-    """Whether a text begins with a JSON list or object, as exports of JATOS do whose names end in .txt."""
-    try:
-        value, _ = json.JSONDecoder().raw_decode(text.lstrip())
-    except ValueError:
-        return False
-    return isinstance(value, list | dict)
+OBJECTS = "an object in the list is a row; rows are numbered from 2, as below a header"
 
 
 def _read_json(path: Path) -> AnswerTable:
-    """A list of objects, a list of such lists (one a participant), or an object with a list of trials.
-
-    Several values one after another, as JATOS writes one for each participant, are a list of these.
-    """
-    text, values, place = _decoded(path)[0].strip(), list[Any](), 0
-    decoder = json.JSONDecoder()
-    try:
-        while place < len(text) or not values:
-            value, place = decoder.raw_decode(text, place)
-            values.append(value)
-            following = NOT_BLANK.search(text, place)
-            place = following.start() if following else len(text)
-    except ValueError as error:
-        raise TrialsError(f"{path} is no JSON: {error}.") from None
-    return _of_objects(path, values[0] if len(values) == 1 else values)
+    """Rows from JSON."""
+    encoding, notes = encoding_of(path)
+    return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
 
 
 def _read_json_lines(path: Path) -> AnswerTable:
-    """One JSON value a line; each is a row, or the list of one person's rows."""
-    rows = []
-    for number, line in enumerate(_decoded(path)[0].splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise TrialsError(f"{path}: line {number} is no JSON: {error}.") from None
-    return _of_objects(path, rows)
+    """Rows from JSON lines."""
+    encoding, notes = encoding_of(path)
+    return AnswerTable(path.name, read_json_lines(path, encoding), (*notes, OBJECTS))
 
 
-def _of_objects(path: Path, value: Any) -> AnswerTable:
-    """A table of objects; lists of lists get a column ``session`` with the place of the list."""
-    if isinstance(value, dict):
-        lists = [item for item in value.values() if isinstance(item, list)]
-        value = lists[0] if len(lists) == 1 else [value]
-    if not isinstance(value, list):
-        raise TrialsError(f"{path}: this JSON is neither a list of rows nor an object with one.")
-    rows: list[dict[str, Any]] = []
-    for number, item in enumerate(value):
-        parts = item if isinstance(item, list) else [item]
-        wrong = next((part for part in parts if not isinstance(part, dict)), None)
-        if wrong is not None:
-            raise TrialsError(f"{path}: item {number} of the list is {wrong!r:.60}, not an object.")
-        extra = {"session": number} if isinstance(item, list) else {}
-        rows.extend({**extra, **_flat(part)} for part in parts)
-    table = _of_frame(path.name, pd.DataFrame.from_records(rows))
-    note = "an object in the list is a row; rows are numbered from 2, as below a header"
-    return replace(table, notes=(note,))
+def _read_parquet(path: Path) -> AnswerTable:
+    """A table of a Parquet file, whose size is looked at before it is read, and again in each part."""
+    try:
+        with pq.ParquetFile(path) as file:
+            about, names = file.metadata, file.schema_arrow.names
+            check_size(path, about.num_rows, len(names))
+            check_names(path, names)
+            groups = [about.row_group(place) for place in range(about.num_row_groups)]
+            check_bytes(
+                path, sum(group.total_byte_size for group in groups), " when it is unpacked"
+            )
+            texts = [
+                name
+                for name, kind in zip(names, file.schema_arrow.types, strict=True)
+                if _is_text(kind)
+            ]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            parts, n_letters = list[pd.DataFrame](), 0
+            for batch in file.iter_batches(ROWS_AT_ONCE):
+                part = _of_frame(
+                    path.name, _plain(path, batch, sum(map(len, parts))).to_pandas()
+                ).frame
+                n_letters += sum(int(part[name].str.len().sum()) for name in part)
+                check_letters(path, n_letters)
+                parts.append(part)
+    except (pa.ArrowException, ValueError, OSError, OverflowError) as error:
+        raise TrialsError(f"{path} is no Parquet file: {error}.") from None
+    frame = pd.concat(parts) if parts else pd.DataFrame(columns=names, dtype="str")
+    return AnswerTable(path.name, frame.set_axis(pd.RangeIndex(2, len(frame) + 2)))
 
 
-def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """An object whose parts are no objects: ``{"a": {"b": 1}}`` is ``{"a.b": 1}``."""
-    found: dict[str, Any] = {}
-    for key, item in value.items():
-        name = _whole_letters(key)
-        if isinstance(item, dict) and before.count(".") < 4:
-            found |= _flat(item, f"{before}{name}.")
-        else:
-            cell = _whole_letters(item) if isinstance(item, str) else item
-            found[f"{before}{name}"] = json.dumps(item) if isinstance(item, (list, dict)) else cell
-    return found
+def _is_text(kind: pa.DataType) -> bool:
+    is_kind = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
+    return any(is_of(kind) for is_of in is_kind)
 
 
-def _whole_letters(text: str) -> str:
-    r"""Text in which halves of letters, which JSON can hold and no other text, are written out, as ``\ud800``."""
-    return HALF_LETTER.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+def _plain(path: Path, batch: pa.RecordBatch, n_before: int) -> pa.RecordBatch:
+    """Rows of a Parquet file, if no cell is too long; a long text that many cells share is kept once until then.
+
+    What pandas wrote of its data frame is not used: its index is a column, or was numbers of rows.
+    """
+    for name, cells in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_dictionary(cells.type) and _is_text(cells.type.value_type):
+            lengths = pc.binary_length(cells.dictionary).to_numpy(zero_copy_only=False)
+            if lengths.max(initial=0) > MOST_LETTERS:
+                worst = int(lengths.argmax())
+                row = pc.index(cells.indices, worst).as_py()
+                check_cell(path, n_before + row + 2, name, int(lengths[worst]))
+    kept = [name for name in batch.schema.names if not NUMBERS_OF_ROWS.fullmatch(name)]
+    return batch.select(kept).replace_schema_metadata(None)
 
 
 def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
@@ -392,39 +359,34 @@ def table_of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
     Raises:
         TrialsError: It has no rows, too many of them, or two columns of one name.
     """
-    names = list(map(str, frame.columns))
-    twice = sorted({column for column in names if names.count(column) > 1})
-    if twice:
-        raise TrialsError(f"{name}: two columns are called {twice[0]!r}; rename one.")
+    check_size(name, len(frame), len(frame.columns))
+    check_names(name, list(map(str, frame.columns)))
     return _checked(_of_frame(name, frame))
 
 
 def _of_frame(name: str, frame: pd.DataFrame) -> AnswerTable:
     """A table of text cells of a table of values."""
-    columns = {_whole_letters(str(column)): _as_text(frame[column]) for column in frame.columns}
+    columns = {whole_letters(str(column)): _as_text(frame[column]) for column in frame.columns}
     return AnswerTable(name, pd.DataFrame(columns, index=pd.RangeIndex(2, len(frame) + 2)))
 
 
-def _as_text(values: pd.Series) -> list[str]:
-    """Cells as text: nothing for missing values, whole numbers without a point."""
-    return ["" if _is_missing(value) else _written(value) for value in values.tolist()]
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or value != value
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return _whole_letters(str(value)).strip()
+def _as_text(values: pd.Series) -> pd.api.extensions.ExtensionArray:
+    """Cells as text; each different value is written once where values can be compared."""
+    try:
+        place, distinct = pd.factorize(values, use_na_sentinel=False)
+    except TypeError:  # lists and tables as values
+        return pd.array([written(value) for value in values.tolist()], dtype="str")
+    return pd.array([written(value) for value in distinct.tolist()], dtype="str").take(place)
 
 
 def _read_spss(path: Path) -> AnswerTable:
     """A file of SPSS, its values without their labels."""
     pyreadstat = _optional("pyreadstat", path)
+    try:
+        _, about = pyreadstat.read_sav(str(path), metadataonly=True)
+    except Exception as error:  # the reader raises errors of its own
+        raise TrialsError(f"{path} is no file of SPSS: {error}.") from None
+    check_size(path, about.number_rows or 0, about.number_columns or 0)
     try:
         frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=False)
     except Exception as error:  # the reader raises errors of its own
@@ -435,6 +397,7 @@ def _read_spss(path: Path) -> AnswerTable:
 def _read_r(path: Path) -> AnswerTable:
     """A data frame that R saved with `saveRDS`, or the only one of an ``.RData`` file."""
     pyreadr = _optional("pyreadr", path)
+    check_bytes(path, _n_bytes_unpacked(path), " when it is unpacked")
     try:
         found = pyreadr.read_r(str(path))
     except Exception as error:  # the reader raises errors of its own
@@ -444,6 +407,29 @@ def _read_r(path: Path) -> AnswerTable:
             f"{path} holds {len(found)} data frames; save the one with the answers by saveRDS()."
         )
     return _of_frame(path.name, next(iter(found.values())))
+
+
+PACKINGS: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
+}  # fmt: skip
+"""What opens a packed file, by its first bytes."""
+
+
+def _n_bytes_unpacked(path: Path) -> int:
+    """Bytes of a file that may be packed, as R packs its files; no more are counted than are read."""
+    with path.open("rb") as file:
+        head = file.read(6)
+    unpacked = next((opened for mark, opened in PACKINGS.items() if head.startswith(mark)), None)
+    if unpacked is None:
+        return path.stat().st_size
+    n_bytes = 0
+    try:
+        with unpacked(path, "rb") as file:
+            while n_bytes <= MOST_BYTES and (block := file.read(2**22)):
+                n_bytes += len(block)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise TrialsError(f"{path} is damaged or cut off: {error}.") from None
+    return n_bytes
 
 
 def _optional(name: str, path: Path) -> Any:
@@ -459,14 +445,14 @@ def _optional(name: str, path: Path) -> Any:
 
 def _read_folder(path: Path) -> AnswerTable:
     """All tables of a folder below one another, with what their names say in columns of their own."""
-    there = sorted(
+    there = [
         file
-        for file in path.rglob("*")
-        if file.is_file()
-        and file.suffix.lower() in FOLDER_SUFFIXES
+        for file in _files_below(path)
+        if file.suffix.lower() in READERS
         and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    )
-    files = _own_files(path, there)
+    ]
+    notes = list[str]()
+    files, others = _of_one_kind(path, _own_files(path, there))
     events = [file for file in files if file.stem.endswith(("_events", "_beh", "_data"))]
     chosen = events or files
     if not chosen:
@@ -476,11 +462,16 @@ def _read_folder(path: Path) -> AnswerTable:
         raise TrialsError(
             f"the folder {path} holds no table; there are none that end in .csv or .tsv.{links}"
         )
-    parts, notes = [], [f"{len(chosen)} files of the folder, one below the other"]
-    if len(files) < len(there):
-        n_links = plural(len(there) - len(files), "link")
+    notes.append(f"{len(chosen)} files of the folder, one below the other")
+    n_own = len(files) + len(others)
+    if n_own < len(there):
+        n_links = plural(len(there) - n_own, "link")
         notes.append(f"{n_links} not followed, out of the folder or to a file that is in it anyway")
-    said_by: dict[str, list[str]] = {}
+    unread = [file for file in [*files, *others] if file not in set(chosen)]
+    if unread:
+        notes.append(f"not read: {_files_named(path, unread)}")
+    parts, said_by = list[pd.DataFrame](), dict[str, list[str]]()
+    n_rows, names = 0, dict[str, None]()
     marked: dict[str, tuple[str, ...]] = {}
     for file in chosen:
         table = read_answers(file)
@@ -488,13 +479,78 @@ def _read_folder(path: Path) -> AnswerTable:
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
+        n_rows += len(table.frame)
+        names |= dict.fromkeys(table.columns)
+        check_size(path, n_rows, len(names))
         for note in table.notes:
             said_by.setdefault(note, []).append(file.name)
+    _check_alike(path, chosen, parts)
     frame = pd.concat(parts, ignore_index=True).fillna("")
     frame.index = pd.RangeIndex(2, len(frame) + 2)
-    for note, names in said_by.items():
-        notes.append(f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}")
+    for note, by in said_by.items():
+        notes.append(f"{by[0]}{f' and {len(by) - 1} more' if len(by) > 1 else ''}: {note}")
     return _checked(AnswerTable(path.name, frame, tuple(notes), marked))
+
+
+def _files_below(folder: Path) -> list[Path]:
+    """All files of a folder and of the folders in it; links to folders are not followed."""
+    found = list[Path]()
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        found += [Path(place, name) for name in sorted(names)]
+        if len(found) > MOST_FILES:
+            raise TrialsError(
+                f"the folder {folder} holds more than {MOST_FILES:,} files; name a folder that holds only responses."
+            )
+    return [file for file in sorted(found) if file.is_file()]
+
+
+def _of_one_kind(folder: Path, files: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The files that are read, and the others: tables of text if there are some, else files of the only other kind.
+
+    Raises:
+        TrialsError: There are no tables of text, and files of several kinds.
+    """
+    tables = [file for file in files if file.suffix.lower() in FOLDER_SUFFIXES]
+    by_kind: dict[str, list[Path]] = {}
+    for file in files:
+        by_kind.setdefault(file.suffix.lower(), []).append(file)
+    if not tables and len(by_kind) > 1:
+        kinds = "; ".join(_files_named(folder, own) for own in by_kind.values())
+        raise TrialsError(
+            f"the folder {folder} holds files of {len(by_kind)} kinds ({kinds}). Name one of them, or put those of one "
+            "kind into a folder of their own."
+        )
+    chosen = tables or list(files)
+    return chosen, [file for file in files if file not in set(chosen)]
+
+
+def _check_alike(folder: Path, files: Sequence[Path], parts: Sequence[pd.DataFrame]) -> None:
+    """Refuse tables that have fewer than half of their columns in common: raise `TrialsError` with the list."""
+    kinds: list[tuple[set[str], list[Path]]] = []
+    for file, part in zip(files, parts, strict=True):
+        own = {str(name) for name in part.columns} - {"file"}
+        for names, members in kinds:
+            if 2 * len(own & names) >= len(own | names):
+                members.append(file)
+                break
+        else:
+            kinds.append((own, [file]))
+    if len(kinds) > 1:
+        told = "; ".join(
+            f"{_files_named(folder, members)}, with columns {', '.join(sorted(names)[:4])}"
+            for names, members in kinds[:4]
+        )
+        raise TrialsError(
+            f"the folder {folder} holds tables of {len(kinds)} kinds: {told}. Name one of them, or put those of one "
+            "kind into a folder of their own."
+        )
+
+
+def _files_named(folder: Path, files: Sequence[Path]) -> str:
+    """Files in words: the first ones, and how many there are."""
+    named = ", ".join(file.relative_to(folder).as_posix() for file in files[:3])
+    return named if len(files) <= 3 else f"{named} and {len(files) - 3:,} more"
 
 
 def _own_files(folder: Path, files: Sequence[Path]) -> list[Path]:
@@ -508,8 +564,9 @@ def _own_files(folder: Path, files: Sequence[Path]) -> list[Path]:
 
 
 FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
+PACKED = {".gz", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".zst", ".rar"}
 READERS: dict[str, Callable[[Path], AnswerTable]] = {
-    ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text,
+    ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".dat": _read_text,
     ".parquet": _read_parquet, ".pq": _read_parquet,
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,

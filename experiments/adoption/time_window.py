@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, FROM_DATA, AnswerColumns
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.tables import numbers_of
 from lakatos.experiments.answer_scale import HasTimeWindow
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
@@ -25,7 +26,7 @@ MOST_MS = 20.0
 
 def seconds_of(frame: pd.DataFrame, columns: AnswerColumns) -> NDArray[np.float64]:
     """``(n_rows,)`` response times in seconds; NaN where there is none."""
-    times = pd.to_numeric(frame[columns.response_time], errors="coerce").to_numpy(np.float64)
+    times = numbers_of(frame[columns.response_time]).to_numpy()
     if columns.response_time_unit != BY_PARTICIPANT:
         return np.asarray(times / 1000 if columns.response_time_unit == "ms" else times)
     medians = pd.Series(times).groupby(frame[columns.participant].to_numpy()).transform("median")

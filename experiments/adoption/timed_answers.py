@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.tables import NUMBER
+from lakatos.experiments.adoption.tables import NUMBER, by_distinct
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -30,9 +30,9 @@ ERRORS = {"error", "errors", "err", "wrong", "incorrect"}
 """Words of names of columns."""
 
 
-def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.str_]:
+def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
     """Cells without the differences that mean nothing: those of case and of spaces around."""
-    return np.array([str(cell).strip().casefold() for cell in cells], dtype=str)
+    return by_distinct(pd.Series(cells, dtype=object), lambda cell: str(cell).strip().casefold())
 
 
 def guessed_keys(said: set[str]) -> dict[str, int]:
@@ -94,8 +94,8 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
             else "0 for a right answer and 1 for a wrong one"
         )
         raise TrialsError(
-            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say in columns.responses what each "
-            f"means: {wanted}."
+            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say what each means by --column "
+            f"responses.CELL=PLACE (participants.columns.responses): {wanted}."
         )
     if not has_keys and not set(code) <= {*RIGHT, *WRONG}:
         wrong = ", ".join(cell for cell in code if code[cell])

@@ -113,14 +113,14 @@ def test_gifts_of_other_endowments_are_shares_and_rounding_is_told():
 @pytest.mark.parametrize(
     ("change", "said", "words"),
     [
-        (lambda f: f.drop(index=1), {}, "row 2: of this person's rounds some are missing"),
+        (lambda f: f.drop(index=1), {}, "rows 2 and 3: of this person's rounds some are missing"),
         (lambda f: f[f.who != "eve"], {}, "2 people of this group have a first round, and group_size says 3"),
         (lambda f: pd.concat([f, f.tail(1)]), {}, "has given in this round of this group before"),
-        (lambda f: f.replace({"gift": {20: 21}}), {}, "is not from 0 to 20; columns.stimulus.endowment"),
+        (lambda f: f.replace({"gift": {20: 21}}), {}, "is not from 0 to 20; --column endowment=COINS"),
         (lambda f: f.replace({"period": {1: 0}}), {}, "is no whole number from 1"),
         (lambda f: f, {"all_or_nothing": 1}, "is neither all coins nor none"),
         (lambda f: f, {"group_size": 1}, "group_size is below 2"),
-        (lambda f: f, {"endowment": 0}, "columns.stimulus.endowment is 0"),
+        (lambda f: f, {"endowment": 0}, "endowment is 0"),
         (lambda f: f, {"multiplier": [1, 2]}, "is neither a column nor a number"),
         (lambda f: f, {"multiplier": 200}, "row 2 shows no such trial: .* multiplier is a number"),
         (lambda f: f.assign(team=""), {}, "team is empty"),

@@ -30,7 +30,7 @@ def test_marks_of_missing_values_among_numbers_are_no_numbers(
     frame.loc[[7, 50], column] = mark
     domain = DOMAINS[file.domain]
     with pytest.raises(
-        ImplausibleError, match=rf"{column} is {mark} in rows 9, 52.*missing\.{column}"
+        ImplausibleError, match=rf"{column} is {mark} in rows 9 and 52.*missing\.{column}"
     ):
         read(frame, domain)
     found = only(read(frame, domain, missing={column: mark}))

@@ -139,7 +139,19 @@ def test_utf16_that_breaks_off_within_a_letter_is_refused_in_a_sentence(tmp_path
     with pytest.raises(
         TrialsError, match=r"begins as UTF-16 text and is damaged or cut off\. Save"
     ):
-        read_answers(write(tmp_path, "b.csv", whole[:-1]))
+        read_answers(write(tmp_path, "b.csv", whole[:-3]))
+
+
+@pytest.mark.parametrize("rest", [b"", b"\n", b"\0"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("has_mark", [True, False])
+def test_utf16_is_read_with_and_without_its_mark_and_with_half_a_line_end(
+    rest: bytes, encoding: str, has_mark: bool, tmp_path: Path
+) -> None:
+    data = ("\ufeff" * has_mark + "who,x\nanna,2\nbea,3\n").encode(encoding) + rest
+    table = read_answers(write(tmp_path, "a.csv", data))
+    assert table.frame["x"].tolist()[:2] == ["2", "3"]
+    assert table.columns == ("who", "x")
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])

@@ -139,7 +139,7 @@ def test_commands_on_a_file_print_what_was_left_out_of_it(command: str, gaps: Pa
     known = () if "--by" in command else ("--column", 'attributes=["dose"]')
     found = ask(*command.replace("ANSWERS", str(gaps)).split(), *known)
     assert found.exit_code == 0, (found.output, found.exception)
-    assert "5 rows are left out: choice is empty (rows 14, 15, 16, 17, 18)" in found.stderr
+    assert "5 rows are left out: choice is empty (rows 14, 15, 16, 17 and 18)" in found.stderr
     assert "rows left out by dose: 10 0 of 72, 20 5 of 72" in found.stderr
     assert "left out" not in found.stdout
 
