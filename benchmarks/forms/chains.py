@@ -53,6 +53,7 @@ LARGEST_DIFFERENCE = 1e-6
 REASONS: Mapping[str, str] = {
     "nothing says yet": "a column's meaning is asked for",
     "cannot be guessed": "the kind of task is asked for",
+    "as columns.where says": "no row is left by where",
     "has no column": "a column is not there",
     "names no option that is known": "which cell is which option is asked for",
     "say in columns.responses": "which cell is which option is asked for",
@@ -191,7 +192,7 @@ def reason_of(error: ExperimentError) -> str:
     """The reason of a refusal in a few words."""
     words = str(error)
     if isinstance(error, ImplausibleError):
-        name = re.search(r"accept=(\w+)", words)
+        name = re.search(r"--accept (\w+)", words)
         return f"implausible ({name[1]})" if name else "implausible"
     return next((reason for said, reason in REASONS.items() if said in words), "other")
 
@@ -203,8 +204,8 @@ def _check_scores(chain: Chain, wanted: PeoplesAnswers, found: PeoplesAnswers) -
         for name in rng.choice(list(find_family(wanted.domain).seeds), N_THEORIES, replace=False)
     ]
     tables = [score(answers, names, n_workers=1) for answers in (wanted, found)]
-    order = [table["name"].tolist() for table in tables]
-    scores = [table.set_index("name")["score"] for table in tables]
+    order = [table["theory"].tolist() for table in tables]
+    scores = [table.set_index("theory")["score"] for table in tables]
     off = float((scores[0] - scores[1][scores[0].index]).abs().max())
     if off > LARGEST_DIFFERENCE * float(scores[0].abs().max()) or order[0] != order[1]:
         raise ThirdResultError(f"{chain.words}: scores of {', '.join(names)} differ by {off:g}")

@@ -26,7 +26,7 @@ def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) ->
     kept = np.ones(len(table.frame), dtype=bool)
     for column, allowed in columns.where.items():
         wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        said = np.array([whole(cell) for cell in cells.text(column)], dtype=str)
+        said = np.array([whole(cell.strip()) for cell in cells.text(column)], dtype=str)
         kept &= np.isin(said, sorted(wanted))
     if not kept.any():
         raise TrialsError(f"{table.name}: no row is as columns.where says.")

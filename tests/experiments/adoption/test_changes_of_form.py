@@ -89,13 +89,6 @@ def test_more_chains_change_nothing_or_are_refused(kind: str, seed: int) -> None
     run_chain(drawn_chain(kind, seed))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["money now or later", "two arms"])
-def test_scores_and_their_order_are_those_of_the_plain_form(kind: str) -> None:
-    chain = Chain(kind, 4, ("participants in another order", "semicolons"), is_named=True)
-    assert run_chain(chain, is_scored=True).reason == ""
-
-
 # The comparison can fail ----------------------------------------------------------------------
 
 

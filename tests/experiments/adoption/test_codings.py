@@ -396,3 +396,8 @@ def test_amounts_whose_names_say_cents_are_hundredths(tmp_path: Path) -> None:
     )
     with pytest.raises(TrialsError, match="amount_unit"):
         read(half, tmp_path)
+
+
+def test_blanks_around_a_cell_do_not_keep_its_row_from_counting(tmp_path: Path) -> None:
+    rows = MONEY.assign(phase=[" main "] * 6 + ["practice"] * 2)
+    assert only(read(rows, tmp_path, where={"phase": "main"})).n_responses == 6

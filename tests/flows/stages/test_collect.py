@@ -335,7 +335,7 @@ def test_a_collection_is_not_ended_where_nothing_can_carry_the_run_on(
 def test_a_run_that_has_not_begun_is_not_begun_by_a_refused_command(tmp_path: Path) -> None:
     folder = tmp_path / "unbegun"
     create_run(small_study(**ELSEWHERE), folder).close()
-    refused(folder, "waits for nobody")
+    refused(folder, "does not wait for participants")
 
 
 @pytest.mark.slow
