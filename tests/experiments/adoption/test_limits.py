@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -76,50 +77,50 @@ def test_a_single_column_of_sentences_is_one_column(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "made", "said"),
     [
-        ("a.csv", ",".join(f"c{place}" for place in range(1_000_000)), "more than 5,000 columns"),
-        ("a.csv", "a,b\n" + "x" * 17_000_000, "line 2 has more than 16,777,216 letters"),
-        ("a.csv", "a,b\n" + "x" * 200_000 + ",1\n", "row 2: a cell has more than 131,072 letters"),
-        ("a.csv", 'a,b\n1,2\n3,"4\n5,6\n', "row 3: a double quote is opened there, or before"),
-        ("a.csv", 'a,b\n"1"x,2\n', "row 2: a letter follows a double quote"),
-        ("a.csv", b"a,b\n1,\x002\n", "no text: line 2 holds a byte that is zero"),
-        ("a.csv", "a,b\n" + "\n" * 1_000, "no row of answers"),
-        ("a.csv", "a,b,a,c,a\n1,2,3,4,5\n", r"two columns are called 'a' \(columns 1, 3 and 5\)"),
-        ("a.json", json.dumps([{f"k{place}": 1 for place in range(300_000)}]), "more than 5,000 columns"),
-        ("a.jsonl", "\n".join(f'{{"k{place}": 1}}' for place in range(6_000)), "more than 5,000 columns"),
-        ("a.json", "[" + "[]," * 7_000_000 + "[]]", "about 14,000,00. values in JSON; at most 12,000,000"),
-        ("a.json", json.dumps([{"a": "x" * 200_000}]), "row 2: a holds 200,000 letters"),
-        ("a.json", '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
-        ("a.csv.gz", gzip.compress(b"a,b\n1,2\n"), r"end in \.gz are not read.*Unpack it first"),
-        ("a.yaml", "a: &a [x, x]\nb: [*a, *a]\n", r"end in \.yaml are not read"),
-        ("a.rds", gzip.compress(b"X\n" + b"\0" * 2**20)[:-9], "damaged or cut off|is no data frame of R"),
+        ("a.csv", lambda: ",".join(f"c{place}" for place in range(1_000_000)), "more than 5,000 columns"),
+        ("a.csv", lambda: "a,b\n" + "x" * 17_000_000, "line 2 has more than 16,777,216 letters"),
+        ("a.csv", lambda: "a,b\n" + "x" * 200_000 + ",1\n", "row 2: a cell has more than 131,072 letters"),
+        ("a.csv", lambda: 'a,b\n1,2\n3,"4\n5,6\n', "row 3: a double quote is opened there, or before"),
+        ("a.csv", lambda: 'a,b\n"1"x,2\n', "row 2: a letter follows a double quote"),
+        ("a.csv", lambda: b"a,b\n1,\x002\n", "no text: line 2 holds a byte that is zero"),
+        ("a.csv", lambda: "a,b\n" + "\n" * 1_000, "no row of answers"),
+        ("a.csv", lambda: "a,b,a,c,a\n1,2,3,4,5\n", r"two columns are called 'a' \(columns 1, 3 and 5\)"),
+        ("a.json", lambda: json.dumps([{f"k{place}": 1 for place in range(300_000)}]), "more than 5,000 columns"),
+        ("a.jsonl", lambda: "\n".join(f'{{"k{place}": 1}}' for place in range(6_000)), "more than 5,000 columns"),
+        ("a.json", lambda: "[" + "[]," * 7_000_000 + "[]]", "about 14,000,00. values in JSON; at most 12,000,000"),
+        ("a.json", lambda: json.dumps([{"a": "x" * 200_000}]), "row 2: a holds 200,000 letters"),
+        ("a.json", lambda: '{"a":' * 100_000 + "1" + "}" * 100_000, "too deeply"),
+        ("a.csv.gz", lambda: gzip.compress(b"a,b\n1,2\n", mtime=0), r"end in \.gz are not read.*Unpack it first"),
+        ("a.yaml", lambda: "a: &a [x, x]\nb: [*a, *a]\n", r"end in \.yaml are not read"),
+        ("a.rds", lambda: gzip.compress(b"X\n" + b"\0" * 2**20)[:-9], "damaged or cut off|is no data frame of R"),
     ],
 )  # fmt: skip
 def test_what_is_too_large_or_broken_is_refused_where_it_is(
-    name: str, data: str | bytes, said: str, tmp_path: Path
+    name: str, made: Callable[[], str | bytes], said: str, tmp_path: Path
 ) -> None:
     if name.endswith(".rds"):
         pytest.importorskip("pyreadr", reason="pip install 'lakatos[formats]'")
-    path = file_of(tmp_path, name, data)
+    path = file_of(tmp_path, name, made())
     with pytest.raises(TrialsError, match=said):
         read_answers(path)
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("made", "said"),
     [
-        ({"a": np.zeros(12_000_000, dtype=np.int8)}, "more than 10,000,000 rows"),
-        ({f"c{place}": [1] for place in range(6_000)}, "more than 5,000 columns"),
-        ({"b": ["x"], "a": ["x" * 10_000_000]}, "row 2: a holds 10,000,000 letters"),
-        ({"a": ["x", *["y" * 1_000_000] * 2_000]}, "row 3: a holds 1,000,000 letters"),
+        (lambda: {"a": np.zeros(12_000_000, dtype=np.int8)}, "more than 10,000,000 rows"),
+        (lambda: {f"c{place}": [1] for place in range(6_000)}, "more than 5,000 columns"),
+        (lambda: {"b": ["x"], "a": ["x" * 10_000_000]}, "row 2: a holds 10,000,000 letters"),
+        (lambda: {"a": ["x", *["y" * 1_000_000] * 200]}, "row 3: a holds 1,000,000 letters"),
     ],
 )
 def test_parquet_is_looked_at_before_it_fills_the_memory(
-    table: dict[str, list[object]], said: str, tmp_path: Path
+    made: Callable[[], dict[str, list[object]]], said: str, tmp_path: Path
 ) -> None:
-    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    pq.write_table(pa.table(made()), tmp_path / "a.parquet")
     with pytest.raises(TrialsError, match=said):
         read_answers(tmp_path / "a.parquet")
 
