@@ -100,7 +100,7 @@ def write_responses(path: Path, kind: str, n_rows: int) -> None:
 def measured(words: list[str]) -> dict[str, Any]:
     """Run a command to its end: seconds, and the peak memory of its process."""
     begun = time.perf_counter()
-    with tempfile.TemporaryFile("w+") as out:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
         process = subprocess.Popen([sys.executable, *words], cwd=ROOT, stdout=out, stderr=out)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -361,13 +361,15 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
 
 
 def _guessed_stimulus(frame: pd.DataFrame, domain: Domain | None) -> tuple[str, dict[str, Any]]:
-    """The domain, and the parts of its trials, that the columns' names suggest."""
+    """The domain, and the parts of its trials, that the columns suggest: by their names, else by their values."""
     if domain is not None:
         layout = layout_of(domain)
         if layout is None:
             return domain.name, {}
         return domain.name, layout.guessed(frame) or dict.fromkeys(layout.needed, "?")
-    for name, layout in layouts_to_guess().items():
+    names, layouts = [str(name) for name in frame.columns], layouts_to_guess()
+    named = {name: layout for name, layout in layouts.items() if layout.guess(names)}
+    for name, layout in (named | layouts).items():
         if found := layout.guessed(frame):
             return name, found
     return "", {}

@@ -440,6 +440,9 @@ def by_group(
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
         seed: Of points that are tried, and of exchanged labels.
+
+    Examples:
+        $ lakatos theory groups answers.csv prospect_theory --by group
     """
     warnings.warn(
         "groups are compared by `lakatos theory effects --by COLUMN`, in Python lakatos.effects(..., by=...)",

@@ -355,7 +355,7 @@ def test_a_participant_called_na_is_asked_for(tmp_path: Path) -> None:
     named = pd.concat(
         [MONEY, MONEY.assign(person=MONEY["person"].map({"anna": "NA", "bea": "cleo"}))]
     )
-    with pytest.raises(TrialsError, match=r"person is NA in rows 10, 11, 12 and 1 more"):
+    with pytest.raises(TrialsError, match=r"person is NA in rows 10, 11, 12 and 13"):
         read(named, tmp_path)
     left = only(read(named, tmp_path, accept="unknown_participants"))
     assert (left.n_participants, left.n_responses) == (3, 12)

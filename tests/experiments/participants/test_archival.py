@@ -206,7 +206,9 @@ class TestRelease:
     def test_what_nobody_was_asked_cannot_be_asked(self):
         source = ArchivalParticipants([archive()])
         design = Design("1.1", Stimuli({"x": np.array([1.0, 99.0])}), 2, 4, archive="old")
-        with pytest.raises(SourceError, match="nobody in old was asked trial 1"):
+        with pytest.raises(
+            SourceError, match="no participant of old responded to trial 1 of the design"
+        ):
             source.recruit(preregister(design), design, KEY)
 
     def test_an_unknown_experiment_is_named(self):
@@ -364,7 +366,7 @@ class TestSealedPeople:
         assert source.sealed()[0].n_participants == 5
 
     def test_people_who_cannot_be_told_apart_cannot_be_sealed(self):
-        with pytest.raises(SourceError, match="cannot be told apart"):
+        with pytest.raises(SourceError, match="do not identify participants"):
             ArchivalParticipants([pooled()], sealed_people=0.2)
 
     def test_those_who_played_together_are_sealed_together(self):

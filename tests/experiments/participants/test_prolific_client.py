@@ -140,7 +140,7 @@ def test_requests_keep_a_gap():
 def test_paying_bonuses_is_never_asked_twice_when_the_first_may_have_worked(status):
     with (
         answering((status, {}, b"")) as (address, asked),
-        pytest.raises(OutcomeUnknownError, match="nobody can tell"),
+        pytest.raises(OutcomeUnknownError, match="it is unknown whether"),
     ):
         client_of(address).pay_bonuses("b1")
     assert len(asked) == 1

@@ -83,7 +83,7 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("export begun --to tables --out out", "no theory of runs/begun was scored yet"),
         ("collect begun --port 0", "the run runs/begun has no participant page"),
         ("invite 3 begun", "its source is 'simulated'"),
-        ("theory score notes", "the folder notes holds no table"),
+        ("theory score notes", "readme.txt holds no row of answers"),
         ("theory score begum", "did you mean 'begun'?"),
         ("theory export hyperbolic", "one of intertemporal is called so"),
         ("theory export nosuch --run begun", "no theory of the run is called 'nosuch'"),

@@ -151,4 +151,4 @@ def test_a_column_that_is_not_known_by_its_name_divides_people_or_changes_number
     found = ask(command, gaps, "hyperbolic", "--by", "dose")
     assert found.exit_code == 0, (found.output, found.exception)
     wrong = ask(command, gaps, "hyperbolic", "--by", "dos")
-    assert "nothing called 'dos' is known of these people" in str(wrong.exception)
+    assert "there is no column 'dos'; did you mean 'dose'?" in str(wrong.exception)
