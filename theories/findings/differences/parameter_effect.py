@@ -569,7 +569,7 @@ def _without_effect(
     Levels are those with which others are compared; of an interaction, its levels with their own effects. Other
     predictors are as they are on average.
     """
-    found = matrix.mean(axis=0)
+    found: Array = matrix.mean(axis=0)
     mine = set(term.predictors)
     label = dict(zip(term.columns, term.labels, strict=True))[place]
     supposed = mine.union(*(own.predictors for own in terms if mine <= set(own.predictors)))
