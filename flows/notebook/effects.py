@@ -44,9 +44,11 @@ from lakatos.theories.findings.differences.effect_words import (
     p_in_words,
 )
 from lakatos.theories.findings.differences.parameter_effect import (
+    FEWEST,
     ParameterEffect,
     ParameterEffects,
     ResponseColumns,
+    check_parameters,
     divide_into_cells,
     find_effects,
     formula_of,
@@ -81,7 +83,8 @@ class EffectsOnParameters(Result):
 
         ``estimate`` is on the parameter's ``scale``; ``change`` is the same in the parameter's own unit, of the median
         participant, from ``without`` to ``with``; ``ratio`` is of values on a logarithmic scale, and of odds of shares.
-        ``statistic`` decides ``p``, which allows for all parameters of the table. Intervals are 95%. Where power was
+        ``statistic`` decides ``p``, which allows for all parameters and all levels of a predictor, not for the number
+        of predictors or theories. Intervals are 95%. Where power was
         asked for: a row for each planned study.
         """
         if self.powers:
@@ -139,7 +142,7 @@ class EffectsOnParameters(Result):
         yield (
             "Intervals are 95%, clustered by participant. p is of the statistic: labels are exchanged within "
             "participants for what varies within them, else between participants of an experiment; p allows for all "
-            "parameters of a table."
+            "parameters of a table and all levels of a predictor, not for the number of predictors or theories."
         )
 
     def keep(self) -> Iterator[Shown]:
@@ -383,8 +386,19 @@ def _powers_of(
     seed: int,
 ) -> tuple[EffectPower, ...]:
     """Power of studies with the trials of the largest experiment, by each theory with the population of all."""
+    first, *others = formula.predictors
+    if others:
+        raise TrialsError(
+            f"power is of one predictor, but {formula.text!r} has {first} and {' and '.join(others)}; name one."
+        )
+    if min(people, default=FEWEST) < FEWEST or min(trials, default=1) < 1:
+        raise TrialsError(
+            f"a study of {min(people)} participants with {min(trials)} trials each cannot be planned; an effect needs "
+            f"{FEWEST} participants, and a participant 1 trial."
+        )
+    for form in forms.values():
+        check_parameters(form, parameters)
     divided = divide_into_cells(known.trials, beside, formula.predictors)
-    first = formula.predictors[0]
     kind: Kind = "condition" if first in divided.within else "group"
     if kind == "group" and not values_are_categories(divided.frame[first]):
         kind = "number"
@@ -394,6 +408,10 @@ def _powers_of(
         (shared,) = laboratory.people_of([form], [{}], known.trials)
         if isinstance(shared, TheoryError):
             raise shared
+        if all(shared[name].idle for name in parameters or form.priors):
+            raise TheoryError(
+                f"the trials carry no information about {' and '.join(parameters) or 'the parameters'} of {form.name}."
+            )
         for n_trials in trials:
             found += power_of_effects(
                 form.with_people(shared), stimuli, list(people), laboratory,

@@ -222,3 +222,24 @@ def test_the_command_prints_the_table_and_writes_figures(
     assert "session[placebo]" in done.output
     assert (tmp_path / "effects.svg").exists()
     assert (tmp_path / "effects_people.svg").exists()
+
+
+def test_power_of_what_cannot_be_planned_is_refused_with_what_there_is(
+    drugged: pd.DataFrame,
+) -> None:
+    with pytest.raises(TheoryError, match="no parameter 'rate'; it has discount_rate"):
+        lakatos.effects(drugged, "hyperbolic", by="session", parameters=["rate"], power=True)
+    with pytest.raises(TrialsError, match=r"power is of one predictor, .* session and pupil"):
+        lakatos.effects(drugged, "hyperbolic", formula="~ session + pupil", power=True)
+    with pytest.raises(TrialsError, match="a study of 2 participants with 30 trials each"):
+        lakatos.effects(drugged, "hyperbolic", by="session", people=[2], power=True)
+
+
+def test_sum_coding_and_a_missing_cell_are_no_column_and_no_obstacle(drugged: pd.DataFrame) -> None:
+    lacking = drugged[~((drugged.subject == "p3") & (drugged.session == "drug"))]
+    found = lakatos.effects(lacking, "hyperbolic", formula="discount_rate ~ C(session,Sum)")
+    (effect,) = found.theories["hyperbolic"].effects
+    assert effect.label == "C(session, Sum)[drug]"
+    assert effect.kind == "within"
+    assert effect.estimate > 0
+    assert found.codings == ("session: sum coding; each level beside the mean of drug, placebo.",)

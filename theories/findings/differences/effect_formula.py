@@ -28,6 +28,8 @@ PARTICIPANT = "participant"
 EXAMPLE = "loss_aversion ~ strategy + (strategy | participant)"
 MOST_GROUPS = 6
 """Different numbers that are groups as they are, where groups are wanted."""
+CODINGS = ("Sum", "Treatment")
+"""Words of a formula that are no columns."""
 LEFT = "effect_of_formula"
 """Stands for the parameters while a formula is parsed; no column is called so."""
 
@@ -110,7 +112,10 @@ def read_formula(text: str) -> EffectFormula:
         )
     slopes = {name for term in found.group_terms for name in getattr(term.expr, "var_names", ())}
     predictors = dict.fromkeys(
-        name for term in common for name in sorted(term.var_names, key=right.index)
+        name
+        for term in common
+        for name in sorted(term.var_names, key=right.index)
+        if name and name not in CODINGS
     )
     return EffectFormula(
         text, names, tuple(predictors), tuple(sorted(slopes)), next(iter(groups), ""), right.strip()
@@ -129,6 +134,14 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
     """
     from formulae import design_matrices
 
+    for name in formula.predictors:
+        function = in_function(formula.right, "(?:scale|center)", name)
+        if function and isinstance(frame[name].dtype, pd.CategoricalDtype):
+            raise TrialsError(
+                f"the formula {formula.text!r} has {function.group(0)}, but {name} is a category "
+                f"({', '.join(map(str, frame[name].cat.categories))}; columns of two values are categories, too); "
+                f"write {name} alone."
+            )
     shown = frame.assign(**{LEFT: 0.0})
     try:
         with warnings.catch_warnings():
@@ -148,11 +161,27 @@ def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:
         columns = tuple(range(len(matrix.T))[where]) if isinstance(where, slice) else (where,)
         labels = tuple(getattr(term, "labels", None) or [name])
         own = tuple(
-            item for item in formula.predictors if re.search(rf"\b{re.escape(item)}\b", name)
+            item
+            for item in formula.predictors
+            if re.search(rf"(?<!\w){re.escape(item)}(?!\w)", name)
         )
         terms.append(DesignTerm(name, columns, labels, own))
     _check_rank(matrix, terms)
     return EffectDesign(matrix, tuple(terms))
+
+
+def in_function(
+    right: str, function: str, column: str, after: str = r"\s*\)"
+) -> re.Match[str] | None:
+    """Where a formula applies a function to a column, such as ``scale(age)``.
+
+    Args:
+        right: Side of the formula.
+        function: Pattern of its name.
+        column: Name of the column.
+        after: Pattern of what follows the column.
+    """
+    return re.search(rf"(?<!\w){function}\(\s*`?{re.escape(column)}`?{after}", right)
 
 
 def _check_rank(matrix: Array, terms: Sequence[DesignTerm]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from lakatos.theories.findings.differences.effect_formula import in_function
 from lakatos.theories.findings.differences.parameter_effect import (
     ParameterEffect,
     ParameterEffects,
     values_are_categories,
 )
+
+REFERENCE = r"""\s*,\s*Treatment\(\s*(?:reference\s*=\s*)?(['"])(.*?)\1"""
+"""Of a formula, after a column: the level that others are compared with."""
 
 
 def effects_in_words(name: str, found: ParameterEffects) -> str:
@@ -65,17 +69,23 @@ def codings_of(found: ParameterEffects) -> tuple[str, ...]:
         values = found.frame[name]
         if values_are_categories(values):
             levels = ", ".join(map(str, values.cat.categories))
-            if f"C({name}, Sum" in right:
+            other = in_function(right, "C", name, REFERENCE)
+            if in_function(right, "C", name, r"\s*,\s*Sum"):
                 told.append(f"{name}: sum coding; each level beside the mean of {levels}.")
+            elif other:
+                told.append(f"{name}: treatment coding; each level of {levels} beside {other[2]}.")
             else:
                 told.append(f"{name}: treatment coding; each level beside the first of {levels}.")
-        elif "scale(" in right and name in right.partition("scale(")[2]:
+        elif in_function(right, "scale", name):
             told.append(
                 f"{name}: scaled; effects are for one standard deviation ({values.std(ddof=0):.4g}), at the mean "
                 f"({values.mean():.4g})."
             )
-        elif "center(" in right and name in right.partition("center(")[2]:
+        elif in_function(right, "center", name):
             told.append(f"{name}: centred at {values.mean():.4g}; effects are for a change by 1.")
         else:
-            told.append(f"{name}: as it is; effects are for a change by 1.")
+            told.append(
+                f"{name}: as it is; effects are for a change by 1, in a parameter's own unit from the mean "
+                f"({values.mean():.4g})."
+            )
     return tuple(told)

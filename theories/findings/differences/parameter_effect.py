@@ -37,6 +37,7 @@ from lakatos.theories.findings.differences.effect_formula import (
 from lakatos.theories.findings.differences.mixed_model import (
     LEVEL,
     N_EXCHANGES,
+    NOTHING,
     Exchange,
     estimate_effects,
     exchange_p,
@@ -219,7 +220,8 @@ class ParameterEffect:
     """Probability of so large a statistic of any tested parameter, if the labels mean nothing. None where nothing can
     be exchanged: each experiment has one value of the predictor."""
     baseline: float
-    """On the scale: where this column is 0, and others are as they are on average."""
+    """On the scale, without the effect: at the levels with which others are compared, or the mean of a number. Columns
+    that have no part in the effect are as they are on average."""
     n_people: int
     n_tested: int = 1
     """Parameters and columns that `p` allows for."""
@@ -311,11 +313,7 @@ def find_effects(
         TheoryError: The theory does not run on these responses, or has no such parameter.
     """
     parameters = parameters or formula.parameters
-    unknown = sorted(set(parameters) - set(theory.priors))
-    if unknown:
-        raise TheoryError(
-            f"{theory.name} has no parameter {unknown[0]!r}; it has {', '.join(theory.priors) or 'none'}."
-        )
+    check_parameters(theory, parameters)
     if any(item.pooled for item in trials):
         raise TrialsError("these are counts of answers, which do not say who gave them.")
     divided = divide_into_cells(trials, beside, formula.predictors)
@@ -350,6 +348,19 @@ def find_effects(
         n_exchanges=n_exchanges,
     )
     return replace(found, theory=theory)
+
+
+def check_parameters(theory: Theory, parameters: Sequence[str]) -> None:
+    """Refuse parameters that a theory does not have.
+
+    Raises:
+        TheoryError: One is missing; the message says which, and what there is.
+    """
+    unknown = sorted(set(parameters) - set(theory.priors))
+    if unknown:
+        raise TheoryError(
+            f"{theory.name} has no parameter {unknown[0]!r}; it has {', '.join(theory.priors) or 'none'}."
+        )
 
 
 def effects_of_cells(
@@ -399,7 +410,6 @@ def effects_of_cells(
     rng = np.random.default_rng([seed, 1])
     tested = [names.index(name) for name in asked]
     n_people = len(cells.there)
-    average = matrix.mean(axis=0)
     effects: list[ParameterEffect] = []
     for term, kind in zip(terms, kinds, strict=True):
         exchange = Exchange(term.columns, kind == "within", stratum)
@@ -419,8 +429,7 @@ def effects_of_cells(
             )
         for row, k in enumerate(tested):
             for column, (place, label) in enumerate(zip(term.columns, term.labels, strict=True)):
-                others = average.copy()
-                others[place] = 0.0
+                without = _without_effect(place, term, terms, matrix, chosen)
                 effects.append(
                     ParameterEffect(
                         names[k], label, term.name, kind, posteriors.scales[k],
@@ -428,7 +437,7 @@ def effects_of_cells(
                         (float(low[k, place]), float(high[k, place])),
                         _told(statistics, row, column, is_tested),
                         _told(p_values, row, column, is_tested),
-                        float(others @ estimated.estimate[k]), n_people,
+                        float(without @ estimated.estimate[k]), n_people,
                         len(tested) * sum(is_tested),
                     )
                 )  # fmt: skip
@@ -471,6 +480,13 @@ def _check_people(frame: pd.DataFrame, formula: EffectFormula, within: frozenset
             f"{' and '.join(formula.predictors)} is known for {n_people} participants; an effect needs {FEWEST}."
         )
     for name in formula.predictors:
+        varies = frame.groupby(PERSON)[name].nunique() > 1
+        if name in within and varies.sum() < FEWEST:
+            few = ", ".join(map(str, varies.index[varies])) or "none"
+            raise TrialsError(
+                f"{name} varies within {varies.sum()} of {n_people} participants ({few}); an effect within "
+                f"participants needs {FEWEST}. If it says who a participant is, give each participant one value."
+            )
         if not values_are_categories(frame[name]):
             continue
         counts = frame.groupby(name, observed=False)[PERSON].nunique()
@@ -491,8 +507,10 @@ def _by_kind(
 ) -> tuple[Array, list[DesignTerm], list[str]]:
     """The design with effects within participants apart from those between them.
 
-    A column that varies within participants, and whose mean differs between them, becomes its difference from the
-    participant's mean; the mean is a column of its own, so that no difference between participants enters the effect.
+    Where the mean of a column that varies within participants differs between them, the mean is a column of its own, so
+    that no difference between participants enters the effect. A number becomes its difference from that mean, and the
+    mean has an effect, too. Of categories and interactions the means are only what differs beside columns between
+    participants, so that the effects of these are what they are where every participant has all conditions.
     """
     matrix, person = design.matrix.copy(), frame[PERSON]
     terms, kinds = [], []
@@ -503,8 +521,10 @@ def _by_kind(
         kinds.append("within" if is_within else "between")
         if not is_within:
             continue
-        own = design.matrix[:, list(term.columns)]
-        means = pd.DataFrame(own).groupby(person.to_numpy()).transform("mean").to_numpy()
+        means = _means_of(design.matrix[:, list(term.columns)], person)
+        if len(term.predictors) != 1 or values_are_categories(frame[term.predictors[0]]):
+            matrix = _with_means(matrix, means, person)
+            continue
         wide = np.column_stack([matrix, means])
         added = np.linalg.matrix_rank(wide) - np.linalg.matrix_rank(matrix)
         if added < means.shape[1] or means.std(axis=0).max() < 1e-9:
@@ -514,14 +534,52 @@ def _by_kind(
         matrix[:, list(term.columns)] -= means
         places = tuple(range(matrix.shape[1], matrix.shape[1] + means.shape[1]))
         matrix = np.column_stack([matrix, means - means.mean(axis=0)])
-        if len(term.predictors) == 1 and not values_are_categories(frame[term.predictors[0]]):
-            labels = tuple(f"{label}{BETWEEN}" for label in term.labels)
-            terms.append(DesignTerm(f"{term.name}{BETWEEN}", places, labels, term.predictors))
-            kinds.append("between")
-            notes.append(
-                f"{term.name} varies within participants, and its mean between them: both effects are shown."
-            )
+        labels = tuple(f"{label}{BETWEEN}" for label in term.labels)
+        terms.append(DesignTerm(f"{term.name}{BETWEEN}", places, labels, term.predictors))
+        kinds.append("between")
+        notes.append(
+            f"{term.name} varies within participants, and its mean between them: both effects are shown."
+        )
     return _with_experiments(matrix, frame), terms, kinds
+
+
+def _means_of(columns: Array, person: pd.Series) -> Array:
+    """``(n_cells, n_columns)`` means of each cell's participant."""
+    means = pd.DataFrame(columns).groupby(person.to_numpy()).transform("mean")
+    return np.asarray(means.to_numpy(), dtype=np.float64)
+
+
+def _with_means(matrix: Array, means: Array, person: pd.Series) -> Array:
+    """The design with participants' means of columns, apart from its own columns between participants."""
+    fixed = matrix[:, np.abs(matrix - _means_of(matrix, person)).max(axis=0) < NOTHING]
+    apart = means - fixed @ np.linalg.lstsq(fixed, means, rcond=None)[0]
+    for column in apart.T:
+        wider = np.column_stack([matrix, column])
+        says_more = np.linalg.matrix_rank(wider) > np.linalg.matrix_rank(matrix)
+        if np.abs(column).max() > NOTHING and says_more and person.nunique() > wider.shape[1] + 1:
+            matrix = wider
+    return matrix
+
+
+def _without_effect(
+    place: int, term: DesignTerm, terms: Sequence[DesignTerm], matrix: Array, frame: pd.DataFrame
+) -> Array:
+    """``(n_columns,)`` of the design where one column has no effect, and the rest is as the effect supposes.
+
+    Levels are those with which others are compared; of an interaction, its levels with their own effects. Other
+    predictors are as they are on average.
+    """
+    found: Array = matrix.mean(axis=0)
+    mine = set(term.predictors)
+    label = dict(zip(term.columns, term.labels, strict=True))[place]
+    supposed = mine.union(*(own.predictors for own in terms if mine <= set(own.predictors)))
+    for own in terms:
+        if supposed & set(own.predictors):
+            for column, other in zip(own.columns, own.labels, strict=True):
+                found[column] = float(set(other.split(":")) < set(label.split(":")))
+    if len(mine) == 1 and not values_are_categories(frame[term.predictors[0]]):
+        found[place] = matrix[:, place].mean()
+    return found
 
 
 def _with_experiments(matrix: Array, frame: pd.DataFrame) -> Array:
@@ -590,7 +648,9 @@ def medians_of_levels(found: ParameterEffects, by: str) -> tuple[LevelMedian, ..
         posteriors.variance[found.used],
         found.frame[PERSON].to_numpy(),
     )
-    shown = cells.spread_out((codes[:, None] == np.arange(len(levels))).astype(float))
+    matrix = (codes[:, None] == np.arange(len(levels))).astype(float)
+    person = found.frame[PERSON]
+    shown = cells.spread_out(_with_means(matrix, _means_of(matrix, person), person))
     ones = cells.spread_out(np.ones((len(codes), 1)))
     estimated = estimate_effects(cells, shown, ones)
     low, high = estimated.interval()
