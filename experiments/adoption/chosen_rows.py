@@ -13,12 +13,14 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells, rows_in_words
 from lakatos.experiments.adoption.row_order import BLOCKS
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import AnswerTable, whole
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, whole
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
 MANY_COPIES = 0.45
 """Share of rows that equal an earlier one where a whole table is there twice."""
+LEAST_TABLE = 10
+"""Rows of a table that is recognised when it stands twice; fewer repeat by chance."""
 
 
 def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
@@ -44,14 +46,16 @@ def without_copies(
     """The rows that equal no earlier one in every cell.
 
     Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
-    is a copy. Where no column does, such rows stay and are told; nor does one do so whose numbers begin anew, or whose
-    times come twice by chance.
+    is a copy. Where no column does, such rows stay and are reported; nor does one do so whose numbers begin anew, or
+    whose times come twice by chance. A table without copies that stands twice, row for row, is one table.
     """
-    copies = frame.duplicated().to_numpy()
+    is_twice = not columns.is_pooled and _is_table_twice(frame)
+    copies = np.arange(len(frame)) >= len(frame) // 2 if is_twice else frame.duplicated().to_numpy()
     if columns.is_pooled or not copies.any():
         return frame
     rows = frame.index.to_numpy()[copies].tolist()
-    if not (_times_tell(frame, copies, columns) or _tells_places(frame[~copies], columns)):
+    tells = _times_tell(frame, copies, columns) or _tells_places(frame[~copies], columns)
+    if not (tells or is_twice):
         notes.append(
             f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}) counted as "
             f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells when each was given. Delete copies "
@@ -63,8 +67,24 @@ def without_copies(
             f"{name}: {rows_named(rows)}: equal to an earlier row in every cell. Delete copies, or have them left out: "
             '--column bad_rows=leave_out_empty (bad_rows = "leave_out_empty" in participants.columns).'
         )
-    notes.append(rows_in_words("it equals an earlier one in every cell, its time too", rows))
+    why = "it equals an earlier one in every cell, its time too"
+    notes.append(
+        rows_in_words("the whole table stands in the file twice" if is_twice else why, rows)
+    )
     return frame[~copies]
+
+
+def _is_table_twice(frame: pd.DataFrame) -> bool:
+    """Whether the second half repeats the first, which holds no row twice; columns that count rows do not matter."""
+    half, odd = divmod(len(frame), 2)
+    if odd or half < LEAST_TABLE:
+        return False
+    row = frame.index.to_numpy(dtype=np.float64)
+    counters = [name for name in frame if np.ptp(numbers_of(frame[name]).to_numpy() - row) == 0]
+    cells = frame.drop(columns=counters)
+    first, second = cells.iloc[:half], cells.iloc[half:]
+    is_same = bool((first.to_numpy() == second.to_numpy()).all())
+    return is_same and not first.duplicated().any()
 
 
 def _times_tell(frame: pd.DataFrame, copies: NDArray[np.bool_], columns: AnswerColumns) -> bool:

@@ -181,6 +181,18 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
         adopt(made, timed.model_copy(update={"bad_rows": "refuse"}), DOMAINS["intertemporal"])
 
 
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_a_table_that_stands_twice_is_one_table_though_its_rows_are_numbered(
+    is_counted: bool,
+) -> None:
+    rows = [("anna", "0", "5", str(10 + place), "0", "30") for place in range(10)]
+    head = "who took x1 x2 t1 t2" + " row" * is_counted
+    twice = [(*row, str(place)) if is_counted else row for place, row in enumerate(rows * 2)]
+    found = adopt(table(twice, head), AnswerColumns(**DATED), DOMAINS["intertemporal"])
+    assert found.trials[0].digest == dated(rows).digest
+    assert "the whole table stands in the file twice" in found.notes[0]
+
+
 def test_whole_milliseconds_that_come_twice_are_no_copies_unless_the_whole_table_is_there_twice() -> (
     None
 ):
