@@ -140,6 +140,8 @@ def gift_answers(
         name: _numbers(cells, told[name]) for name in told if name not in ("group", "endowment")
     }
     coins = _endowment(told)
+    if "endowment" not in told:
+        _check_assumed_endowment(cells, columns, notes)
     gift = _gifts(cells, columns, coins, numbers.get("all_or_nothing"), notes)
     group = pd.factorize(pd.Series(cells.text(str(told["group"]))))[0].astype(np.int64)
     cells.refuse_empty(cells.text(str(told["group"])) == "", str(told["group"]))
@@ -199,6 +201,30 @@ def _endowment(told: Mapping[str, Any]) -> float:
             "(participants.columns.stimulus.endowment)."
         )
     return float(coins)
+
+
+MANY_GIFTS = 20
+"""Gifts of which one is likely to be above half of all coins."""
+
+
+def _check_assumed_endowment(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Note the number of coins that is assumed, as no column says it.
+
+    Raises:
+        TrialsError: Of many gifts none is above half of it, so that everybody seems to have had fewer coins.
+    """
+    gifts = cells.numbers(columns.response)
+    largest = float(gifts.max())
+    if len(gifts) >= MANY_GIFTS and 0 < largest <= ENDOWMENT / 2:
+        raise TrialsError(
+            f"{cells.name}: nobody gave more than {largest:g} ({columns.response}), and nothing says how many coins "
+            f"everybody had in each round: --column endowment={largest:g}, or endowment={ENDOWMENT} if it was that "
+            "many (participants.columns.stimulus.endowment)."
+        )
+    notes.append(
+        f"everybody is taken to have {ENDOWMENT} coins in each round, of which {largest:g} were given at most; "
+        "--column endowment=COINS says another number"
+    )
 
 
 def _gifts(

@@ -39,6 +39,7 @@ from lakatos.experiments.adoption.option_code import (
 )
 from lakatos.experiments.adoption.plausible import (
     check_cells,
+    check_places,
     check_responses,
     check_steps,
     question,
@@ -290,8 +291,10 @@ def _experiments(
     participant = None if columns.is_pooled else _people(cells, columns)
     check_cells(cells, columns, participant, notes)
     _check_offered(cells, columns, domain, notes)
-    if participant is not None and domain.sequential and not columns.experiment:
-        check_steps(cells, columns, participant, notes)
+    if participant is not None and domain.sequential:
+        check_places(cells, columns, participant, notes)
+        if not columns.experiment:
+            check_steps(cells, columns, participant, notes)
     columns = _with_code(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment

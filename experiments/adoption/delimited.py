@@ -158,27 +158,39 @@ def _separator_of(head: str, second: str) -> str:
     return SPACES if n_words > 1 and len(second.split()) == n_words else ","
 
 
+def _is_header(line: str, after: str) -> bool:
+    """Whether a line that begins with # has as many cells as the next one, and so is no remark."""
+    mark = _separator_of(line, after)
+    n_cells = [len(text.split() if mark == SPACES else text.split(mark)) for text in (line, after)]
+    return not after.startswith("#") and n_cells[0] == n_cells[1] > 1
+
+
 def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
     """The cells of a table of text, by column; the index is the number of each row as a spreadsheet shows it.
 
     Raises:
         TrialsError: There is no row, rows differ in length, or it is too large; the message names the rows.
     """
-    n_before, head, second, named = 0, "", "", ""
+    n_remarks, named = 0, ""
     with closing(lines_of(path, encoding)) as lines:
-        for line in lines:
-            n_before += 1
-            if n_before == 1 and (named := separator_named(line)):
-                continue
-            if line.strip():
-                head, second = line, next(filter(str.strip, lines), "")
-                break
+        filled = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+        first, head = next(filled, (0, ""))
+        if first == 1 and (named := separator_named(head)):
+            first, head = next(filled, (0, ""))
+        after, second = next(filled, (0, ""))
+        while head.startswith("#") and second and not _is_header(head, second):
+            n_remarks, first, head = n_remarks + 1, after, second
+            after, second = next(filled, (0, ""))
     if not head:
         raise TrialsError(f"{path} is empty; it holds no row of answers.")
     mark = named or _separator_of(head, second)
     notes = [f"cells are separated by {DELIMITERS[mark]}"] if mark != "," else []
+    if n_remarks:
+        notes.append(
+            f"{n_remarks} lines before row {first}, the header, begin with # and are left out"
+        )
     with closing(lines_of(path, encoding)) as lines:
-        return _rows(path, islice(lines, n_before - 1, None), mark, n_before), notes
+        return _rows(path, islice(lines, first - 1, None), mark, first), notes
 
 
 def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFrame:

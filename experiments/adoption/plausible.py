@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,34 @@ def check_steps(
             f"{cells.name}: {name} ({shown}) changes from step to step within participants, and is not read: options "
             f"would be the same at all steps. Say --column experiment={name} (experiment in participants.columns) "
             f"where each {name} is learned apart",
+        )
+
+
+def check_places(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> None:
+    """Question responses that name places, where two columns tell which of the same stimuli stood at each place."""
+    used = set(map(str, leaves_of(columns.stimulus)))
+    said = {
+        name: cells.text(name)
+        for name in map(str, cells.frame.columns)
+        if name not in used and set(words_of(name)) & STIMULUS_WORDS
+    }
+    chosen = set(cells.text(columns.response).tolist()) if columns.response else set()
+    for one, other in combinations(said, 2):
+        shown = set(said[one].tolist()) - {""}
+        if not 2 <= len(shown) <= MOST_STIMULI or shown != set(said[other].tolist()) - {""}:
+            continue
+        is_pair = (said[one] != said[other]).all() and _is_mixed(said[one], participant)
+        if not is_pair or not chosen or chosen & shown:
+            continue
+        question(
+            columns,
+            notes,
+            "one_set_of_options",
+            f"{cells.name}: {one} and {other} hold the same stimuli ({', '.join(sorted(shown)[:4])}) at changing "
+            f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
+            "learned, not stimuli. Add a column that says which stimulus was chosen, and say --column response=COLUMN",
         )
 
 

@@ -54,6 +54,9 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
+GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})*")
+"""A whole number whose thousands are grouped by points or commas, or one with three decimals."""
+BELOW_THOUSAND = re.compile(r"[+-]?\d{1,3}")
 MISSING = {
     "na", "n/a", "n.a.", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#ind", "-1.#ind",
     "1.#qnan", "-1.#qnan", "null", "#null!", "(null)", "undefined", ".",
@@ -247,7 +250,7 @@ def _read_text(path: Path) -> AnswerTable:
     frame, told = read_delimited(path, encoding)
     frame, found = _without_question_texts(frame)
     read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *told, *found)))
-    return _with_decimal_points(read, may_group=not told)
+    return _with_decimal_points(_without_groups(read), may_group=not told)
 
 
 def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -259,6 +262,28 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
                 f"an export of Qualtrics: rows 2 to {place + 2} hold questions, not answers"
             ]
     return frame, []
+
+
+def _without_groups(table: AnswerTable) -> AnswerTable:
+    """The table with 1.089 or 1,089 written as 1089 where a column also holds whole numbers such as 900.
+
+    Numbers with three decimals beside others that have none, from 100 to 999, are written by no program.
+    """
+    frame, turned = table.frame.copy(deep=False), []
+    for name in frame.columns:
+        distinct = [cell for cell in frame[name].unique() if cell]
+        found = {cell: GROUPED.fullmatch(cell) for cell in distinct}
+        whole_ones = [cell for cell, match in found.items() if match is None]
+        marks = {match[1] for match in found.values() if match}
+        if len(marks) != 1 or not all(map(BELOW_THOUSAND.fullmatch, whole_ones)):
+            continue
+        mark = marks.pop()
+        if any(len(cell.lstrip("+-")) == 3 for cell in whole_ones) or any(
+            cell.count(mark) > 1 for cell in distinct
+        ):
+            frame[name] = frame[name].str.replace(mark, "", regex=False)
+            turned.append(f"{'points' if mark == '.' else 'commas'} in {name} group thousands")
+    return replace(table, frame=frame, notes=(*table.notes, *turned)) if turned else table
 
 
 def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:

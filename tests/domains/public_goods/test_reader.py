@@ -97,6 +97,18 @@ def test_somebody_who_leaves_makes_the_group_smaller_and_who_is_left_alone_is_no
     assert not any("left them alone" in note for note in found.notes)
 
 
+def test_many_small_gifts_are_no_shares_of_an_endowment_that_is_only_assumed():
+    gifts = {"ann": (5, 10) * 4, "bob": (4, 3) * 4, "eve": (0, 6) * 4}
+    with pytest.raises(TrialsError, match=r"more than 10 .* endowment=10, or endowment=20"):
+        brought_in(rows(gifts))
+    shares = {
+        coins: set(brought_in(rows(gifts), columns(endowment=coins)).trials[0].response.tolist())
+        for coins in (10, 20)
+    }
+    assert shares == {10: {0, 6, 8, 10, 12, 20}, 20: {0, 3, 4, 5, 6, 10}}
+    assert any("taken to have 20 coins" in note for note in brought_in(rows()).notes)
+
+
 def test_gifts_of_other_endowments_are_shares_and_rounding_is_told():
     ten = {who: tuple(gift // 2 for gift in own) for who, own in GIFTS.items()}
     (trials,) = brought_in(rows(ten), columns(endowment=10)).trials

@@ -180,7 +180,7 @@ def test_a_study_of_such_a_file_has_theories_that_can_be_tested_and_refuses_othe
 
 def test_a_seed_that_cannot_be_tested_is_refused_with_another(tmp_path: Path) -> None:
     rows = [
-        (group, who, number, 10 - number, 4, 1.6)
+        (group, who, number, 20 - 2 * number, 4, 1.6)
         for group in "ab"
         for who in range(4)
         for number in range(1, 6)

@@ -37,6 +37,35 @@ def test_decimal_commas_become_points_where_every_cell_is_such_a_number(tmp_path
 
 
 @pytest.mark.parametrize(
+    ("text", "cells", "said"),
+    [
+        ("n;x\n1;900\n2;1.089\n", ["900", "1089"], "points in x group thousands"),
+        ("n;x\n1;900\n2;1,089\n", ["900", "1089"], "commas in x group thousands"),
+        ('n,x\n1,900\n2,"1,089"\n', ["900", "1089"], "commas in x group thousands"),
+        ("n;x\n1;1.200.000\n2;3.000\n", ["1200000", "3000"], "points in x group thousands"),
+        ("n,x\n1,0.512\n2,1.089\n", ["0.512", "1.089"], ""),
+        ("n,x\n1,1.250\n2,1.089\n", ["1.250", "1.089"], ""),
+        ("n,x\n1,3\n2,1.089\n", ["3", "1.089"], ""),
+        ("n,x\n1,900.5\n2,1.089\n", ["900.5", "1.089"], ""),
+    ],
+)
+def test_grouped_thousands_beside_smaller_numbers_are_no_decimals(
+    text: str, cells: list[str], said: str, tmp_path: Path
+) -> None:
+    table = read_answers(write(tmp_path, "a.csv", text))
+    assert table.frame["x"].tolist() == cells
+    assert (said in table.notes) if said else not any("thousands" in note for note in table.notes)
+
+
+def test_remarks_before_the_header_are_left_out_and_said(tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", "# Lab B, 2021, ten\n\n# new\nid,deck\nk1,A\n"))
+    assert table.columns == ("id", "deck")
+    assert table.frame.index.tolist() == [5]
+    assert "2 lines before row 4, the header, begin with # and are left out" in table.notes
+    assert read_answers(write(tmp_path, "b.csv", "#id,deck\nk1,A\n")).columns == ("#id", "deck")
+
+
+@pytest.mark.parametrize(
     ("data", "said"),
     [
         ("naïve\nx\n".encode("utf-16"), "UTF-16"),
