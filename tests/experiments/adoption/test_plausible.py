@@ -149,3 +149,31 @@ def test_three_responses_are_read_back_with_the_rows_left_out(tmp_path: Path) ->
     assert "2 rows of 2 participants left out (P00: 1, P01: 1): choice is empty" in found.read_back
     assert "columns that are not read: extra" in found.read_back
     assert not any("P0" in note for note in found.about_rows)  # a run keeps these, and no names
+
+
+@pytest.mark.parametrize("said", [{}, {"experiment": "left_stim"}])
+def test_places_of_stimuli_that_change_sides_are_not_what_is_learned(said: dict[str, str]) -> None:
+    rng = np.random.default_rng(3)
+    square_left, left = rng.random((2, 60)) < 0.5
+    shapes = np.array(["circle", "square"])
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(["a", "b"], 30),
+            "left_stim": shapes[square_left.astype(int)],
+            "right_stim": shapes[1 - square_left.astype(int)],
+            "choice": np.where(left, "left", "right"),
+            "reward": rng.integers(0, 2, 60),
+        }
+    )
+    with pytest.raises(ImplausibleError, match="left_stim and right_stim hold the same stimuli"):
+        read(frame, DOMAINS["learning"], **said)
+    read(frame, DOMAINS["learning"], **said, accept=["one_set_of_options"])
+    chosen = shapes[(square_left == left).astype(int)]
+    code = {"circle": 0, "square": 1}
+    found = only(
+        read(
+            frame.assign(choice=chosen), DOMAINS["learning"], responses=code,
+            accept=["one_set_of_options"],
+        )
+    )  # fmt: skip
+    assert sorted(found.response.tolist()) == sorted(code[shape] for shape in chosen)
