@@ -404,7 +404,10 @@ def _mapping(
         stimulus = {"options": _guessed_options(table, response)}
         if second := _second_stage(table, response, free.get("order", "")):
             stimulus |= second
-        reward = _foretold(table, response) or free.get("reward", "") or _won_and_lost(table)
+        named, both = free.get("reward", ""), _won_and_lost(table)
+        if both != OPEN_QUESTION and set(words_of(named)) & GAINS:
+            named = ""  # a column of gains is half of the reward where another has the losses
+        reward = _prediction_came_true(table, response) or named or both
         common["feedback"] = {"reward": reward}
     return AnswerColumns(**common, stimulus=stimulus)
 
@@ -417,7 +420,7 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     known = set(meanings.values())
     gains = _won_and_lost(table)
     named = next((name for name, meaning in meanings.items() if meaning == "response"), "")
-    is_paid = "reward" in known or gains != OPEN_QUESTION or _foretold(table, named)
+    is_paid = "reward" in known or gains != OPEN_QUESTION or _prediction_came_true(table, named)
     if not {"participant", "response"} <= known or not is_paid:
         return ""
     tasks = [name for name, task in all_domains().items() if task.sequential]
@@ -434,7 +437,7 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
 
 
-def _foretold(table: AnswerTable, response: str) -> str:
+def _prediction_came_true(table: AnswerTable, response: str) -> str:
     """The reward as whether a prediction came true, where a column of outcomes has the cells of one of predictions."""
     if response not in table.columns or not set(words_of(response)) & PREDICTIONS:
         return ""
@@ -520,13 +523,13 @@ def _with_outcomes(
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     names = table.columns
     found = {name: name if name in names else OPEN_QUESTION for name in domain.outcome_names}
-    foretold = _foretold(table, mapping.response)
+    came_true = _prediction_came_true(table, mapping.response)
     if found["reward"] == OPEN_QUESTION:
-        found["reward"] = foretold or by_meaning.get("reward", OPEN_QUESTION)
-    events = _events(table, mapping.response, domain.options) if foretold else []
+        found["reward"] = came_true or by_meaning.get("reward", OPEN_QUESTION)
+    events = _events(table, mapping.response, domain.options) if came_true else []
     for name, event in zip(list(found)[1:], events, strict=False):
         if found[name] == OPEN_QUESTION:  # an option would have paid where it is what came
-            found[name] = f"{foretold.partition(' == ')[2]} == {event!r}"
+            found[name] = f"{came_true.partition(' == ')[2]} == {event!r}"
     return mapping.model_copy(update={"feedback": found})
 
 

@@ -24,6 +24,9 @@ STEPS = pd.DataFrame(
         ({"outcome": [0, 1] * 6}, "learning", "outcome"),
         ({"gain": [50, 100] * 6, "loss": [0, -25] * 6}, "learning", "gain + loss"),
         ({"gain": [50, 100] * 6, "loss": [0, 25] * 6}, "learning", "gain - loss"),
+        ({"win": [50, 100] * 6, "lose": [0, -25] * 6}, "learning", "win + lose"),
+        ({"win": [50, 100] * 6, "lose": [0, 25] * 6}, "learning", "win - lose"),
+        ({"reward": [0, 1] * 6, "gain": [50, 100] * 6, "loss": [0, 25] * 6}, "learning", "reward"),
         ({"outcome": [0, 1] * 6, "block": [1, 2] * 6}, "learning", "outcome"),
         # numbers that may describe the options
         ({"outcome": [0, 1] * 6, "contrast": [3, 5] * 6}, "", ""),

@@ -40,7 +40,8 @@ class PriorOdds:
         Args:
             composition: Of the grammar that the odds belong to.
         """
-        parts = parts_of(composition)
+        # Sets have no order that two processes share, and sums of floats depend on it.
+        parts = sorted(parts_of(composition))
         gained = sum(self.present.get(part, 0.0) - self.absent.get(part, 0.0) for part in parts)
         return gained + sum(self.absent.values())
 
@@ -48,9 +49,9 @@ class PriorOdds:
 EQUAL_ODDS: Final = PriorOdds()
 
 
-def parts_of(composition: Composition) -> list[Part]:
+def parts_of(composition: Composition) -> frozenset[Part]:
     """Mechanisms of a composition, each with its slot."""
-    return [(slot, name) for slot, names in composition.slots.items() for name in names]
+    return frozenset((slot, name) for slot, names in composition.slots.items() for name in names)
 
 
 def prior_odds(grammar: Grammar, earlier: Sequence[Composition]) -> PriorOdds:

@@ -9,13 +9,18 @@ odds of what is left out, divided by the number of responses, count as part of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
+from lakatos.theories.discovery.grammar_search.prior_odds import (
+    EQUAL_ODDS,
+    Part,
+    PriorOdds,
+    parts_of,
+)
 from lakatos.theories.discovery.grammar_search.search_tree import combined
 from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
@@ -58,11 +63,11 @@ def simplifications(grammar: Grammar, composition: Composition) -> list[tuple[st
     plain: set[object] = set()
     for words, smaller in grammar.edits(composition):
         parameters = set(grammar.parameters(smaller))
-        lost = _parts(composition) - _parts(smaller)
+        lost = parts_of(composition) - parts_of(smaller)
         if lost & null or not (smaller.size < composition.size or parameters < own):
             continue
         if smaller.size == composition.size and not own & _of(
-            grammar, _parts(smaller) - _parts(composition)
+            grammar, parts_of(smaller) - parts_of(composition)
         ):
             if frozenset(lost) in plain:
                 continue
@@ -150,7 +155,7 @@ def _usual_fillings(grammar: Grammar, here: Composition) -> Iterator[tuple[str, 
     """Compositions with the first mechanism of the grammar in a slot that takes one and has another."""
     usual = {(slot.name, grammar.names[slot.name][0]) for slot in grammar.slots if slot.least == 1}
     for words, edit in grammar.edits(here):
-        if edit.size == here.size and _parts(edit) - _parts(here) <= usual:
+        if edit.size == here.size and parts_of(edit) - parts_of(here) <= usual:
             yield words, edit
 
 
@@ -241,11 +246,7 @@ def _tried(
     return found
 
 
-def _parts(composition: Composition) -> set[tuple[str, str]]:
-    return {(slot, name) for slot, names in composition.slots.items() for name in names}
-
-
-def _of(grammar: Grammar, parts: set[tuple[str, str]]) -> set[str]:
+def _of(grammar: Grammar, parts: Collection[Part]) -> set[str]:
     """Names of the parameters that some mechanisms have."""
     return {name for slot, part in parts for name in grammar.mechanism(slot, part).parameters}
 

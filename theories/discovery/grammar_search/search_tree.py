@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import entr, ndtr
 
+from lakatos.theories.discovery.grammar_search.prior_odds import parts_of
 from lakatos.theories.language.grammar import Composition, Grammar
 
 Array = NDArray[np.float64]
@@ -177,7 +178,7 @@ class ArchiveMap:
         """Family, number of parameters, and whether people learn from what they did."""
         known = self._known.get(composition.key)
         if known is None:
-            used = [(slot, name) for slot, names in composition.slots.items() for name in names]
+            used = parts_of(composition)
             parameters = frozenset().union(*map(self._parameters.__getitem__, used))
             learns = not self._learns.isdisjoint(used)
             known = self.family(composition), len(parameters), learns
