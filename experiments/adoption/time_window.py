@@ -64,6 +64,11 @@ def window_of(frame: pd.DataFrame, columns: AnswerColumns) -> tuple[float, float
         )
     middle = float(np.median(logs))
     deviation = TO_DEVIATION * float(np.median(np.abs(logs - middle)))
+    if deviation == 0:
+        raise TrialsError(
+            f"half of the times or more in {columns.response_time} are {np.exp(middle):g} s, so that no window can be "
+            "found from data; give two times in seconds, as in time_window = [0.2, 5]."
+        )
     low, high = (float(np.exp(middle + sign * DEVIATIONS * deviation)) for sign in (-1, 1))
     return float(f"{low:.2g}"), float(f"{high:.2g}")
 

@@ -114,3 +114,10 @@ def test_a_study_with_a_window_has_its_domain_and_theories(tmp_path: Path) -> No
     bins = BINS.search(source)
     assert bins is not None
     assert bins[1] == str(list(edges_within(0.1, 5.0)))
+
+
+def test_no_window_is_found_where_half_of_the_times_are_the_same() -> None:
+    frame = timed()
+    frame.loc[frame.index[: len(frame) // 2 + 1], "rt"] = 500.0
+    with pytest.raises(TrialsError, match=r"half of the times or more in rt are 0\.5 s"):
+        read(frame, time_window="from data")
