@@ -479,7 +479,7 @@ def test_a_step_of_a_walk_has_time_for_all_its_draws(sandbox, monkeypatch):
         "def start(parameters, trials, xp):\n    return 0.0 * parameters['w']\n"
         "def learn(parameters, trials, xp, state, response, feedback):\n    return state\n"
         "def choose(parameters, trials, xp, state):\n"
-        "    for _ in range(2_000_000 * len(parameters['w'])):\n        pass\n"
+        "    for _ in range(4_000_000 * len(parameters['w'])):\n        pass\n"
         "    return 0.5 + 0.0 * (parameters['w'] + trials['x'])"
     )
     limits = SandboxLimits(cpu_seconds=0.3, wall_seconds=60.0)
