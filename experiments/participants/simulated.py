@@ -107,7 +107,8 @@ def with_random_choices(
         available: Which options can be chosen, of a shape that fits.
         share: From 0 to 1.
     """
-    return (1 - share) * probabilities + share * available / available.sum(axis=-1, keepdims=True)
+    at_random = share * available / available.sum(axis=-1, keepdims=True)
+    return np.asarray((1 - share) * probabilities + at_random)
 
 
 def draw_options(
