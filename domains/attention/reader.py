@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
 from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
@@ -119,6 +120,7 @@ def conflict_answers(
     columns: AnswerColumns,
     participant: Array,
     notes: list[str],
+    left_out: RowsLeftOut,
     scale: AnswerScale = SCALE,
 ) -> tuple[Stimuli, Array, Array, Array]:
     """Answers with their times, from rows in the order in which each person saw them.
@@ -136,6 +138,7 @@ def conflict_answers(
     fine = rows.can_be_answers(scale)
     _check_times(rows.time_s, fine, cells.name, columns, scale)
     kept = np.flatnonzero(fine)
+    _leave_out(rows.time_s, fine, cells, columns, scale, left_out)
     _refuse_people_without_answers(cells, participant, kept)
     notes.extend(_times_in_words(rows.time_s, columns, scale))
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
@@ -172,8 +175,8 @@ def _rows(
         if columns.bad_rows == "refuse":
             cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
         notes.append(
-            f"{len(missing):,} rows without a key or a time are left out ({rows_named(cells.row_numbers(missing))}); "
-            "for the trial after it each counts as an error"
+            f"for the trial after it, {'a' if len(missing) == 1 else 'each'} row without a key or a time counts as an "
+            "error"
         )
     cells.refuse(
         (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
@@ -389,6 +392,24 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
             reason,
             empty=True,
         )
+
+
+def _leave_out(
+    time_s: Array,
+    fine: Array,
+    cells: RowCells,
+    columns: AnswerColumns,
+    scale: AnswerScale,
+    left_out: RowsLeftOut,
+) -> None:
+    """Leave out rows without a key or a time, and those whose time is no outcome."""
+    window = f"{scale.edges[0]:g} to {scale.edges[-1]:g} s"
+    for is_out, reason in (
+        (np.isnan(time_s), f"{columns.response} or {columns.response_time} is empty"),
+        (~np.isnan(time_s) & ~fine, f"{columns.response_time} is not from {window}"),
+    ):
+        places = np.flatnonzero(is_out)
+        left_out.add(reason, cells.frame.iloc[places], cells.row_numbers(places))
 
 
 def _times_in_words(time_s: Array, columns: AnswerColumns, scale: AnswerScale) -> list[str]:

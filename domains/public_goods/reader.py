@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
 from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -123,7 +124,11 @@ class GiftRows:
 
 
 def gift_answers(
-    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+    left_out: RowsLeftOut,
 ) -> tuple[Stimuli, Array, Array, Array]:
     """Gifts with what was known before them.
 
@@ -166,8 +171,10 @@ def gift_answers(
         "all_or_nothing": 1.0 * (numbers.get("all_or_nothing", nothing) == 1),
     }
     kept = np.flatnonzero(n_members > 1)
-    if alone := len(gift) - len(kept):
-        notes.append(f"{alone:,} gifts of people whose group had left them alone are left out")
+    alone = np.flatnonzero(n_members <= 1)
+    left_out.add(
+        "the group had left this person alone", cells.frame.iloc[alone], cells.row_numbers(alone)
+    )
     if not len(kept):
         raise TrialsError(f"{cells.name}: nobody was in a group with others.")
     first, which = distinct_rows(*(values[kept] for values in shown.values()))

@@ -28,7 +28,13 @@ from lakatos.experiments.adoption.layouts import (
     known_layout,
     layout_of,
 )
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
+from lakatos.experiments.adoption.left_out import LeftOutTable, RowsLeftOut, gone_people
+from lakatos.experiments.adoption.mapping import (
+    ONE_PARTICIPANT,
+    OPEN_QUESTION,
+    AnswerColumns,
+    leaves_of,
+)
 from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.option_code import (
@@ -47,11 +53,9 @@ from lakatos.experiments.adoption.plausible import (
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import read_back
 from lakatos.experiments.adoption.row_cells import (
-    LeftOutRows,
     RowCells,
     RowsWrongError,
-    gone_people,
-    left_out_by_condition,
+    WrongRows,
     read_part,
     shown_rows,
     whole_numbers,
@@ -93,8 +97,8 @@ class AdoptedAnswers:
     """For each experiment what is known of its people, by column, in their order; as the cells say it."""
     about_rows: tuple[str, ...] = ()
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
-    n_left_out: int = 0
-    """Rows that could not be read, and that the study lets be left out."""
+    left_out: LeftOutTable = field(default_factory=LeftOutTable)
+    """Rows that are not read, by kind."""
     closed: Mapping[str, str] = field(default_factory=dict)
     """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
     first_option: str = ""
@@ -102,14 +106,14 @@ class AdoptedAnswers:
     time_window: tuple[float, float] | None = None
     """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()
-    """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
+    """Some responses in words, and which columns are not read; they name participants."""
     beside: tuple[Mapping[str, Array], ...] = ()
     """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
 
     @property
     def told(self) -> tuple[str, ...]:
         """How the file was read, for the user: what was assumed and left out, and some responses read back."""
-        return (*self.notes, *self.read_back)
+        return (*self.notes, *self.left_out.lines(), *self.read_back)
 
 
 def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
@@ -163,13 +167,15 @@ def adopt(
     Raises:
         TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
     """
+    notes: list[str] = []
+    table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
     _check_answered(columns, domain)
-    notes: list[str] = []
-    rows = replace(table, frame=chosen_rows(table, columns, notes), notes=())
+    left_out = RowsLeftOut()
+    rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
         rows = prepared(rows, columns)
-    frame = without_copies(rows.frame, columns, table.name, notes)
+    frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
     if columns.wide:
         frame = melted(frame, columns, table.name)
@@ -180,40 +186,41 @@ def adopt(
         frame = rows.frame
     notes += rows.notes
     _check_named(rows, columns, notes)
+    _check_grouped(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
-    frame = shown_rows(frame, columns, known_layout(domain), notes)
+    frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
     window = window_of(frame, columns)
     domain = in_window(domain, window)
     notes += window_in_words(frame, columns, window)
-    left_out, whole = LeftOutRows(columns, numbers), frame
+    wrong, whole = WrongRows(columns, numbers, left_out), frame
     while True:
         try:
-            told: list[str] = []
+            told, unused = list[str](), RowsLeftOut()
             cells = RowCells(frame, table.name, numbers)
             check_window(cells, columns, domain, window)
-            found, people, used = _experiments(cells, columns, domain, told)
+            found, people, used = _experiments(cells, columns, domain, told, unused)
             break
         except RowsWrongError as error:
-            frame = left_out.without(frame, error)
+            frame = wrong.without(frame, error)
         except TrialsError:
-            left_out.check()  # what is wrong may follow from the rows that are refused
+            wrong.check()  # what is wrong may follow from the rows that are refused
             raise
-    left_out.check()
-    notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
-    notes += left_out_by_condition(whole, np.concatenate(used), columns)
+    wrong.check()
+    left_out.add_all(unused)
+    notes += [*gone_people(whole, frame, columns), *told]
+    not_read = left_out.table(whole[whole.index.isin(np.concatenate(used))], columns)
     missing = missing_inputs(found, columns, domain)
     notes += missing.notes
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
-    back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
         trials=found,
         notes=(*table.notes, *notes),
         people=people,
-        about_rows=tuple(notes),
-        n_left_out=left_out.n_rows,
+        about_rows=(*not_read.sentences(), *notes),
+        left_out=not_read,
         closed=missing.reasons,
         first_option=missing.first_option,
         time_window=window,
@@ -229,6 +236,32 @@ def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[st
     names = dict.fromkeys([columns.participant, *columns.attributes])
     cells = whole.loc[rows]
     return {name: cells[name].to_numpy(dtype=object) for name in names}
+
+
+NOBODY_NAMED = (
+    "If no column names participants since all rows are of one, say --accept one_participant (accept = "
+    '["one_participant"] in participants.columns).'
+)
+
+
+def _with_one_participant(
+    table: AnswerTable, columns: AnswerColumns, notes: list[str]
+) -> tuple[AnswerTable, AnswerColumns]:
+    """The table with a column that names its only participant, where the mapping says that there is one."""
+    if columns.is_pooled or columns.participant not in ("", OPEN_QUESTION):
+        return table, columns
+    if ONE_PARTICIPANT not in columns.accept:
+        return table, columns
+    name = next(
+        n
+        for n in ("participant", "the participant", "the only participant")
+        if n not in table.columns
+    )
+    notes.append(
+        f"accepted ({ONE_PARTICIPANT}): all {len(table.frame):,} rows are of one participant"
+    )
+    made = replace(table, frame=table.frame.assign(**{name: "1"}))
+    return made, columns.model_copy(update={"participant": name})
 
 
 def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
@@ -255,6 +288,23 @@ def _check_named(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -
     )
 
 
+def _check_grouped(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question numbers such as 1.000 and 2.500, which may be thousands or have three decimals."""
+    for part, leaf in (
+        *((part, leaf) for part, value in columns.stimulus.items() for leaf in leaves_of(value)),
+        *((f"feedback.{name}", leaf) for name, leaf in columns.feedback.items()),
+    ):
+        if leaf in table.grouped:
+            question(
+                columns,
+                notes,
+                "three_decimals",
+                f"{table.name}: {leaf} ({part}) is {' and '.join(table.grouped[leaf])} and the like in all rows, which "
+                f"may be thousands, or numbers with three decimals. If they are thousands, say 1000 * {leaf} in place "
+                f"of {leaf}, in --column {part} (participants.columns)",
+            )
+
+
 def _check_rows_are_choices(
     frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
 ) -> None:
@@ -276,9 +326,15 @@ def _check_rows_are_choices(
 
 
 def _experiments(
-    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    domain: Domain,
+    notes: list[str],
+    unused: RowsLeftOut,
 ) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], list[Array]]:
     """Experiments, what is known of their people, and the places of rows of the answers; all rows must be right.
+
+    Rows that are right and yet no answers go to ``unused``.
 
     Raises:
         RowsWrongError: Some rows are not.
@@ -303,7 +359,7 @@ def _experiments(
     for name in dict.fromkeys(groups.tolist()):
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
-        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size)
+        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused)
         used.append(rows)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
@@ -392,6 +448,7 @@ def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
             f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
             f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}=COLUMN (columns= in "
             "Python). `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
+            + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
         )
 
 
@@ -403,6 +460,7 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
         raise TrialsError(
             "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
             "'count' with 'share', or 'counts', where the file holds no single answers (participants.columns)."
+            + ("" if columns.participant else f" {NOBODY_NAMED}")
         )
     scale = scale_of(domain)
     if scale is not None and columns.is_pooled:
@@ -438,6 +496,7 @@ def _experiment(
     domain: Domain,
     notes: list[str],
     size: float,
+    unused: RowsLeftOut,
 ) -> tuple[Trials, Array]:
     """The rows of one experiment as trials and answers, and the places of those that are answers.
 
@@ -458,7 +517,7 @@ def _experiment(
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
-        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told)
+        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told, unused)
         participant, rows = participant[kept], rows[kept]
         try:
             domain.check(stimuli)

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.row_cells import RowCells, rows_in_words
+from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_order import BLOCKS
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, whole
@@ -23,27 +24,36 @@ LEAST_TABLE = 10
 """Rows of a table that is recognised when it stands twice; fewer repeat by chance."""
 
 
-def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
-    """The rows that count."""
+def chosen_rows(
+    table: AnswerTable, columns: AnswerColumns, left_out: RowsLeftOut | None = None
+) -> pd.DataFrame:
+    """The rows that count; the others go to ``left_out``."""
     cells = RowCells(table.frame, table.name)
     kept = np.ones(len(table.frame), dtype=bool)
+    others = RowsLeftOut() if left_out is None else left_out
     for column, allowed in columns.where.items():
-        wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        kept &= cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
+        said = [allowed] if isinstance(allowed, str) else allowed
+        wanted = {whole(word) for word in said}
+        is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
+        rows = table.frame[kept & ~is_in]
+        others.add(f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy())
+        kept &= is_in
     if not kept.any():
         raise TrialsError(
             f"{table.name}: no row is as where says ({', '.join(columns.where)}). Say --column where.COLUMN=CELL "
             "with a cell of the file (participants.columns.where), or leave it out."
         )
-    if not kept.all():
-        notes.append(f"{plural(int((~kept).sum()), 'row')} left out by columns.where")
     return table.frame[kept]
 
 
 def without_copies(
-    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+    frame: pd.DataFrame,
+    columns: AnswerColumns,
+    name: str,
+    notes: list[str],
+    left_out: RowsLeftOut,
 ) -> pd.DataFrame:
-    """The rows that equal no earlier one in every cell.
+    """The rows that equal no earlier one in every cell; copies go to ``left_out``.
 
     Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
     is a copy. Where no column does, such rows stay and are reported; nor does one do so whose numbers begin anew, or
@@ -68,8 +78,8 @@ def without_copies(
             '--column bad_rows=leave_out_empty (bad_rows = "leave_out_empty" in participants.columns).'
         )
     why = "it equals an earlier one in every cell, its time too"
-    notes.append(
-        rows_in_words("the whole table stands in the file twice" if is_twice else why, rows)
+    left_out.add(
+        "the whole table stands in the file twice" if is_twice else why, frame[copies], rows
     )
     return frame[~copies]
 

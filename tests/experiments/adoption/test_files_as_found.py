@@ -146,7 +146,7 @@ def test_seconds_and_milliseconds_are_converted_by_participant(odd_files: Path) 
 def test_an_export_of_jatos_and_one_participant_of_psychopy(odd_files: Path) -> None:
     jatos = read(odd_files / "jatos_results.txt")
     assert only(jatos).n_responses == 24
-    assert any("26 rows left out that show no trial" in line for line in jatos.notes)
+    assert any("26 rows are left out: no trial is shown" in line for line in jatos.about_rows)
     file = odd_files / "psychopy_one_person.csv"
     rows = pd.read_csv(file).dropna(subset=["word"])
     found = only(read(file))
