@@ -41,6 +41,7 @@ from lakatos.experiments.adoption.option_code import (
     check_share,
     chosen_options,
     code_of_cells,
+    whole_word,
     zero_question,
 )
 from lakatos.experiments.adoption.plausible import (
@@ -63,7 +64,12 @@ from lakatos.experiments.adoption.row_cells import (
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
-from lakatos.experiments.adoption.tables import AnswerTable, distinct_rows, read_answers
+from lakatos.experiments.adoption.tables import (
+    AnswerTable,
+    distinct_rows,
+    numbers_of,
+    read_answers,
+)
 from lakatos.experiments.adoption.time_window import (
     check_window,
     window_in_words,
@@ -211,7 +217,16 @@ def adopt(
     wrong.check()
     left_out.add_all(unused)
     notes += [*gone_people(whole, frame, columns), *told]
-    not_read = left_out.table(whole[whole.index.isin(np.concatenate(used))], columns)
+    are_read = whole[whole.index.isin(np.concatenate(used))]
+    not_read = left_out.table(are_read, columns)
+    if unequal := left_out.unequal(are_read, columns):
+        question(
+            columns,
+            notes,
+            "unequal_losses",
+            f"{table.name}: {unequal} ({'; '.join(kind.sentence for kind in not_read.kinds)}). Effects of these "
+            "conditions would be those of what is missing",
+        )
     missing = missing_inputs(found, columns, domain)
     notes += missing.notes
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
@@ -352,6 +367,7 @@ def _experiments(
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)
     columns = _with_code(cells, columns, domain, notes)
+    _check_zeros(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
@@ -374,16 +390,8 @@ def _check_offered(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> None:
     """Question rows in which all cells of one option are empty, since it may not have been on offer there."""
-    layout = known_layout(domain)
-    lists = [
-        value
-        for part, value in columns.stimulus.items()
-        if isinstance(value, list | tuple) and len(value) == len(domain.options)
-        and part not in layout.ragged and part not in SETTINGS
-    ]  # fmt: skip
     for place, option in enumerate(domain.options):
-        said = [value[place] for value in lists if isinstance(value[place], str)]
-        own = [name for name in said if name in cells.frame.columns]
+        own = _columns_of_option(cells, columns, domain, place)
         if not own:
             continue
         is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
@@ -398,6 +406,48 @@ def _check_offered(
             f"{len(is_empty):,} rows ({rows_named(cells.row_numbers(is_empty))}), so that option {option} seems "
             f"not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
             f"{len(domain.options)} options: such rows cannot be read, and accepting this leaves them out",
+        )
+
+
+def _columns_of_option(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, place: int
+) -> list[str]:
+    """The columns that show an option, where each of its parts may be missing or not."""
+    layout = known_layout(domain)
+    lists = [
+        value
+        for part, value in columns.stimulus.items()
+        if isinstance(value, list | tuple) and len(value) == len(domain.options)
+        and part not in layout.ragged and part not in SETTINGS
+    ]  # fmt: skip
+    said = [value[place] for value in lists if isinstance(value[place], str)]
+    return [name for name in said if name in cells.frame.columns]
+
+
+def _check_zeros(cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]) -> None:
+    """Question rows in which all properties of one of several options are 0 and it is never chosen."""
+    if len(domain.options) < 3 or columns.is_pooled or scale_of(domain) or domain.sequential:
+        return
+    for place, option in enumerate(domain.options):
+        own = _columns_of_option(cells, columns, domain, place)
+        if len(own) < 2:
+            continue
+        is_zero = np.all([numbers_of(cells.frame[name]).to_numpy() == 0 for name in own], axis=0)
+        n_zero = int(is_zero.sum())
+        if n_zero < 2 or n_zero < LEAST_NOT_OFFERED * len(is_zero) or is_zero.all():
+            continue
+        names = [whole_word(cell) for cell, code in columns.responses.items() if code == place]
+        if cells.is_in(columns.response, names, whole_word)[is_zero].any():
+            continue
+        empty = " ".join(f"--column missing.{name}=0" for name in own)
+        question(
+            columns,
+            notes,
+            "not_offered",
+            f"{cells.name}: {' and '.join(own)} are 0 in {n_zero:,} of {len(is_zero):,} rows "
+            f"({rows_named(cells.row_numbers(is_zero))}), in none of which option {option} was chosen, so that it "
+            f"seems not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
+            f"{len(domain.options)} options: to leave such rows out, say {empty} --accept not_offered",
         )
 
 

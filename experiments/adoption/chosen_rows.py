@@ -36,7 +36,9 @@ def chosen_rows(
         wanted = {whole(word) for word in said}
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
-        others.add(f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy())
+        others.add(
+            f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy(), is_trial=False
+        )
         kept &= is_in
     if not kept.any():
         raise TrialsError(
@@ -78,9 +80,8 @@ def without_copies(
             '--column bad_rows=leave_out_empty (bad_rows = "leave_out_empty" in participants.columns).'
         )
     why = "it equals an earlier one in every cell, its time too"
-    left_out.add(
-        "the whole table stands in the file twice" if is_twice else why, frame[copies], rows
-    )
+    reason = "the whole table stands in the file twice" if is_twice else why
+    left_out.add(reason, frame[copies], rows, is_trial=False)
     return frame[~copies]
 
 

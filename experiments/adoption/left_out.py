@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
@@ -20,6 +21,10 @@ MOST_IN_SENTENCES = 5
 """Rows that a sentence names."""
 MOST_PARTICIPANTS = 3
 MOST_CONDITIONS = 12
+LEAST_UNEQUAL = 0.1
+"""Difference of shares of lost trials between conditions from which on it is questioned."""
+MOST_BY_CHANCE = 1e-4
+"""Probability of such shares by chance (a chi-squared test of rows), from which on they are not."""
 MOST_ZEROS = 4
 """Conditions up to which those that lose no row are shown, too."""
 CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
@@ -152,21 +157,63 @@ class RowsLeftOut:
     def __init__(self) -> None:
         """No row is left out yet."""
         self._parts: dict[str, list[tuple[pd.DataFrame, NDArray[Any]]]] = {}
+        self._no_trials: set[str] = set()
 
-    def add(self, reason: str, rows: pd.DataFrame, numbers: Sequence[int] | NDArray[Any]) -> None:
-        """Leave rows out, given their numbers in the file."""
+    def add(
+        self,
+        reason: str,
+        rows: pd.DataFrame,
+        numbers: Sequence[int] | NDArray[Any],
+        *,
+        is_trial: bool = True,
+    ) -> None:
+        """Leave rows out, given their numbers in the file; ``is_trial``: whether a response is lost with each."""
         if len(rows):
             self._parts.setdefault(reason, []).append((rows, np.asarray(numbers)))
+            if not is_trial:
+                self._no_trials.add(reason)
 
     def add_all(self, other: RowsLeftOut) -> None:
         """Leave out the rows of another collection, too."""
         for reason, parts in other._parts.items():
             self._parts.setdefault(reason, []).extend(parts)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(len(rows) for parts in self._parts.values() for rows, _ in parts)
+    def unequal(self, read: pd.DataFrame, columns: AnswerColumns) -> str:
+        """The conditions that lose unequal shares of their trials, in words; empty where there are none.
+
+        Unequal are shares that differ by a tenth or more, and by more than chance, also without the participant who
+        lost most.
+
+        Args:
+            read: The rows that are read.
+            columns: Which columns name participants, experiments and congruence.
+        """
+        lost = [
+            rows
+            for reason, own in self._parts.items()
+            for rows, _ in own
+            if reason not in self._no_trials
+        ]
+        who = columns.participant
+        if not lost or not all(who in rows.columns for rows in (read, *lost)):
+            return ""
+        by_name = columns.model_copy(update={"attributes": ()})
+        for name in _columns_that_tell([read, *lost], by_name):
+            if not all(name in rows.columns for rows in (read, *lost)):
+                continue
+            both = pd.concat([read[[who, name]], *(rows[[who, name]] for rows in lost)])
+            both["lost"] = np.arange(len(both)) >= len(read)
+            if not 2 <= both[name].nunique() <= MOST_CONDITIONS:
+                continue
+            worst = both.groupby(who)["lost"].sum().idxmax()
+            if _are_unequal(both, name) and _are_unequal(both[both[who] != worst], name):
+                shares = both.groupby(name)["lost"].agg(["sum", "size"])
+                told = (
+                    f"{cell or '(empty)'} {n:,} of {size:,}"
+                    for cell, n, size in shares.itertuples()
+                )
+                return f"conditions ({name}) lose unequal shares of their trials: {', '.join(told)}"
+        return ""
 
     def table(self, read: pd.DataFrame, columns: AnswerColumns) -> LeftOutTable:
         """What is left out, by kind.
@@ -205,6 +252,19 @@ class RowsLeftOut:
             participants=whole[who].nunique() if who else 0,
             conditions=all_of,
         )
+
+
+def _are_unequal(both: pd.DataFrame, name: str) -> bool:
+    """Whether the shares of lost rows differ between the cells of a column by enough, and by more than chance."""
+    counts = pd.crosstab(both[name], both["lost"])
+    if counts.shape[0] < 2 or counts.shape[1] < 2:
+        return False
+    shares = counts[True] / counts.sum(axis=1)
+    if shares.max() - shares.min() < LEAST_UNEQUAL:
+        return False
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / len(both)
+    statistic = float(((counts.to_numpy() - expected) ** 2 / expected).sum())
+    return bool(chdtrc(counts.shape[0] - 1, statistic) < MOST_BY_CHANCE)
 
 
 def _only(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

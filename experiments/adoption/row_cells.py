@@ -194,7 +194,7 @@ def shown_rows(
     if is_shown.all() or not is_shown.any():
         return frame
     reason = f"no trial is shown: nothing stands in {', '.join(names[:4])}"
-    left_out.add(reason, frame[~is_shown], frame.index.to_numpy()[~is_shown])
+    left_out.add(reason, frame[~is_shown], frame.index.to_numpy()[~is_shown], is_trial=False)
     return frame[is_shown]
 
 
