@@ -181,7 +181,8 @@ def _rows(
     cells.refuse(
         (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
         columns.response,
-        f"is no answer; answers are {', '.join(code)}",
+        f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
+        f"missing.{columns.response}=CELL",
     )
     chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
@@ -195,7 +196,8 @@ def _rows(
         pressed = _pressed(right, is_right, answered, n_answers)
     if n_answers not in (2, 3):
         raise TrialsError(
-            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}."
+            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}. Say which cells are "
+            "keys, from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
     block = np.zeros(n_rows, dtype=np.int64)
     if "block" in told:
@@ -262,7 +264,8 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
         cells.refuse(
             ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
-            "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
+            "is none of congruent, incongruent and neutral (or 1, -1 and 0). Say what it means: --column "
+            f"'recode.{told}={{CELL = \"congruent\"}}'",
         )
         return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
@@ -313,7 +316,8 @@ def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
     cells.refuse(
         ~pd.Series(said).isin(list(code)).to_numpy(),
         column,
-        f"is no key; keys are {', '.join(code)}",
+        f"is no key; keys are {', '.join(code)}. Say which cells are keys, from the left from 0: --column "
+        "responses.CELL=PLACE (participants.columns.responses)",
     )
     return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
 
@@ -331,7 +335,9 @@ def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list
     cells.refuse_empty(said == "", column)
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
     cells.refuse(
-        ~pd.Series(said).isin(list(places)).to_numpy(), column, f"is none of {', '.join(places)}"
+        ~pd.Series(said).isin(list(places)).to_numpy(),
+        column,
+        f"is none of {', '.join(places)}. Say what it means: --column 'recode.{column}={{CELL = \"left\"}}'",
     )
     side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
@@ -370,7 +376,8 @@ def _check_times(
     known = ~np.isnan(time_s)
     if not known.any():
         raise TrialsError(
-            f"{name}: no row has both {columns.response} and {columns.response_time}."
+            f"{name}: no row has both {columns.response} and {columns.response_time}. Say which columns hold them: "
+            "--column response=COLUMN --column response_time=COLUMN."
         )
     if fine[known].mean() < UNLIKELY_SHARE:
         middle = float(np.median(time_s[known]))

@@ -69,7 +69,11 @@ def sequence_of_steps(
     )
     domain.check(stimuli)
     chosen = chosen_options(cells, columns)
-    cells.refuse(chosen >= n_options, columns.response, f"is none of {n_options} options")
+    cells.refuse(
+        chosen >= n_options,
+        columns.response,
+        f"is none of {n_options} options; say how many there are: --column options=NUMBER",
+    )
     feedback = {"next_state": np.zeros(len(step))}
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
@@ -106,7 +110,8 @@ def _two_stages(
     states = sorted(set(said.tolist()))
     if len(states) != 2:
         raise TrialsError(
-            f"{cells.name}: {state} says {', '.join(states[:6])}; a first choice leads to one of two states."
+            f"{cells.name}: {state} says {', '.join(states[:6])}; a first choice leads to one of two states. Say "
+            "which column says to which one it led: --column state=COLUMN."
         )
     notes.append(f"{state}: {states[0]} is the first and {states[1]} the second state")
     first = chosen_options(cells, columns)
@@ -145,7 +150,7 @@ def _step_attributes(
         cells.refuse(
             (values != kept[step]).any(axis=1),
             str(leaves_of(given)[0]),
-            "differs between people at one step; bring them in as experiments apart",
+            "differs between people at one step; bring them in as experiments apart: --column experiment=COLUMN",
         )
         found[name] = kept
     return found
@@ -159,7 +164,7 @@ def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Ar
     cells.refuse(
         values != found[step],
         column,
-        "differs between people at one step; bring them in as experiments apart",
+        "differs between people at one step; bring them in as experiments apart: --column experiment=COLUMN",
     )
     return found
 

@@ -173,6 +173,18 @@ def adopt(
     Raises:
         TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
     """
+    try:
+        return _adopted(table, columns, domain, items)
+    except TrialsError as error:
+        if table.name not in str(error):  # whatever is wrong, the message names the file
+            error.args = (f"{table.name}: {error}",)
+        raise
+
+
+def _adopted(
+    table: AnswerTable, columns: AnswerColumns, domain: Domain, items: AnswerTable | None
+) -> AdoptedAnswers:
+    """`adopt`, whose messages need not name the file."""
     notes: list[str] = []
     table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
@@ -516,12 +528,12 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     if scale is not None and columns.is_pooled:
         raise TrialsError(
             f"answers of the domain {domain.name!r} are numbers or have times, which cannot be counted by option; name "
-            "the columns 'participant' and 'response'."
+            "the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN)."
         )
     if scale is not None and scale.kind == "timed" and (columns.wide or not columns.response_time):
         raise TrialsError(
             f"answers of the domain {domain.name!r} have their times: give a row for each, and name the columns "
-            "'response' and 'response_time'."
+            "'response' and 'response_time' (--column response=COLUMN --column response_time=COLUMN)."
         )
 
 
@@ -532,7 +544,10 @@ def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
     column = columns.response or "response"
     empty = cells.changed(column, str.strip) == ""
     if empty.all():
-        raise TrialsError(f"{cells.name}: the column {column!r} is empty in every row.")
+        raise TrialsError(
+            f"{cells.name}: the column {column!r} is empty in every row. Say which one holds the responses: --column "
+            "response=COLUMN (participants.columns)."
+        )
     cells.refuse_empty(empty, column, "the response" if columns.wide else column)
 
 
@@ -646,7 +661,7 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
         if len(columns.counts) != n_options:
             raise TrialsError(
                 f"counts names {len(columns.counts)} columns, and the trials have {n_options} options: name a column "
-                "for each (participants.columns.counts)."
+                'for each: --column counts=\'["A", "B"]\' (participants.columns.counts).'
             )
         counts = np.stack([whole_numbers(cells, column) for column in columns.counts], axis=1)
         return counts
@@ -659,13 +674,17 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     if n_options != 2:
         raise TrialsError(
             "share is a share of the second of two options; name a column of counts for each of more "
-            "options (participants.columns.counts)."
+            'options: --column counts=\'["A", "B", "C"]\' (participants.columns.counts).'
         )
     check_share(cells, columns, domain.options)
     share = cells.numbers(columns.share)
     if share.max() > 1:
         share = share / 100
-    cells.refuse((share < 0) | (share > 1), columns.share, "is no share from 0 to 1 or per cent")
+    cells.refuse(
+        (share < 0) | (share > 1),
+        columns.share,
+        "is no share from 0 to 1 or per cent; --column share=COLUMN says which column holds shares",
+    )
     table[:, 1] = np.rint(share * totals)
     table[:, 0] = totals - table[:, 1]
     return table
@@ -713,7 +732,8 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     if unit := columns.stimulus.get("amount_unit"):
         if unit not in HUNDREDTHS:
             raise TrialsError(
-                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money."
+                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money "
+                "(--column amount_unit=cents)."
             )
         parts |= {name: part / 100 for name, part in parts.items() if name.endswith("amounts")}
     parts = {

@@ -144,7 +144,9 @@ def melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFra
     """A row for each answer of a table with a row for each person."""
     asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
     if not asked:
-        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
+        raise TrialsError(
+            f"{name} has no column like {columns.wide!r}; say --column wide=PATTERN, as in wide='Q*'."
+        )
     others = [column for column in frame.columns if column not in asked]
     index = np.repeat(frame.index.to_numpy(), len(asked))
     parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
@@ -160,10 +162,14 @@ def with_items(
     keys = RowCells(items.frame, items.name).text(columns.item)
     if len(set(keys)) != len(keys):
         twice = next(key for key in keys if list(keys).count(key) > 1)
-        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
+        raise TrialsError(
+            f"{items.name}: two rows are called {twice!r} ({columns.item}); each has one. Say --column item=COLUMN."
+        )
     asked = RowCells(frame, name).text(columns.item)
     RowCells(frame, name).refuse(
-        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
+        ~np.isin(asked.astype(str), keys.astype(str)),
+        columns.item,
+        f"{items.name} does not have; --column item=COLUMN says which column names questions in both files",
     )
     shown = items.frame.set_index(columns.item)
     shown = shown[[column for column in shown.columns if column not in frame.columns]]

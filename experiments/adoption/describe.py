@@ -174,7 +174,8 @@ class TableDescription:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
             raise TrialsError(
-                f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)}."
+                f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)} "
+                "(--column KEY=VALUE, or participants.columns of a study)."
             ) from None
         return replace(self, mapping=mapping)
 

@@ -95,7 +95,7 @@ def _check_columns(table: AnswerTable, names: Sequence[str], key: str) -> None:
     if unknown:
         raise TrialsError(
             f"participants.columns.{key}: {table.name} has no column {unknown[0]!r}. It has: "
-            f"{', '.join(table.columns[:40])}."
+            f"{', '.join(table.columns[:40])}. Say --column {key}.COLUMN=... with one of them."
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,8 @@ from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
 
+ADVICE = re.compile(r"; |\. (?=[A-Z])")
+"""Before what a user can do about a wrong cell."""
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
 MOST_CELLS_SHOWN = 3
@@ -120,7 +123,7 @@ class RowCells:
                 f"{self.name}: {rows_named(self.row_numbers(wrong))}: {column} is {' or '.join(shown)}{more}, which "
                 f"{words}.",
                 self.frame.index.to_numpy()[wrong],
-                f"{column} {words.partition(';')[0]}",
+                f"{column} {ADVICE.split(words)[0]}",
                 empty=False,
             )
 
@@ -201,7 +204,11 @@ def shown_rows(
 def whole_numbers(cells: RowCells, column: str) -> NDArray[Any]:
     """A column of whole numbers from 0."""
     values = cells.numbers(column)
-    cells.refuse((values < 0) | (values != np.round(values)), column, "is no whole number from 0")
+    cells.refuse(
+        (values < 0) | (values != np.round(values)),
+        column,
+        "is no whole number from 0; --column counts or --column count says which columns hold counts",
+    )
     return values.astype(np.int64)
 
 
@@ -215,23 +222,29 @@ def read_part(
     if isinstance(value, list | tuple):
         if not value:
             raise TrialsError(
-                f"{name} is an empty list; name its columns (participants.columns.stimulus.{name})."
+                f"{name} is an empty list; name its columns: --column {name}='[\"COLUMN\", ...]' "
+                f"(participants.columns.stimulus.{name})."
             )
         parts = [read_part(cells, item, name, words, ragged=ragged) for item in value]
         if len({part.shape for part in parts}) > 1:
             raise TrialsError(
                 f"the lists of {name} have different lengths; give as many columns or numbers in each "
-                f"(participants.columns.stimulus.{name})."
+                f"(--column {name}=..., participants.columns.stimulus.{name})."
             )
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
         cells.refuse_empty(cells.text(value) == "", value)
-        cells.refuse(~cells.is_in(value, words), value, f"is none of {', '.join(words)}")
+        cells.refuse(
+            ~cells.is_in(value, words),
+            value,
+            f"is none of {', '.join(words)}. Say what it means: --column 'recode.{value}={{CELL = \"{words[0]}\"}}'",
+        )
         return cells.changed(value, words.index).astype(np.float64)
     if isinstance(value, str):
         return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):
         return np.full(len(cells.frame), float(value))
     raise TrialsError(
-        f"{name}: {value!r} is no column and no number (participants.columns.stimulus.{name})."
+        f"{name}: {value!r} is no column and no number; say --column {name}=COLUMN "
+        f"(participants.columns.stimulus.{name})."
     )
