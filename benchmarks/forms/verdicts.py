@@ -1,6 +1,7 @@
 """Verdicts of runs on the same responses in two forms are equal: ``python benchmarks/run.py forms/verdicts``.
 
-Of each kind of task, one chain of changes that is read and alters cells, numbers of trials or the layout
+Of each kind of task, one chain of changes that is read, alters cells, numbers of trials or the layout, and keeps the
+order of participants and trials, since sealed trials are drawn by their places in the file
 (`benchmarks.forms.chains`). Both forms go through a small imported run: one cycle, two candidates, a sealed part where
 the data suffice. Compared are the sentences of the verdicts and the order of theories. Kinds that were run are not run
 again.
@@ -14,6 +15,8 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
+
+import numpy as np
 
 import lakatos
 from benchmarks.forms.chains import (
@@ -35,13 +38,26 @@ SMALL = {"theories": {"candidates": 2}, "validation": {"company": False}}
 
 
 def chain_of(kind: str) -> Chain:
-    """The first chain of a kind of task that is read and alters cells, trials or the layout."""
+    """The first chain of a kind of task that is read, alters cells, trials or the layout, and keeps the order."""
     for seed in range(MOST_SEEDS):
         chain = drawn_chain(kind, seed)
         outcome = run_chain(chain)
-        if not outcome.reason and ALTERING & set(outcome.changes):
+        if not outcome.reason and ALTERING & set(outcome.changes) and _keeps_order(chain):
             return chain
     raise LookupError(f"{kind}: no chain of {MOST_SEEDS} is read")
+
+
+def _keeps_order(chain: Chain) -> bool:
+    """Whether participants and trials have the same numbers in both forms."""
+    plain, wanted = plain_file(chain.kind, chain.seed // CHAINS_OF_A_FILE)
+    file, _ = changed_file(plain, chain)
+    with tempfile.TemporaryDirectory() as place:
+        found = lakatos.adopt(file.write(Path(place)), file.domain, file.columns())
+    return all(
+        np.array_equal(one.participant, other.participant)
+        and np.array_equal(one.trial, other.trial)
+        for one, other in zip(wanted.trials, found.trials, strict=True)
+    )
 
 
 def verdict(file: FormedFile) -> tuple[str, list[str]]:
