@@ -283,7 +283,8 @@ def _check_whole_games(
     lonely = numbers["group_size"] < 2
     if lonely.any():
         raise TrialsError(
-            f"{cells.name}: {rows_named(cells.row_numbers(lonely))}: group_size is below 2; a group has "
+            f"{cells.name}: {rows_named(cells.row_numbers(lonely))}: group_size is "
+            f"{numbers['group_size'][lonely][0]:g}, below 2; a group has "
             "others in it. Say --column group_size=COLUMN, or =NUMBER."
         )
     keys = pd.DataFrame({"who": participant, "group": group, "round": number})

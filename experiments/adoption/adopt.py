@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -89,6 +89,8 @@ LEAST_NOT_OFFERED = 0.02
 """Share of rows in which an option has no values, from which on it is a question whether it was on offer."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
+MOST_CELLS_NAMED = 40
+"""Cells of a row that shows no possible trial, in the message about it."""
 MOST_CHECKED = 2_000_000
 """Trials that are built anew, all together, to find those that no domain has."""
 
@@ -576,7 +578,17 @@ def _experiment(
     participant = participant[order]
     layout = known_layout(domain)
     if layout.from_steps:
-        trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
+        try:
+            trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
+        except StimuliError as error:
+            step = np.concatenate([np.arange(n) for n in np.bincount(participant)])
+            first = np.unique(step, return_index=True)[1]
+            words = _with_row(str(error), cells.name, cells.row_numbers(first)).rstrip(".")
+            place = _trial_named(str(error))
+            shown = "" if place is None else f" ({_cells_in_words(cells, columns)(first[place])})"
+            raise TrialsError(
+                f"{words}{shown}. Correct it, or say --column PART=COLUMN (participants.columns)."
+            ) from None
         notes += [f"{name}: {line}" if columns.experiment else line for line in told]
         return trials, np.repeat(rows, len(trials.response) // len(rows))
     scale = scale_of(domain)
@@ -740,7 +752,8 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
         name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
         for name, part in parts.items()
     }
-    stimuli = _checked_trials(cells, layout, parts, domain, first, which)
+    shown = _cells_in_words(cells, columns)
+    stimuli = _checked_trials(cells, layout, parts, domain, first, which, shown)
     # Trials that are written differently may be the same, and keep the order in which they come in the file.
     place: dict[bytes, int] = {}
     number = np.array([place.setdefault(key, len(place)) for key in stimuli.keys])
@@ -755,8 +768,9 @@ def _checked_trials(
     domain: Domain,
     first: Array,
     which: Array,
+    shown: Callable[[int], str],
 ) -> Stimuli:
-    """Distinct trials, if the domain has all of them.
+    """Distinct trials, if the domain has all of them; ``shown`` says what the cells of a row are.
 
     Raises:
         RowsWrongError: It does not have some; their rows are told.
@@ -773,7 +787,10 @@ def _checked_trials(
             break
         except StimuliError as error:
             row = _trial_named(str(error))
-            told = told or _with_row(str(error), cells.name, numbers[kept])
+            if not told:
+                told = _with_row(str(error), cells.name, numbers[kept])
+                if row is not None and row < len(kept):
+                    told = told.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
             if row is None or row >= len(kept) or len(bad) >= most or len(kept) == 1:
                 raise TrialsError(told) from None
             bad.append(int(kept[row]))
@@ -785,6 +802,18 @@ def _checked_trials(
         told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."
         raise RowsWrongError(told, places, reason.rstrip("."), empty=False)
     return stimuli
+
+
+def _cells_in_words(cells: RowCells, columns: AnswerColumns) -> Callable[[int], str]:
+    """What says which cells of a row show its trial, given its place."""
+    names = [str(leaf) for leaf in leaves_of(columns.stimulus) if leaf in cells.frame.columns]
+
+    def shown(place: int) -> str:
+        said = [f"{name} = {cells.frame[name].iloc[place]}" for name in names[:MOST_CELLS_NAMED]]
+        more = f" and {len(names) - len(said)} more" if len(names) > len(said) else ""
+        return ", ".join(said) + more
+
+    return shown
 
 
 def _trial_named(words: str) -> int | None:
