@@ -13,7 +13,7 @@ from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 
 ROW = 5
-CELLS = ("oops", "-70000", "inf", "5 apples")
+CELLS = ("oops", "-700000", "inf", "5 apples")
 """Cells that no column of any kind of task holds."""
 
 
@@ -31,7 +31,7 @@ def test_a_wrong_cell_is_refused_with_its_place_and_an_option(kind: str) -> None
             frame = plain.frame.astype(object)
             frame.iloc[ROW, list(frame.columns).index(name)] = cell
             wrong = table_of_frame("answers.csv", frame)
-            if name in domain_free_columns(kind) or (name, cell) == ("rt", "-70000"):
+            if name in domain_free_columns(kind) or (name, cell) == ("rt", "-700000"):
                 continue  # times outside of the window are left out
             with pytest.raises(TrialsError) as refusal:
                 adopt(wrong, mapping, domain)
