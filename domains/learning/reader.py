@@ -183,7 +183,7 @@ def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Ar
 def _most_say(values: Array, step: Array, n_steps: int) -> Array:
     """``(n_steps,)`` the median of what rows say of each step, so that a wrong row is told from the right ones."""
     found = pd.Series(values).groupby(step).quantile(0.5, interpolation="lower")
-    return found.reindex(np.arange(n_steps)).to_numpy()
+    return np.asarray(found.reindex(np.arange(n_steps)))
 
 
 LAYOUT = StimulusLayout(
