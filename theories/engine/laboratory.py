@@ -160,9 +160,7 @@ class Laboratory:
         check_unmixed(trials)
 
         def one(theory: Theory) -> list[ExperimentEvidence]:
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._scoring_view(theory, [item.stimuli for item in trials]) as view:
                 return evidence_of_population(
                     view, theory.priors, theory.population(n_draws), trials
                 )
@@ -200,7 +198,7 @@ class Laboratory:
     def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
         """What every draw of a theory's people makes of the answers to one experiment; for threads of the pool."""
         drawn = theory.population(n_draws)
-        with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
+        with self._scoring_view(theory, [trials.stimuli]) as view:
             (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
         return evidence
 
@@ -255,9 +253,7 @@ class Laboratory:
 
         def one(theory: Theory) -> list[Scored]:
             elsewhere = self._scores_by_other_data_sets(theory, trials, n_draws)
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._scoring_view(theory, [item.stimuli for item in trials]) as view:
                 return score_experiments(
                     view, theory.priors, trials, n_draws, by_other_data_sets=elsewhere
                 )
@@ -530,14 +526,28 @@ class Laboratory:
         Where the grammar wrote how it learns, its functions are written anew and walk many steps a question, as they
         do in a search; the text that was submitted is not run. All others are asked step by step.
         """
-        slots = theory.composition
-        if not theory.learns or slots is None or self._grammar is None:
+        source = self._quicker_source(theory, stimuli)
+        if source is None:
             return TheoryView(theory, self.domain, self._sandbox(), stimuli)
-        if not self._grammar.wrote(theory.program.source, slots):
-            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
-        source = self._grammar.write_for(composition_of(slots, {}), stimuli)
         shared = self._composing(stimuli)
         return TheoryView(theory, self.domain, self._sandbox(), stimuli, shared, source)
+
+    def _scoring_view(self, theory: Theory, stimuli: Sequence[Stimuli]) -> TheoryView:
+        """A look at a theory that is judged: `_view`, with the submitted text asked about some people again."""
+        source = self._quicker_source(theory, stimuli)
+        walker = None if source is None else self._composing(stimuli)
+        return TheoryView(
+            theory, self.domain, self._sandbox(), stimuli, source=source or "", walker=walker
+        )
+
+    def _quicker_source(self, theory: Theory, stimuli: Sequence[Stimuli]) -> str | None:
+        """The functions of a theory that learns, written anew for these trials; None where no grammar wrote it."""
+        slots, grammar = theory.composition, self._grammar
+        if not theory.learns or slots is None or grammar is None:
+            return None
+        if not grammar.wrote(theory.program.source, slots):
+            return None
+        return grammar.write_for(composition_of(slots, {}), stimuli)
 
     @cached_property
     def _grammar(self) -> Grammar | None:

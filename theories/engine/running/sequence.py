@@ -6,8 +6,9 @@ with simulated answers shows what it expects of people who have not been asked y
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.engine.running import unrolled
 from lakatos.theories.engine.sandbox.session import SequenceStep, TheorySession
 
 Array = NDArray[np.float64]
@@ -23,6 +25,9 @@ TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
 MOST_TOLD = 2**21
 """Probabilities that a theory is asked for at once, where it may be told several steps."""
+SOME, MANY = 2**18, 2**22
+"""Draws times steps of all people from which the grammar's theories are walked in machine code: those whose numbers
+stay the same to the last digit where NumPy uses the system's exponentials, and all."""
 MOST_TOGETHER = 2**14
 """Draws times people walked together: more of them no longer fit the processor's cache."""
 
@@ -85,7 +90,7 @@ def follow_all(
     """
     n_draws = _n_draws(parameters)
     found: list[FollowedSequences] = []
-    for table in _tables(trials, n_draws):
+    for table in _tables(session, trials, n_draws):
         n_people, n_steps = table.trial.shape
         n_trials, n_options = len(table.stimuli), table.n_options
         log_likelihood = np.zeros((n_draws, n_people))
@@ -128,7 +133,12 @@ def log_likelihood_of_all(
     """``(n_draws, n_participants of all experiments)`` nats, as `follow_all` finds them, and nothing else."""
     n_draws = _n_draws(parameters)
     found = []
-    for table in _tables(trials, n_draws):
+    for table in _tables(session, trials, n_draws):
+        written = _written(session, domain, parameters, table)
+        at_once = written and unrolled.log_likelihood(*written, parameters, TINY)
+        if at_once is not None:
+            found.append(at_once)
+            continue
         total = np.zeros((n_draws, len(table.trial)))
         for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
             total += _log_answers(p, table.response[:, step], there)
@@ -153,7 +163,7 @@ def log_likelihood_changed(
         ``(n_changes, n_draws, n_participants of all experiments)`` nats.
     """
     found = []
-    for table in _tables(trials, n_draws := _n_draws(parameters)):
+    for table in _tables(session, trials, n_draws := _n_draws(parameters)):
         total = np.zeros((len(changes), n_draws, len(table.trial)))
         for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
             for own, change in zip(total, changes, strict=True):
@@ -166,7 +176,7 @@ def follow_cells(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> Array:
     """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
-    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    (table,) = _tables(session, [trials], n_draws := _n_draws(parameters))
     cells = np.zeros((n_draws, len(table.trial), len(trials.stimuli)))
     people = np.arange(len(table.trial))
     for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
@@ -193,7 +203,7 @@ def log_likelihood_of_parts(
     Returns:
         ``(n_draws, n_parts)`` nats.
     """
-    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    (table,) = _tables(session, [trials], n_draws := _n_draws(parameters))
     place = replace(trials, response=part, n_options=int(part.max()) + 1).sequences.response
     found = np.zeros((n_draws, int(part.max()) + 1))
     for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
@@ -216,10 +226,29 @@ class _SequenceTable:
     n_options: int
     parts: tuple[tuple[slice, int, slice], ...]
     """People, number of steps, and rows of the stimuli, of each experiment."""
+    _cases: list[unrolled.StepCases | None] = field(default_factory=list)
+
+    def cases(self, domain: Domain) -> unrolled.StepCases | None:
+        """The kinds of steps, of which a session asks about one domain only; see `unrolled.cases_of`."""
+        if not self._cases:
+            steps = list(_steps(domain, self))
+            self._cases.append(unrolled.cases_of(steps, self.response, self.trial >= 0))
+        return self._cases[0]
 
 
-def _tables(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
-    """Experiments next to one another that ask alike, together as far as their people are few."""
+def _tables(session: TheorySession, trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
+    """Experiments next to one another that ask alike, together as far as their people are few; a session keeps them."""
+    known: tuple[int, Sequence[Trials], list[_SequenceTable]] | None
+    known = session.of_answers.get("tables")
+    same = known is not None and known[0] == n_draws and len(known[1]) == len(trials)
+    if known is not None and same and all(map(operator.is_, known[1], trials)):
+        return known[2]
+    found = _grouped(trials, n_draws)
+    session.of_answers["tables"] = (n_draws, tuple(trials), found)
+    return found
+
+
+def _grouped(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
     groups: list[list[Trials]] = []
     for item in trials:
         n_people = (
@@ -276,6 +305,39 @@ def _walk(
         The trial of each, -1 for none, whether there is one, and the probabilities ``(n_draws, n_participants,
         n_options)``.
     """
+    n_steps, n_done = table.trial.shape[1], 0
+    if written := _written(session, domain, parameters, table):
+        for p in unrolled.probabilities(*written, parameters):
+            row = table.trial[:, n_done]
+            yield row, row >= 0, p
+            n_done += 1
+    if n_done < n_steps:  # from the beginning, to come to where probabilities were none
+        yield from islice(_walk_stepwise(session, domain, parameters, table), n_done, None)
+
+
+def _written(
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+) -> tuple[unrolled.WrittenTheory, unrolled.StepCases] | None:
+    """What the theory of a session does in each step of many, where it can be written out; see `unrolled`."""
+    n_cells = _n_draws(parameters) * table.trial.size
+    if not session.takes_walks or not session.walks_written or n_cells < SOME:
+        return None
+    cases = table.cases(domain)
+    if cases is None:
+        return None
+    known = session.of_theory.setdefault("written", {})
+    if id(cases) not in known:
+        known[id(cases)] = unrolled.written_theory(session, list(parameters), cases)
+    theory = known[id(cases)]
+    if theory is None or (n_cells < MANY and not theory.same_digits):
+        return None
+    return theory, cases
+
+
+def _walk_stepwise(
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
+    """`_walk`, with the theory's process asked step by step."""
     session.begin(parameters)
     n_people, n_steps = table.trial.shape
     n_at_once = 1
