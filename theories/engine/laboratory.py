@@ -86,6 +86,8 @@ class Laboratory:
         self._local = threading.local()
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
+        self._of_answers: dict[str, Any] = {}
+        """What walks through answers work out about these, for all threads."""
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property
@@ -218,6 +220,7 @@ class Laboratory:
         theories: Sequence[Theory],
         starts: Sequence[Mapping[str, Prior]],
         trials: Sequence[Trials],
+        done: Callable[[], None] | None = None,
     ) -> list[dict[str, Prior] | TheoryError]:
         """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
 
@@ -225,6 +228,7 @@ class Laboratory:
             theories: With their declared ranges.
             starts: What earlier answers taught about each; empty where there were none.
             trials: All experiments.
+            done: Called whenever a theory is finished.
         """
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
@@ -236,10 +240,14 @@ class Laboratory:
                     view, trials, start=start, n_draws=n_draws, n_iterations=n_rounds
                 )
 
-        return self._map(_or_error(one), list(zip(theories, starts, strict=True)))
+        return self._map(_or_error(one), list(zip(theories, starts, strict=True)), done)
 
     def scores_of(
-        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
+        self,
+        theories: Sequence[Theory],
+        trials: Sequence[Trials],
+        n_draws: int,
+        done: Callable[[], None] | None = None,
     ) -> list[list[Scored] | TheoryError]:
         """How well each theory predicts every experiment from the others; one that fails yields its error.
 
@@ -249,6 +257,7 @@ class Laboratory:
             theories: With the people that all of the experiments taught; side by side, each by itself.
             trials: All experiments.
             n_draws: Of each population.
+            done: Called whenever a theory is finished.
         """
 
         def one(theory: Theory) -> list[Scored]:
@@ -258,7 +267,7 @@ class Laboratory:
                     view, theory.priors, trials, n_draws, by_other_data_sets=elsewhere
                 )
 
-        return self._map(_or_error(one), theories)
+        return self._map(_or_error(one), theories, done)
 
     def _scores_by_other_data_sets(
         self, theory: Theory, trials: Sequence[Trials], n_draws: int
@@ -574,11 +583,22 @@ class Laboratory:
             lint=False,
             walks_apart=False,
         )
+        session.of_answers = self._of_answers
         process = self._local.composing = SharedProcess(session, arrangement)
         return process
 
-    def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
-        return list(self._pool.map(function, items))
+    def _map(
+        self,
+        function: Callable[..., T],
+        items: Sequence[object],
+        done: Callable[[], None] | None = None,
+    ) -> list[T]:
+        found = []
+        for one in self._pool.map(function, items):
+            found.append(one)
+            if done is not None:
+                done()
+        return found
 
     def __enter__(self) -> Self:
         return self

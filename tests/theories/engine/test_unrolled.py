@@ -102,7 +102,7 @@ def test_every_published_theory_is_written_out_and_walks_as_step_by_step(sandbox
         with held(sandbox, name, trials) as session:
             found = follow(session, BANDIT, people, trials)
             likelihood = log_likelihood_of_all(session, BANDIT, people, [trials])
-            (theory,) = session.of_theory["written"].values()
+            ((_, theory),) = session.of_theory["written"].values()
             session.walks_written = False
             stepwise = follow(session, BANDIT, people, trials)
         assert isinstance(theory, unrolled.WrittenTheory), name
@@ -133,7 +133,7 @@ def test_every_mechanism_of_the_grammar_is_written_out_and_walks_as_step_by_step
         source = grammar.write_for(composition_of(slots, {}), [trials.stimuli])
         with held(sandbox, source, trials) as session:
             found = log_likelihood_of_all(session, BANDIT, people, [trials])
-            (written,) = session.of_theory["written"].values()
+            ((_, written),) = session.of_theory["written"].values()
             session.walks_written = False
             stepwise = log_likelihood_of_all(session, BANDIT, people, [trials])
         assert written is not None, mechanism.name
@@ -163,7 +163,7 @@ def test_experiments_and_parts_of_them_are_walked_as_step_by_step(sandbox):
 
     with held(sandbox, "forgetting", trials) as session:
         written = asked(session)
-        assert any(session.of_theory["written"].values())
+        assert all(theory for _, theory in session.of_theory["written"].values())
         session.walks_written = False
         for found, stepwise in zip(written, asked(session), strict=True):
             np.testing.assert_allclose(found, stepwise, rtol=1e-12)
@@ -229,7 +229,7 @@ def test_what_cannot_be_written_out_is_walked_step_by_step(sandbox, what):
     people = {"rate": np.linspace(0.1, 0.9, 16)}
     with held(sandbox, source, trials) as session:
         found = log_likelihood_of_all(session, BANDIT, people, [trials])
-        assert list(session.of_theory["written"].values()) == [None]
+        assert [theory for _, theory in session.of_theory["written"].values()] == [None]
         session.walks_written = False
         assert np.array_equal(found, log_likelihood_of_all(session, BANDIT, people, [trials]))
 

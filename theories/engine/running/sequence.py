@@ -7,6 +7,7 @@ with simulated answers shows what it expects of people who have not been asked y
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -21,6 +22,8 @@ from lakatos.theories.engine.sandbox.session import SequenceStep, TheorySession
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
+_BUILDING = threading.Lock()
+"""Held while what sessions share is built, so that no two threads build the same."""
 TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
 MOST_TOLD = 2**21
@@ -230,25 +233,15 @@ class _SequenceTable:
 
     def cases(self, domain: Domain) -> unrolled.StepCases | None:
         """The kinds of steps, of which a session asks about one domain only; see `unrolled.cases_of`."""
-        if not self._cases:
-            steps = list(_steps(domain, self))
-            self._cases.append(unrolled.cases_of(steps, self.response, self.trial >= 0))
-        return self._cases[0]
+        with _BUILDING:
+            if not self._cases:
+                steps = list(_steps(domain, self))
+                self._cases.append(unrolled.cases_of(steps, self.response, self.trial >= 0))
+            return self._cases[0]
 
 
 def _tables(session: TheorySession, trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
     """Experiments next to one another that ask alike, together as far as their people are few; a session keeps them."""
-    known: tuple[int, Sequence[Trials], list[_SequenceTable]] | None
-    known = session.of_answers.get("tables")
-    same = known is not None and known[0] == n_draws and len(known[1]) == len(trials)
-    if known is not None and same and all(map(operator.is_, known[1], trials)):
-        return known[2]
-    found = _grouped(trials, n_draws)
-    session.of_answers["tables"] = (n_draws, tuple(trials), found)
-    return found
-
-
-def _grouped(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
     groups: list[list[Trials]] = []
     for item in trials:
         n_people = (
@@ -258,7 +251,15 @@ def _grouped(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
             groups[-1].append(item)
         else:
             groups.append([item])
-    return [_table(group) for group in groups]
+    sizes = [len(group) for group in groups]
+    with _BUILDING:
+        kept = session.of_answers.get("tables", ([], (), []))
+        same = kept[0] == sizes and len(kept[1]) == len(trials)
+        if not same or not all(map(operator.is_, kept[1], trials)):
+            kept = (sizes, tuple(trials), [_table(group) for group in groups])
+            session.of_answers["tables"] = kept
+        found: list[_SequenceTable] = kept[2]
+        return found
 
 
 def _form(trials: Trials) -> tuple[Any, ...]:
@@ -326,9 +327,9 @@ def _written(
     if cases is None:
         return None
     known = session.of_theory.setdefault("written", {})
-    if id(cases) not in known:
-        known[id(cases)] = unrolled.written_theory(session, list(parameters), cases)
-    theory = known[id(cases)]
+    if id(cases) not in known:  # kept with the cases, so that no others are ever called so
+        known[id(cases)] = (cases, unrolled.written_theory(session, list(parameters), cases))
+    theory = known[id(cases)][1]
     if theory is None or (n_cells < MANY and not theory.same_digits):
         return None
     return theory, cases

@@ -63,13 +63,15 @@ def cases_of(
     """
     seen: dict[tuple[str, str], list[AnyArray]] = {}
     for step in steps:
-        parts = {
+        if any(len(array) != 1 for array in (*step.by_draw.values(), *step.feedback.values())):
+            return None  # what is seen depends on the draw
+        parts: dict[str, Mapping[str, AnyArray]] = {
             "trials": step.trials,
             "by_draw": {name: array[0] for name, array in step.by_draw.items()},
             "feedback": {name: array[0] for name, array in step.feedback.items()},
         }
-        for part, arrays in parts.items():
-            for name, array in arrays.items():
+        for part, own in parts.items():
+            for name, array in own.items():
                 seen.setdefault((part, name), []).append(array)
     n_people, n_steps = there.shape
     for (part, _), arrays in seen.items():
@@ -87,12 +89,12 @@ def cases_of(
         table = table.reshape(n_people, n_steps, -1)
         pasts = {"trials": "before", "by_draw": "before_by_draw"}
         shifted = table[:, np.maximum(np.arange(n_steps) - 1, 0)] if part in pasts else None
-        for own_part, own in ((part, table), (pasts.get(part), shifted)):
-            if own_part is None or own is None:
+        for own_part, numbers in ((part, table), (pasts.get(part), shifted)):
+            if own_part is None or numbers is None:
                 continue
             columns.append((own_part, name, shape))
-            for number in range(own.shape[2]):
-                column = own[:, :, number]
+            for number in range(numbers.shape[2]):
+                column = numbers[:, :, number]
                 values = _few_values(column[there])
                 if values is None:
                     wide.append((len(known) - 1, column))
@@ -216,7 +218,7 @@ class _Writer:
         """Rows that every kind of step uses anew."""
         self._once: list[tuple[int, ...]] = []
         moving = np.isin(self._code, (codes.STATE, codes.COLUMN))
-        for place in np.flatnonzero(self._code >= codes.ADD):
+        for place in np.flatnonzero(self._code >= codes.ADD).tolist():
             moving[place] = moving[self._given(place)].any()
         self._moving = moving
         """Nodes that differ from step to step."""

@@ -148,7 +148,7 @@ class TheorySession:
         self.of_theory: dict[str, Any] = {}
         """What whoever asks works out about the theory and wants to find again; `hold` empties it."""
         self.of_answers: dict[str, Any] = {}
-        """The same about what is asked."""
+        """The same about what is asked; several sessions may share it."""
         self._n_calls = 0
         self._kept: _Kept | None = None
         self._used_before = 0.0

@@ -92,7 +92,7 @@ class Book:
         values = [self.value(place) for place in places]
         if all(value is not None for value in values):
             with np.errstate(all="ignore"):
-                numbers = [np.float64(value) for value in values]  # type: ignore[arg-type]
+                numbers = [np.float64(value) for value in values if value is not None]
                 if code == SELECT:
                     return places[1] if numbers[0] else places[2]
                 return self.constant(float(UFUNCS[code](*numbers)))
@@ -206,7 +206,7 @@ def _places(book: Book, item: Any) -> Any:
     values = np.asarray(item, dtype=np.float64)
     found = np.empty(values.shape, dtype=np.intp)
     for index in np.ndindex(values.shape):
-        found[index] = book.constant(values[index])
+        found[index] = book.constant(float(values[index]))
     return found
 
 
