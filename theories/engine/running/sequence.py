@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.participants.simulated import with_random_choices
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.engine.running import unrolled
 from lakatos.theories.engine.sandbox.session import SequenceStep, TheorySession
@@ -407,11 +408,12 @@ def simulate(
     session.begin(parameters, paired=paired)
     response: NDArray[np.int64] | None = None
     before: dict[str, Array] = {}
+    available = stimuli.available(domain.n_options(stimuli))
     for step in range(n_steps):
         arrays = _at(stimuli, order[:, step])
         shown = domain.shown(arrays, before)
         p = session.step(*_split(shown, arrays), response=response, feedback=before)
-        mixed = (1 - random_choice_share) * p + random_choice_share / p.shape[-1]
+        mixed = with_random_choices(p, available[order[:, step]], random_choice_share)
         cumulative = np.cumsum(mixed, axis=-1)
         numbers = rng.random((n_draws, n_sequences)) if uniform is None else uniform[..., step]
         drawn = numbers[..., None] * cumulative[..., -1:]
