@@ -45,7 +45,7 @@ from lakatos.experiments.adoption.plausible import (
     question,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.read_back import read_back
+from lakatos.experiments.adoption.read_back import conditions_not_read, read_back
 from lakatos.experiments.adoption.row_cells import (
     LeftOutRows,
     RowCells,
@@ -206,6 +206,7 @@ def adopt(
     notes += left_out_by_condition(whole, np.concatenate(used), columns)
     missing = missing_inputs(found, columns, domain)
     notes += missing.notes
+    notes += conditions_not_read(whole, columns)
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
     back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
