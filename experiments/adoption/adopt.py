@@ -52,7 +52,7 @@ from lakatos.experiments.adoption.plausible import (
     question,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.read_back import read_back
+from lakatos.experiments.adoption.read_back import conditions_not_read, read_back
 from lakatos.experiments.adoption.row_cells import (
     RowCells,
     RowsWrongError,
@@ -243,6 +243,7 @@ def _adopted(
         )
     missing = missing_inputs(found, columns, domain)
     notes += missing.notes
+    notes += conditions_not_read(whole, columns)
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
     return AdoptedAnswers(
         trials=found,
