@@ -19,6 +19,9 @@ from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
 from lakatos.traces.wording import plural
 
+OWN_ADDRESS = "http://127.0.0.1:8000"
+"""Where `lakatos collect` serves the page unless another port is named."""
+
 
 def serve(
     folder: Path,
@@ -248,7 +251,7 @@ def study_address(public_url: str) -> str:
     return f"{whole}/" if "/study/" in whole else f"{whole}/study/"
 
 
-def invite(folder: Path, n_people: int, *, public_url: str = "http://127.0.0.1:8000") -> list[str]:
+def invite(folder: Path, n_people: int, *, public_url: str = OWN_ADDRESS) -> list[str]:
     """Links to a run's page, each for one person, whichever experiment is open when it is used.
 
     Args:
@@ -283,7 +286,7 @@ def invite_command(
     run_name: RunName = "",
     *,
     runs: RunsFolder = Path("runs"),
-    public_url: str = "http://127.0.0.1:8000",
+    public_url: str = "",
     out: Path | None = None,
 ) -> None:
     """Make single-use links to a run's page, one for each participant.
@@ -294,7 +297,7 @@ def invite_command(
     Args:
         people: Links to make, one for each person.
         public_url: Address under which people reach the page; ends with /study/RUN where one server has several
-            runs.
+            runs. Without it links lead to port 8000 of this machine, where `lakatos collect` serves the page.
         out: File to write the links to, one a line.
 
     Examples:
@@ -302,7 +305,12 @@ def invite_command(
     """
     from lakatos.traces.artifact import write_whole
 
-    links = invite(find_run(run_name, runs), people, public_url=public_url)
+    links = invite(find_run(run_name, runs), people, public_url=public_url or OWN_ADDRESS)
+    if not public_url:
+        Console(stderr=True).print(
+            f"the links lead to {OWN_ADDRESS}; for another port or a public address, say --public-url.",
+            soft_wrap=True,
+        )
     if out is None:
         for link in links:
             Console().print(link, soft_wrap=True, highlight=False, markup=False)

@@ -141,10 +141,10 @@ def rewind(
         effects: Whether what was asked before is answered as before, or all is asked anew.
         drop: Find the record after which prospects fell most.
         forks: Most continuations of that search.
-        thorough: Fork so often from every record instead; dear.
+        thorough: Fork so often from every record instead, which takes much longer.
 
     Examples:
-        $ lakatos rewind allais-1 --at 40 --set seed=7
+        $ lakatos rewind demo-1 --at 1 --set config.seed=7
     """
     quiet = Console(stderr=True)
 
