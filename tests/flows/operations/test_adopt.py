@@ -110,7 +110,7 @@ def test_rows_left_out_are_told_by_the_study_and_change_nothing_else(tmp_path: P
     data.write_text(whole + "anna-99,20,1,,10,0,7,sooner,900\n")
     after = load_study(made.study)
     assert after.participants.told[0] == "1 row is left out: ss_amount is empty (row 98)"
-    assert after.participants.told[1] == "1 person has no row left"
+    assert "1 person has no row left" in after.participants.told
     assert "anna" not in "".join(after.participants.told)
     assert before.participants.answers == after.participants.answers
     assert before.digest == after.digest
