@@ -10,7 +10,6 @@ On a machine with a GPU, serve a profile first and name it; random weights do wh
     lakatos models install --runtime gpu
     lakatos models serve h200                                  # in another terminal
     python benchmarks/run.py models/throughput --profile h200 --out benchmarks/raw/models/throughput-h200.json
-    lakatos models speculation MY-PROFILE-WITH-SPECULATION.toml --in-flight 32
 """
 
 from __future__ import annotations

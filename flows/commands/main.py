@@ -61,13 +61,12 @@ DOMAIN = Noun(
     },
 )
 PROLIFIC = Noun(
-    "Recruit participants through Prolific: plan, publish, status, pay, rehearse.",
+    "Recruit participants through Prolific: plan, publish, status, pay.",
     {
         "plan": f"{FLOWS}.commands.prolific:plan",
         "publish": f"{FLOWS}.commands.prolific:publish",
         "status": f"{FLOWS}.commands.prolific:status",
         "pay": f"{FLOWS}.commands.prolific:pay",
-        "rehearse": f"{FLOWS}.commands.prolific:rehearse",
     },
 )
 LAB = Noun(
@@ -126,7 +125,6 @@ MODELS = Noun(
         "check": f"{FLOWS}.commands.models:check",
         "budget": f"{FLOWS}.commands.models:budget",
         "answers": f"{FLOWS}.commands.models:answers",
-        "speculation": f"{FLOWS}.commands.models:speculation",
         "bridge": f"{FLOWS}.commands.models:bridge",
         "tiny": f"{FLOWS}.commands.models:tiny",
     },

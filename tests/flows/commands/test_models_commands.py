@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from lakatos.flows.commands.main import app
 from lakatos.language_models.serving.app_thread import free_port
-from lakatos.language_models.serving.errors import InstallationError, ProfileError
+from lakatos.language_models.serving.errors import InstallationError
 from tests.rehearsal.serve import running
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,14 +52,11 @@ def test_a_check_without_a_server_named_says_what_to_name():
     assert "give a profile" in found.output
 
 
-def test_serving_needs_an_environment_and_measuring_needs_speculation(tmp_path, monkeypatch):
+def test_serving_needs_an_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("LAKATOS_SERVING", str(tmp_path))
     run("tiny", str(tmp_path), "--port", str(free_port()))
     found = run("serve", str(tmp_path / "tiny.toml"), "--log", str(tmp_path))
     assert isinstance(found.exception, InstallationError)
-    found = run("speculation", str(tmp_path / "tiny.toml"))
-    assert isinstance(found.exception, ProfileError)
-    assert "no [speculation]" in str(found.exception)
 
 
 @pytest.mark.slow
