@@ -287,26 +287,6 @@ def bridge(
             say("stopped")
 
 
-def tiny(folder: Path, *, port: Annotated[int, Argument(least=1, most=65535)] = 8000) -> None:
-    """Write a tiny model with random weights, and a profile that serves it on the processor.
-
-    It says nonsense of the right form: for trying everything around a model. In Python:
-    `language_models.serving.tiny.write_tiny_model(folder)`.
-
-    Args:
-        folder: Folder to make.
-        port: That the profile names.
-
-    Examples:
-        $ lakatos models tiny tiny --port 8001
-    """
-    from lakatos.language_models.serving.tiny import write_tiny_profile
-
-    Console().print(
-        f"profile: {escape(str(write_tiny_profile(folder, port=port)))}", soft_wrap=True
-    )
-
-
 def _profile(named: str, port: int | None) -> ServingProfile:
     from lakatos.language_models.serving.profile import load_profile
 
