@@ -60,6 +60,13 @@ class Stimuli:
             return self
         return self.take(np.sort(rng.choice(len(self), n_most, replace=False)))
 
+    def available(self, n_options: int) -> Array:
+        """Which options of each trial can be chosen, ``(n_trials, n_options)``; all without an array ``available``."""
+        there = self.arrays.get("available")
+        return (
+            np.ones((len(self), n_options), dtype=bool) if there is None else np.asarray(there) > 0
+        )
+
     @cached_property
     def keys(self) -> tuple[bytes, ...]:
         """One key per trial; equal keys mean equal trials."""

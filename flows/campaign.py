@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lakatos.experiments.participants.source import ParticipantSource
+from lakatos.experiments.participants.archival import trials_to_use_all
 from lakatos.experiments.task import identities
 from lakatos.flows.cycle import run_cycle
 from lakatos.flows.roles.ask import check_models
 from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.remember import take_library
 from lakatos.flows.run.parts import flow, task
-from lakatos.flows.run.progress import CampaignProgress
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig
@@ -49,7 +48,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     settings = run.config
     run.progress.start(settings.question, settings.stop.cycles)
     begin(run)
-    _say_of_file(run.source, run.config, run.progress)
+    _say_of_file(run)
     run.sign()  # before anything costs money, so that a key that cannot be made is missed now
     run.note_machine()
     await check_models(run)
@@ -86,10 +85,9 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     return concluded
 
 
-def _say_of_file(
-    source: ParticipantSource, config: CampaignConfig, progress: CampaignProgress
-) -> None:
-    """Tell the progress display which answers are there, and what was left out of their file."""
+def _say_of_file(run: Run) -> None:
+    """Say which responses there are, what was left out of their file, and whether the study can use all of them."""
+    source, config, progress = run.source, run.config, run.progress
     if not source.n_answers:
         return
     for line in config.participants.told:
@@ -97,6 +95,17 @@ def _say_of_file(
     n_all, n_open = source.n_answers, source.n_open
     sealed = f", {n_all - n_open:,} of them sealed until the verdict" if n_open < n_all else ""
     progress.note(f"{plural(n_all, 'response')} available{sealed}")
+    if run.domain.sequential:
+        return
+    n_trials = [len(offer.stimuli) for offer in source.offers(np.random.default_rng(0), n_all)]
+    n_designs = config.stop.cycles * config.design.per_cycle
+    if n_trials and len(n_trials) <= n_designs:
+        enough = trials_to_use_all(n_trials, n_designs)
+        if config.design.trials < enough:
+            progress.note(
+                f"{plural(n_designs, 'experiment')} of {config.design.trials} trials do not use all of the "
+                f"{sum(n_trials):,} different ones: design.trials = {enough} would"
+            )
 
 
 @task(name="fold")

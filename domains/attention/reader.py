@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
 from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
@@ -119,6 +120,7 @@ def conflict_answers(
     columns: AnswerColumns,
     participant: Array,
     notes: list[str],
+    left_out: RowsLeftOut,
     scale: AnswerScale = SCALE,
 ) -> tuple[Stimuli, Array, Array, Array]:
     """Answers with their times, from rows in the order in which each person saw them.
@@ -136,6 +138,7 @@ def conflict_answers(
     fine = rows.can_be_answers(scale)
     _check_times(rows.time_s, fine, cells.name, columns, scale)
     kept = np.flatnonzero(fine)
+    _leave_out(rows.time_s, fine, cells, columns, scale, left_out)
     _refuse_people_without_answers(cells, participant, kept)
     notes.extend(_times_in_words(rows.time_s, columns, scale))
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
@@ -172,13 +175,14 @@ def _rows(
         if columns.bad_rows == "refuse":
             cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
         notes.append(
-            f"{len(missing):,} rows without a key or a time are left out ({rows_named(cells.row_numbers(missing))}); "
-            "for the trial after it each counts as an error"
+            f"for the trial after it, {'a' if len(missing) == 1 else 'each'} row without a key or a time counts as an "
+            "error"
         )
     cells.refuse(
         (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
         columns.response,
-        f"is no answer; answers are {', '.join(code)}",
+        f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
+        f"missing.{columns.response}=CELL",
     )
     chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
@@ -192,7 +196,8 @@ def _rows(
         pressed = _pressed(right, is_right, answered, n_answers)
     if n_answers not in (2, 3):
         raise TrialsError(
-            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}."
+            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}. Say which cells are "
+            "keys, from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
     block = np.zeros(n_rows, dtype=np.int64)
     if "block" in told:
@@ -259,7 +264,8 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
         cells.refuse(
             ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
-            "is none of congruent, incongruent and neutral (or 1, -1 and 0)",
+            "is none of congruent, incongruent and neutral (or 1, -1 and 0). Say what it means: --column "
+            f"'recode.{told}={{CELL = \"congruent\"}}'",
         )
         return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
@@ -310,7 +316,8 @@ def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
     cells.refuse(
         ~pd.Series(said).isin(list(code)).to_numpy(),
         column,
-        f"is no key; keys are {', '.join(code)}",
+        f"is no key; keys are {', '.join(code)}. Say which cells are keys, from the left from 0: --column "
+        "responses.CELL=PLACE (participants.columns.responses)",
     )
     return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
 
@@ -328,7 +335,9 @@ def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list
     cells.refuse_empty(said == "", column)
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
     cells.refuse(
-        ~pd.Series(said).isin(list(places)).to_numpy(), column, f"is none of {', '.join(places)}"
+        ~pd.Series(said).isin(list(places)).to_numpy(),
+        column,
+        f"is none of {', '.join(places)}. Say what it means: --column 'recode.{column}={{CELL = \"left\"}}'",
     )
     side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
@@ -367,7 +376,8 @@ def _check_times(
     known = ~np.isnan(time_s)
     if not known.any():
         raise TrialsError(
-            f"{name}: no row has both {columns.response} and {columns.response_time}."
+            f"{name}: no row has both {columns.response} and {columns.response_time}. Say which columns hold them: "
+            "--column response=COLUMN --column response_time=COLUMN."
         )
     if fine[known].mean() < UNLIKELY_SHARE:
         middle = float(np.median(time_s[known]))
@@ -389,6 +399,24 @@ def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Ar
             reason,
             empty=True,
         )
+
+
+def _leave_out(
+    time_s: Array,
+    fine: Array,
+    cells: RowCells,
+    columns: AnswerColumns,
+    scale: AnswerScale,
+    left_out: RowsLeftOut,
+) -> None:
+    """Leave out rows without a key or a time, and those whose time is no outcome."""
+    window = f"{scale.edges[0]:g} to {scale.edges[-1]:g} s"
+    for is_out, reason in (
+        (np.isnan(time_s), f"{columns.response} or {columns.response_time} is empty"),
+        (~np.isnan(time_s) & ~fine, f"{columns.response_time} is not from {window}"),
+    ):
+        places = np.flatnonzero(is_out)
+        left_out.add(reason, cells.frame.iloc[places], cells.row_numbers(places))
 
 
 def _times_in_words(time_s: Array, columns: AnswerColumns, scale: AnswerScale) -> list[str]:

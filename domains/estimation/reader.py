@@ -42,7 +42,8 @@ def _points(parts: Mapping[str, Array]) -> Stimuli:
     x, y = as_table(parts["points_x"]), as_table(parts["points_y"])
     if x.shape != y.shape or x.shape[1] > MOST_POINTS:
         raise TrialsError(
-            f"points_x has {x.shape[1]} columns and points_y {y.shape[1]}; give as many of each, up to {MOST_POINTS}."
+            f"points_x has {x.shape[1]} columns and points_y {y.shape[1]}; give as many of each, up to "
+            f"{MOST_POINTS}: --column points_x='[\"COLUMN\", ...]'."
         )
     shown = ~np.isnan(x)
     for row in np.flatnonzero((shown != ~np.isnan(y)).any(axis=1)):

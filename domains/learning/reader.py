@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import steps, two_step_trials
@@ -19,6 +20,9 @@ from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
+RARE_STATE = 0.2
+"""Share of the rows of a state, below which a third one is a wrong cell."""
+SAY_STATE = "say which column says to which one a first choice led: --column state=COLUMN"
 SECOND = "second_choice"
 """Part of a trial of two stages that stands in one row."""
 
@@ -69,7 +73,11 @@ def sequence_of_steps(
     )
     domain.check(stimuli)
     chosen = chosen_options(cells, columns)
-    cells.refuse(chosen >= n_options, columns.response, f"is none of {n_options} options")
+    cells.refuse(
+        chosen >= n_options,
+        columns.response,
+        f"is none of {n_options} options; say how many there are: --column options=NUMBER",
+    )
     feedback = {"next_state": np.zeros(len(step))}
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
@@ -103,10 +111,19 @@ def _two_stages(
     second, state = str(columns.stimulus[SECOND]), str(columns.stimulus.get("state", ""))
     said = cells.text(state)
     cells.refuse_empty(said == "", state)
-    states = sorted(set(said.tolist()))
+    counts = pd.Series(said).value_counts()
+    if len(counts) > 2 and counts.iloc[2] < RARE_STATE * counts.iloc[1]:
+        others = ~np.isin(said, counts.index[:2].to_numpy())
+        cells.refuse(
+            others,
+            state,
+            f"is none of the states {' and '.join(sorted(counts.index[:2]))}; {SAY_STATE}",
+        )
+    states = sorted(counts.index)
     if len(states) != 2:
         raise TrialsError(
-            f"{cells.name}: {state} says {', '.join(states[:6])}; a first choice leads to one of two states."
+            f"{cells.name}: {state} says {', '.join(states[:6])}; a first choice leads to one of two states; "
+            f"{SAY_STATE}."
         )
     notes.append(f"{state}: {states[0]} is the first and {states[1]} the second state")
     first = chosen_options(cells, columns)
@@ -140,12 +157,11 @@ def _step_attributes(
     for name in domain.attribute_labels():
         given = columns.stimulus[name]
         values = read_part(cells, given, name, words.get(name, ()))
-        kept = np.zeros((n_steps, len(domain.options)))
-        kept[step[::-1]] = values[::-1]
+        kept = np.stack([_most_say(own, step, n_steps) for own in values.T], axis=1)
         cells.refuse(
             (values != kept[step]).any(axis=1),
             str(leaves_of(given)[0]),
-            "differs between people at one step; bring them in as experiments apart",
+            "differs between people at one step; bring them in as experiments apart: --column experiment=COLUMN",
         )
         found[name] = kept
     return found
@@ -154,14 +170,20 @@ def _step_attributes(
 def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
     """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
     values = cells.numbers(column)
-    found = np.zeros(n_steps)
-    found[step[::-1]] = values[::-1]
+    cells.refuse(~np.isin(values, (0, 1)), column, "is neither 0 nor 1")
+    found = _most_say(values, step, n_steps)
     cells.refuse(
         values != found[step],
         column,
-        "differs between people at one step; bring them in as experiments apart",
+        "differs between people at one step; bring them in as experiments apart: --column experiment=COLUMN",
     )
     return found
+
+
+def _most_say(values: Array, step: Array, n_steps: int) -> Array:
+    """``(n_steps,)`` the median of what rows say of each step, so that a wrong row is told from the right ones."""
+    found = pd.Series(values).groupby(step).quantile(0.5, interpolation="lower")
+    return np.asarray(found.reindex(np.arange(n_steps)))
 
 
 LAYOUT = StimulusLayout(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
 from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -123,7 +124,11 @@ class GiftRows:
 
 
 def gift_answers(
-    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+    left_out: RowsLeftOut,
 ) -> tuple[Stimuli, Array, Array, Array]:
     """Gifts with what was known before them.
 
@@ -166,10 +171,14 @@ def gift_answers(
         "all_or_nothing": 1.0 * (numbers.get("all_or_nothing", nothing) == 1),
     }
     kept = np.flatnonzero(n_members > 1)
-    if alone := len(gift) - len(kept):
-        notes.append(f"{alone:,} gifts of people whose group had left them alone are left out")
+    alone = np.flatnonzero(n_members <= 1)
+    left_out.add(
+        "the group had left this person alone", cells.frame.iloc[alone], cells.row_numbers(alone)
+    )
     if not len(kept):
-        raise TrialsError(f"{cells.name}: nobody was in a group with others.")
+        raise TrialsError(
+            f"{cells.name}: nobody was in a group with others. Say which column names groups: --column group=COLUMN."
+        )
     first, which = distinct_rows(*(values[kept] for values in shown.values()))
     distinct = {name: values[kept][first] for name, values in shown.items()}
     stimuli = situations(distinct, distinct["all_or_nothing"] == 1)
@@ -243,7 +252,9 @@ def _gifts(
     if all_or_nothing is not None:
         partly = (all_or_nothing == 1) & (given != 0) & (given != coins)
         cells.refuse(
-            partly, columns.response, "is neither all coins nor none, which all_or_nothing says"
+            partly,
+            columns.response,
+            "is neither all coins nor none, which all_or_nothing says (--column all_or_nothing=COLUMN)",
         )
     exact = ENDOWMENT * given / coins
     rounded = np.rint(exact)
@@ -265,20 +276,24 @@ def _check_whole_games(
     """Refuse games of which rows are missing: what somebody knew would be told wrongly."""
     told, number = columns.stimulus, numbers["round"]
     cells.refuse(
-        (number < 1) | (number != np.round(number)), str(told["round"]), "is no whole number from 1"
+        (number < 1) | (number != np.round(number)),
+        str(told["round"]),
+        "is no whole number from 1; --column round=COLUMN says which column numbers rounds",
     )
     lonely = numbers["group_size"] < 2
     if lonely.any():
         raise TrialsError(
-            f"{cells.name}: {rows_named(cells.row_numbers(lonely))}: group_size is below 2; a group has "
-            "others in it."
+            f"{cells.name}: {rows_named(cells.row_numbers(lonely))}: group_size is "
+            f"{numbers['group_size'][lonely][0]:g}, below 2; a group has "
+            "others in it. Say --column group_size=COLUMN, or =NUMBER."
         )
     keys = pd.DataFrame({"who": participant, "group": group, "round": number})
     twice = keys.duplicated().to_numpy()
     if twice.any():
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(twice))}: this person has given in this round of "
-            f"this group before. Where people play several games, {told['group']} must name another group in each."
+            f"this group before. Where people play several games, {told['group']} must name another group in each "
+            "(--column group=COLUMN)."
         )
     games = keys.groupby(["who", "group"])["round"]
     holes = (games.transform("max") != games.transform("count")).to_numpy()
@@ -286,7 +301,8 @@ def _check_whole_games(
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(holes))}: of this person's rounds some are "
             "missing between the first and the last (or are left out, as they cannot be read), so that "
-            "nobody knows what the group knew. Give all rows of a game, or leave the whole group out."
+            "nobody knows what the group knew. Give all rows of a game, or leave the whole group out (--column "
+            f"where.{told['group']}=...)."
         )
     first = number == 1
     size = pd.Series(group[first]).groupby(group[first]).transform("count").to_numpy()
@@ -296,7 +312,7 @@ def _check_whole_games(
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(rows))}: {size[wrong[0]]} people of this group have a first "
             f"round, and group_size says {numbers['group_size'][rows[0]]:g}. Give all rows of a group, or "
-            "leave the whole group out."
+            f"leave the whole group out (--column where.{told['group']}=...)."
         )
 
 

@@ -90,7 +90,8 @@ def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, flo
     if chances.shape != amounts.shape:
         raise TrialsError(
             f"{side}_probabilities has {chances.shape[1]} columns and {side}_amounts {amounts.shape[1]}; "
-            "give one for each amount, or for all but the last."
+            "give one for each amount, or for all but the last: --column "
+            f"{side}_probabilities='[\"COLUMN\", ...]' (participants.columns.stimulus)."
         )
     used = ~np.isnan(amounts) & ~np.isnan(chances)
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,13 +28,20 @@ from lakatos.experiments.adoption.layouts import (
     known_layout,
     layout_of,
 )
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
+from lakatos.experiments.adoption.left_out import LeftOutTable, RowsLeftOut, gone_people
+from lakatos.experiments.adoption.mapping import (
+    ONE_PARTICIPANT,
+    OPEN_QUESTION,
+    AnswerColumns,
+    leaves_of,
+)
 from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.option_code import (
     check_share,
     chosen_options,
     code_of_cells,
+    whole_word,
     zero_question,
 )
 from lakatos.experiments.adoption.plausible import (
@@ -45,13 +52,11 @@ from lakatos.experiments.adoption.plausible import (
     question,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.read_back import read_back
+from lakatos.experiments.adoption.read_back import conditions_not_read, read_back
 from lakatos.experiments.adoption.row_cells import (
-    LeftOutRows,
     RowCells,
     RowsWrongError,
-    gone_people,
-    left_out_by_condition,
+    WrongRows,
     read_part,
     shown_rows,
     whole_numbers,
@@ -59,7 +64,12 @@ from lakatos.experiments.adoption.row_cells import (
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
-from lakatos.experiments.adoption.tables import AnswerTable, distinct_rows, read_answers
+from lakatos.experiments.adoption.tables import (
+    AnswerTable,
+    distinct_rows,
+    numbers_of,
+    read_answers,
+)
 from lakatos.experiments.adoption.time_window import (
     check_window,
     window_in_words,
@@ -79,6 +89,8 @@ LEAST_NOT_OFFERED = 0.02
 """Share of rows in which an option has no values, from which on it is a question whether it was on offer."""
 MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
+MOST_CELLS_NAMED = 40
+"""Cells of a row that shows no possible trial, in the message about it."""
 MOST_CHECKED = 2_000_000
 """Trials that are built anew, all together, to find those that no domain has."""
 
@@ -93,8 +105,8 @@ class AdoptedAnswers:
     """For each experiment what is known of its people, by column, in their order; as the cells say it."""
     about_rows: tuple[str, ...] = ()
     """Those of the notes that tell of rows and answers, not of files; they name nobody."""
-    n_left_out: int = 0
-    """Rows that could not be read, and that the study lets be left out."""
+    left_out: LeftOutTable = field(default_factory=LeftOutTable)
+    """Rows that are not read, by kind."""
     closed: Mapping[str, str] = field(default_factory=dict)
     """What the file does not show, so that theories that need it cannot be tested, by its name; and why."""
     first_option: str = ""
@@ -102,14 +114,14 @@ class AdoptedAnswers:
     time_window: tuple[float, float] | None = None
     """Seconds between which responses count, where the mapping says or asks for them."""
     read_back: tuple[str, ...] = ()
-    """Some responses in words, whose rows are left out, and which columns are not read; they name participants."""
+    """Some responses in words, and which columns are not read; they name participants."""
     beside: tuple[Mapping[str, Array], ...] = ()
     """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
 
     @property
     def told(self) -> tuple[str, ...]:
         """How the file was read, for the user: what was assumed and left out, and some responses read back."""
-        return (*self.notes, *self.read_back)
+        return (*self.notes, *self.left_out.lines(), *self.read_back)
 
 
 def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
@@ -163,13 +175,27 @@ def adopt(
     Raises:
         TrialsError: A column is missing, or a row cannot be read; the message names it and what to do.
     """
+    try:
+        return _adopted(table, columns, domain, items)
+    except TrialsError as error:
+        if table.name not in str(error):  # whatever is wrong, the message names the file
+            error.args = (f"{table.name}: {error}",)
+        raise
+
+
+def _adopted(
+    table: AnswerTable, columns: AnswerColumns, domain: Domain, items: AnswerTable | None
+) -> AdoptedAnswers:
+    """`adopt`, whose messages need not name the file."""
+    notes: list[str] = []
+    table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
     _check_answered(columns, domain)
-    notes: list[str] = []
-    rows = replace(table, frame=chosen_rows(table, columns, notes), notes=())
+    left_out = RowsLeftOut()
+    rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
         rows = prepared(rows, columns)
-    frame = without_copies(rows.frame, columns, table.name, notes)
+    frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
     if columns.wide:
         frame = melted(frame, columns, table.name)
@@ -180,40 +206,51 @@ def adopt(
         frame = rows.frame
     notes += rows.notes
     _check_named(rows, columns, notes)
+    _check_grouped(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
-    frame = shown_rows(frame, columns, known_layout(domain), notes)
+    frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
     frame = frame.set_axis(pd.RangeIndex(len(frame)))
     window = window_of(frame, columns)
     domain = in_window(domain, window)
     notes += window_in_words(frame, columns, window)
-    left_out, whole = LeftOutRows(columns, numbers), frame
+    wrong, whole = WrongRows(columns, numbers, left_out), frame
     while True:
         try:
-            told: list[str] = []
+            told, unused = list[str](), RowsLeftOut()
             cells = RowCells(frame, table.name, numbers)
             check_window(cells, columns, domain, window)
-            found, people, used = _experiments(cells, columns, domain, told)
+            found, people, used = _experiments(cells, columns, domain, told, unused)
             break
         except RowsWrongError as error:
-            frame = left_out.without(frame, error)
+            frame = wrong.without(frame, error)
         except TrialsError:
-            left_out.check()  # what is wrong may follow from the rows that are refused
+            wrong.check()  # what is wrong may follow from the rows that are refused
             raise
-    left_out.check()
-    notes += [*left_out.to_text(), *gone_people(whole, frame, columns), *told]
-    notes += left_out_by_condition(whole, np.concatenate(used), columns)
+    wrong.check()
+    left_out.add_all(unused)
+    notes += [*gone_people(whole, frame, columns), *told]
+    are_read = whole[whole.index.isin(np.concatenate(used))]
+    not_read = left_out.table(are_read, columns)
+    if unequal := left_out.unequal(are_read, columns):
+        question(
+            columns,
+            notes,
+            "unequal_losses",
+            f"{table.name}: {unequal} ({'; '.join(kind.sentence for kind in not_read.kinds)}). Effects of these "
+            "conditions would be those of what is missing",
+        )
     missing = missing_inputs(found, columns, domain)
     notes += missing.notes
+    notes += conditions_not_read(whole, columns)
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
-    back += left_out.to_participants(whole, columns)
     return AdoptedAnswers(
         trials=found,
         notes=(*table.notes, *notes),
         people=people,
-        about_rows=tuple(notes),
-        n_left_out=left_out.n_rows,
+        about_rows=(*not_read.sentences(), *notes),
+        left_out=not_read,
         closed=missing.reasons,
         first_option=missing.first_option,
         time_window=window,
@@ -229,6 +266,32 @@ def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[st
     names = dict.fromkeys([columns.participant, *columns.attributes])
     cells = whole.loc[rows]
     return {name: cells[name].to_numpy(dtype=object) for name in names}
+
+
+NOBODY_NAMED = (
+    "If no column names participants since all rows are of one, say --accept one_participant (accept = "
+    '["one_participant"] in participants.columns).'
+)
+
+
+def _with_one_participant(
+    table: AnswerTable, columns: AnswerColumns, notes: list[str]
+) -> tuple[AnswerTable, AnswerColumns]:
+    """The table with a column that names its only participant, where the mapping says that there is one."""
+    if columns.is_pooled or columns.participant not in ("", OPEN_QUESTION):
+        return table, columns
+    if ONE_PARTICIPANT not in columns.accept:
+        return table, columns
+    name = next(
+        n
+        for n in ("participant", "the participant", "the only participant")
+        if n not in table.columns
+    )
+    notes.append(
+        f"accepted ({ONE_PARTICIPANT}): all {len(table.frame):,} rows are of one participant"
+    )
+    made = replace(table, frame=table.frame.assign(**{name: "1"}))
+    return made, columns.model_copy(update={"participant": name})
 
 
 def _check_zero(table: AnswerTable, columns: AnswerColumns) -> None:
@@ -255,6 +318,23 @@ def _check_named(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -
     )
 
 
+def _check_grouped(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question numbers such as 1.000 and 2.500, which may be thousands or have three decimals."""
+    for part, leaf in (
+        *((part, leaf) for part, value in columns.stimulus.items() for leaf in leaves_of(value)),
+        *((f"feedback.{name}", leaf) for name, leaf in columns.feedback.items()),
+    ):
+        if leaf in table.grouped:
+            question(
+                columns,
+                notes,
+                "three_decimals",
+                f"{table.name}: {leaf} ({part}) is {' and '.join(table.grouped[leaf])} and the like in all rows, which "
+                f"may be thousands, or numbers with three decimals. If they are thousands, say 1000 * {leaf} in place "
+                f"of {leaf}, in --column {part} (participants.columns)",
+            )
+
+
 def _check_rows_are_choices(
     frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
 ) -> None:
@@ -276,9 +356,15 @@ def _check_rows_are_choices(
 
 
 def _experiments(
-    cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    domain: Domain,
+    notes: list[str],
+    unused: RowsLeftOut,
 ) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], list[Array]]:
     """Experiments, what is known of their people, and the places of rows of the answers; all rows must be right.
+
+    Rows that are right and yet no answers go to ``unused``.
 
     Raises:
         RowsWrongError: Some rows are not.
@@ -296,6 +382,7 @@ def _experiments(
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)
     columns = _with_code(cells, columns, domain, notes)
+    _check_zeros(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
@@ -303,7 +390,7 @@ def _experiments(
     for name in dict.fromkeys(groups.tolist()):
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
-        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size)
+        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused)
         used.append(rows)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
@@ -318,16 +405,8 @@ def _check_offered(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> None:
     """Question rows in which all cells of one option are empty, since it may not have been on offer there."""
-    layout = known_layout(domain)
-    lists = [
-        value
-        for part, value in columns.stimulus.items()
-        if isinstance(value, list | tuple) and len(value) == len(domain.options)
-        and part not in layout.ragged and part not in SETTINGS
-    ]  # fmt: skip
     for place, option in enumerate(domain.options):
-        said = [value[place] for value in lists if isinstance(value[place], str)]
-        own = [name for name in said if name in cells.frame.columns]
+        own = _columns_of_option(cells, columns, domain, place)
         if not own:
             continue
         is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
@@ -342,6 +421,48 @@ def _check_offered(
             f"{len(is_empty):,} rows ({rows_named(cells.row_numbers(is_empty))}), so that option {option} seems "
             f"not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
             f"{len(domain.options)} options: such rows cannot be read, and accepting this leaves them out",
+        )
+
+
+def _columns_of_option(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, place: int
+) -> list[str]:
+    """The columns that show an option, where each of its parts may be missing or not."""
+    layout = known_layout(domain)
+    lists = [
+        value
+        for part, value in columns.stimulus.items()
+        if isinstance(value, list | tuple) and len(value) == len(domain.options)
+        and part not in layout.ragged and part not in SETTINGS
+    ]  # fmt: skip
+    said = [value[place] for value in lists if isinstance(value[place], str)]
+    return [name for name in said if name in cells.frame.columns]
+
+
+def _check_zeros(cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]) -> None:
+    """Question rows in which all properties of one of several options are 0 and it is never chosen."""
+    if len(domain.options) < 3 or columns.is_pooled or scale_of(domain) or domain.sequential:
+        return
+    for place, option in enumerate(domain.options):
+        own = _columns_of_option(cells, columns, domain, place)
+        if len(own) < 2:
+            continue
+        is_zero = np.all([numbers_of(cells.frame[name]).to_numpy() == 0 for name in own], axis=0)
+        n_zero = int(is_zero.sum())
+        if n_zero < 2 or n_zero < LEAST_NOT_OFFERED * len(is_zero) or is_zero.all():
+            continue
+        names = [whole_word(cell) for cell, code in columns.responses.items() if code == place]
+        if cells.is_in(columns.response, names, whole_word)[is_zero].any():
+            continue
+        empty = " ".join(f"--column missing.{name}=0" for name in own)
+        question(
+            columns,
+            notes,
+            "not_offered",
+            f"{cells.name}: {' and '.join(own)} are 0 in {n_zero:,} of {len(is_zero):,} rows "
+            f"({rows_named(cells.row_numbers(is_zero))}), in none of which option {option} was chosen, so that it "
+            f"seems not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
+            f"{len(domain.options)} options: to leave such rows out, say {empty} --accept not_offered",
         )
 
 
@@ -392,6 +513,7 @@ def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
             f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
             f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}=COLUMN (columns= in "
             "Python). `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
+            + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
         )
 
 
@@ -403,17 +525,18 @@ def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
         raise TrialsError(
             "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
             "'count' with 'share', or 'counts', where the file holds no single answers (participants.columns)."
+            + ("" if columns.participant else f" {NOBODY_NAMED}")
         )
     scale = scale_of(domain)
     if scale is not None and columns.is_pooled:
         raise TrialsError(
             f"answers of the domain {domain.name!r} are numbers or have times, which cannot be counted by option; name "
-            "the columns 'participant' and 'response'."
+            "the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN)."
         )
     if scale is not None and scale.kind == "timed" and (columns.wide or not columns.response_time):
         raise TrialsError(
             f"answers of the domain {domain.name!r} have their times: give a row for each, and name the columns "
-            "'response' and 'response_time'."
+            "'response' and 'response_time' (--column response=COLUMN --column response_time=COLUMN)."
         )
 
 
@@ -424,7 +547,10 @@ def _check_response(cells: RowCells, columns: AnswerColumns) -> None:
     column = columns.response or "response"
     empty = cells.changed(column, str.strip) == ""
     if empty.all():
-        raise TrialsError(f"{cells.name}: the column {column!r} is empty in every row.")
+        raise TrialsError(
+            f"{cells.name}: the column {column!r} is empty in every row. Say which one holds the responses: --column "
+            "response=COLUMN (participants.columns)."
+        )
     cells.refuse_empty(empty, column, "the response" if columns.wide else column)
 
 
@@ -438,6 +564,7 @@ def _experiment(
     domain: Domain,
     notes: list[str],
     size: float,
+    unused: RowsLeftOut,
 ) -> tuple[Trials, Array]:
     """The rows of one experiment as trials and answers, and the places of those that are answers.
 
@@ -452,13 +579,23 @@ def _experiment(
     participant = participant[order]
     layout = known_layout(domain)
     if layout.from_steps:
-        trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
+        try:
+            trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
+        except StimuliError as error:
+            step = np.concatenate([np.arange(n) for n in np.bincount(participant)])
+            first = np.unique(step, return_index=True)[1]
+            words = _with_row(str(error), cells.name, cells.row_numbers(first)).rstrip(".")
+            place = _trial_named(str(error))
+            shown = "" if place is None else f" ({_cells_in_words(cells, columns)(first[place])})"
+            raise TrialsError(
+                f"{words}{shown}. Correct it, or say --column PART=COLUMN (participants.columns)."
+            ) from None
         notes += [f"{name}: {line}" if columns.experiment else line for line in told]
         return trials, np.repeat(rows, len(trials.response) // len(rows))
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
-        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told)
+        stimuli, trial, response, kept = layout.from_rows(cells, columns, participant, told, unused)
         participant, rows = participant[kept], rows[kept]
         try:
             domain.check(stimuli)
@@ -537,7 +674,7 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
         if len(columns.counts) != n_options:
             raise TrialsError(
                 f"counts names {len(columns.counts)} columns, and the trials have {n_options} options: name a column "
-                "for each (participants.columns.counts)."
+                'for each: --column counts=\'["A", "B"]\' (participants.columns.counts).'
             )
         counts = np.stack([whole_numbers(cells, column) for column in columns.counts], axis=1)
         return counts
@@ -550,13 +687,17 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
     if n_options != 2:
         raise TrialsError(
             "share is a share of the second of two options; name a column of counts for each of more "
-            "options (participants.columns.counts)."
+            'options: --column counts=\'["A", "B", "C"]\' (participants.columns.counts).'
         )
     check_share(cells, columns, domain.options)
     share = cells.numbers(columns.share)
     if share.max() > 1:
         share = share / 100
-    cells.refuse((share < 0) | (share > 1), columns.share, "is no share from 0 to 1 or per cent")
+    cells.refuse(
+        (share < 0) | (share > 1),
+        columns.share,
+        "is no share from 0 to 1 or per cent; --column share=COLUMN says which column holds shares",
+    )
     table[:, 1] = np.rint(share * totals)
     table[:, 0] = totals - table[:, 1]
     return table
@@ -604,14 +745,16 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     if unit := columns.stimulus.get("amount_unit"):
         if unit not in HUNDREDTHS:
             raise TrialsError(
-                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money."
+                f"stimulus.amount_unit is {unit!r}; give cents, or leave it out where amounts are whole units of money "
+                "(--column amount_unit=cents)."
             )
         parts |= {name: part / 100 for name, part in parts.items() if name.endswith("amounts")}
     parts = {
         name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
         for name, part in parts.items()
     }
-    stimuli = _checked_trials(cells, layout, parts, domain, first, which)
+    shown = _cells_in_words(cells, columns)
+    stimuli = _checked_trials(cells, layout, parts, domain, first, which, shown)
     # Trials that are written differently may be the same, and keep the order in which they come in the file.
     place: dict[bytes, int] = {}
     number = np.array([place.setdefault(key, len(place)) for key in stimuli.keys])
@@ -626,8 +769,9 @@ def _checked_trials(
     domain: Domain,
     first: Array,
     which: Array,
+    shown: Callable[[int], str],
 ) -> Stimuli:
-    """Distinct trials, if the domain has all of them.
+    """Distinct trials, if the domain has all of them; ``shown`` says what the cells of a row are.
 
     Raises:
         RowsWrongError: It does not have some; their rows are told.
@@ -644,7 +788,10 @@ def _checked_trials(
             break
         except StimuliError as error:
             row = _trial_named(str(error))
-            told = told or _with_row(str(error), cells.name, numbers[kept])
+            if not told:
+                told = _with_row(str(error), cells.name, numbers[kept])
+                if row is not None and row < len(kept):
+                    told = told.rstrip(".") + f" ({shown(int(first[kept[row]]))})."
             if row is None or row >= len(kept) or len(bad) >= most or len(kept) == 1:
                 raise TrialsError(told) from None
             bad.append(int(kept[row]))
@@ -656,6 +803,18 @@ def _checked_trials(
         told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."
         raise RowsWrongError(told, places, reason.rstrip("."), empty=False)
     return stimuli
+
+
+def _cells_in_words(cells: RowCells, columns: AnswerColumns) -> Callable[[int], str]:
+    """What says which cells of a row show its trial, given its place."""
+    names = [str(leaf) for leaf in leaves_of(columns.stimulus) if leaf in cells.frame.columns]
+
+    def shown(place: int) -> str:
+        said = [f"{name} = {cells.frame[name].iloc[place]}" for name in names[:MOST_CELLS_NAMED]]
+        more = f" and {len(names) - len(said)} more" if len(names) > len(said) else ""
+        return ", ".join(said) + more
+
+    return shown
 
 
 def _trial_named(words: str) -> int | None:

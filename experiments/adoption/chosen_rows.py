@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.row_cells import RowCells, rows_in_words
+from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_order import BLOCKS
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, whole
@@ -23,27 +24,38 @@ LEAST_TABLE = 10
 """Rows of a table that is recognised when it stands twice; fewer repeat by chance."""
 
 
-def chosen_rows(table: AnswerTable, columns: AnswerColumns, notes: list[str]) -> pd.DataFrame:
-    """The rows that count."""
+def chosen_rows(
+    table: AnswerTable, columns: AnswerColumns, left_out: RowsLeftOut | None = None
+) -> pd.DataFrame:
+    """The rows that count; the others go to ``left_out``."""
     cells = RowCells(table.frame, table.name)
     kept = np.ones(len(table.frame), dtype=bool)
+    others = RowsLeftOut() if left_out is None else left_out
     for column, allowed in columns.where.items():
-        wanted = {whole(word) for word in ([allowed] if isinstance(allowed, str) else allowed)}
-        kept &= cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
+        said = [allowed] if isinstance(allowed, str) else allowed
+        wanted = {whole(word) for word in said}
+        is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
+        rows = table.frame[kept & ~is_in]
+        others.add(
+            f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy(), is_trial=False
+        )
+        kept &= is_in
     if not kept.any():
         raise TrialsError(
             f"{table.name}: no row is as where says ({', '.join(columns.where)}). Say --column where.COLUMN=CELL "
             "with a cell of the file (participants.columns.where), or leave it out."
         )
-    if not kept.all():
-        notes.append(f"{plural(int((~kept).sum()), 'row')} left out by columns.where")
     return table.frame[kept]
 
 
 def without_copies(
-    frame: pd.DataFrame, columns: AnswerColumns, name: str, notes: list[str]
+    frame: pd.DataFrame,
+    columns: AnswerColumns,
+    name: str,
+    notes: list[str],
+    left_out: RowsLeftOut,
 ) -> pd.DataFrame:
-    """The rows that equal no earlier one in every cell.
+    """The rows that equal no earlier one in every cell; copies go to ``left_out``.
 
     Two answers of a person may be alike; but where a column says when or how fast each was given, a row with the same
     is a copy. Where no column does, such rows stay and are reported; nor does one do so whose numbers begin anew, or
@@ -68,9 +80,8 @@ def without_copies(
             '--column bad_rows=leave_out_empty (bad_rows = "leave_out_empty" in participants.columns).'
         )
     why = "it equals an earlier one in every cell, its time too"
-    notes.append(
-        rows_in_words("the whole table stands in the file twice" if is_twice else why, rows)
-    )
+    reason = "the whole table stands in the file twice" if is_twice else why
+    left_out.add(reason, frame[copies], rows, is_trial=False)
     return frame[~copies]
 
 
@@ -133,7 +144,9 @@ def melted(frame: pd.DataFrame, columns: AnswerColumns, name: str) -> pd.DataFra
     """A row for each answer of a table with a row for each person."""
     asked = [column for column in frame.columns if fnmatchcase(str(column), columns.wide)]
     if not asked:
-        raise TrialsError(f"{name} has no column like {columns.wide!r} (columns.wide).")
+        raise TrialsError(
+            f"{name} has no column like {columns.wide!r}; say --column wide=PATTERN, as in wide='Q*'."
+        )
     others = [column for column in frame.columns if column not in asked]
     index = np.repeat(frame.index.to_numpy(), len(asked))
     parts = {column: np.repeat(frame[column].to_numpy(), len(asked)) for column in others}
@@ -149,10 +162,14 @@ def with_items(
     keys = RowCells(items.frame, items.name).text(columns.item)
     if len(set(keys)) != len(keys):
         twice = next(key for key in keys if list(keys).count(key) > 1)
-        raise TrialsError(f"{items.name}: two rows are called {twice!r}; each question has one.")
+        raise TrialsError(
+            f"{items.name}: two rows are called {twice!r} ({columns.item}); each has one. Say --column item=COLUMN."
+        )
     asked = RowCells(frame, name).text(columns.item)
     RowCells(frame, name).refuse(
-        ~np.isin(asked.astype(str), keys.astype(str)), columns.item, f"{items.name} does not have"
+        ~np.isin(asked.astype(str), keys.astype(str)),
+        columns.item,
+        f"{items.name} does not have; --column item=COLUMN says which column names questions in both files",
     )
     shown = items.frame.set_index(columns.item)
     shown = shown[[column for column in shown.columns if column not in frame.columns]]

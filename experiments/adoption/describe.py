@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
+from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.chosen_rows import chosen_rows
 from lakatos.experiments.adoption.layouts import (
     DAYS,
@@ -19,7 +20,12 @@ from lakatos.experiments.adoption.layouts import (
     layout_of,
     layouts_to_guess,
 )
-from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
+from lakatos.experiments.adoption.mapping import (
+    ONE_PARTICIPANT,
+    OPEN_QUESTION,
+    AnswerColumns,
+    leaves_of,
+)
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import rare_zero, zero_question
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
@@ -162,11 +168,14 @@ class TableDescription:
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
             mapping = _with_named_units(mapping)
+            if ONE_PARTICIPANT in mapping.accept and mapping.participant == OPEN_QUESTION:
+                mapping = mapping.model_copy(update={"participant": ""})
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(map(str, first["loc"])) or "columns"
             raise TrialsError(
-                f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)}."
+                f"columns: {key}: {first['msg']}; keys are {', '.join(AnswerColumns.model_fields)} "
+                "(--column KEY=VALUE, or participants.columns of a study)."
             ) from None
         return replace(self, mapping=mapping)
 
@@ -208,7 +217,7 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **changes,
     )
-    frame = chosen_rows(source, known, []) if said.where else source.frame
+    frame = chosen_rows(source, known) if said.where else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
         summaries = [_summary(table.frame, name) for name in table.columns]
@@ -351,8 +360,10 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     if meaning == "response":
         return 2 <= item.n_distinct <= FEW_VALUES
     if meaning == "reward":
-        return item.numeric or is_reward_in_words(item.examples)
-    if meaning in ("response_time", "order", "count", "share"):
+        return item.numeric or is_reward_in_words(item.examples) or has_units(item.examples)
+    if meaning in ("response_time", "share"):
+        return item.numeric or has_units(item.examples)
+    if meaning in ("order", "count"):
         return item.numeric
     if meaning == "participant":
         strong = set(NAMES["participant"].split()) - WEAK

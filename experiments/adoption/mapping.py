@@ -24,6 +24,8 @@ ALL_COLUMNS = "*"
 """Key of `AnswerColumns.missing`: marks that hold for every column."""
 FROM_DATA: Literal["from data"] = "from data"
 """Window of response times that is found from the times themselves; see `time_window.window_of`."""
+ONE_PARTICIPANT = "one_participant"
+"""Name by which a mapping accepts that all rows of a file are of one participant, whom no column names."""
 LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept", "time_window")
 """Keys that are left out of what is written where they say nothing, since earlier studies lack them."""
 

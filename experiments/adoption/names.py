@@ -36,10 +36,24 @@ MARKED = ("ss", "ll", "s", "l", "h")
 """What an option holds, and letters before it: small or sooner, large or later, low and high, as in ``hval``."""
 
 
+GERMAN = {
+    "betrag": "amount", "sofort": "now", "jetzt": "now", "heute": "today", "frueher": "sooner", "spaeter": "later",
+    "verzoegerung": "delay", "wartezeit": "wait", "tage": "days", "wochen": "weeks", "monate": "months",
+    "gewinn": "gain", "verlust": "loss", "wahrscheinlichkeit": "probability", "belohnung": "reward",
+    "sicher": "safe", "riskant": "risky", "links": "left", "rechts": "right", "bedingung": "condition",
+    "gruppe": "group", "reaktionszeit": "rt", "blocknummer": "block",
+}  # fmt: skip
+"""German words in names of columns, for which readers know the English ones."""
+UMLAUTS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+)
+
+
 def words_of(name: str) -> list[str]:
-    """Words and numbers of a name: ``Left_Expert2`` has ``left``, ``expert`` and ``2``; ``subjid`` has two."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return [word for part in parts for word in _parted(part.lower())]
+    """Words and numbers of a name, in English: ``Left_Expert2`` has ``left``, ``expert``, ``2``; ``subjid`` has two."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name.translate(UMLAUTS))
+    words = [word for part in parts for word in _parted(part.lower())]
+    return [GERMAN.get(word, word) for word in words]
 
 
 def _parted(word: str) -> list[str]:

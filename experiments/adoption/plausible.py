@@ -34,6 +34,8 @@ MARKS = {
     for mark in (9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999, 99999, 999999)
 }
 """Numbers that stand for missing values in many laboratories."""
+FAR = 100.0
+"""Times by which a single number is larger than all others where it may be a slip."""
 THOUSAND = 50.0
 """Least factor between the medians of participants whose numbers seem to be in two units."""
 FACTORS = (7, 12, 24, 30, 60, 100, 365, 1000)
@@ -106,7 +108,10 @@ def check_cells(
 
 
 def marks_of_missing(values: Array) -> list[float]:
-    """Numbers such as -999 or 99 that lie far from all others of a column and so may stand for missing values."""
+    """Numbers such as -999 or 99 that lie far from all others of a column and so may stand for missing values.
+
+    A single number that is larger than all others by far is one of them.
+    """
     different = np.unique(values)
     found = []
     for mark in sorted(MARKS & set(different.tolist())):
@@ -117,7 +122,10 @@ def marks_of_missing(values: Array) -> list[float]:
         gap = max(mark - high, low - mark)
         if gap > (high - low) * (0.5 if abs(mark) >= 999 else 1.0) or mark < 0 <= low:
             found.append(float(mark))
-    return found
+    sizes = np.sort(np.abs(values[values != 0]))
+    if len(sizes) >= FEWEST and sizes[-1] > FAR * sizes[-2]:
+        found.append(float(values[np.abs(values).argmax()]))
+    return list(dict.fromkeys(found))
 
 
 def in_larger_numbers(

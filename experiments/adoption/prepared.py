@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.cell_units import without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
@@ -35,12 +36,12 @@ MOST_ALTERNATIVES = 12
 
 
 def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
-    """The table with the missing values, recoded cells and computed columns that a mapping describes.
+    """The table with the missing values, recoded cells, units and computed columns that a mapping describes.
 
     Raises:
         TrialsError: The mapping names a column that is not there, or rows of one choice do not fit together.
     """
-    table = _recoded(_without_marks(table, columns), columns)
+    table = without_units(_recoded(_without_marks(table, columns), columns), columns)
     table = _with_computed_columns(table, columns)
     return with_a_row_for_each_choice(table, columns) if columns.alternative else table
 
@@ -94,7 +95,7 @@ def _check_columns(table: AnswerTable, names: Sequence[str], key: str) -> None:
     if unknown:
         raise TrialsError(
             f"participants.columns.{key}: {table.name} has no column {unknown[0]!r}. It has: "
-            f"{', '.join(table.columns[:40])}."
+            f"{', '.join(table.columns[:40])}. Say --column {key}.COLUMN=... with one of them."
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
@@ -17,6 +18,8 @@ from lakatos.experiments.task import Domain, Trials
 
 Array = NDArray[Any]
 N_READ_BACK = 3
+MOST_LEVELS, LEAST_ROWS = 6, 2
+"""Different words of a column that may be a condition, and rows of a participant with each of them."""
 MOST_COLUMNS = 12
 
 
@@ -41,14 +44,54 @@ def read_back(
         f"read back: {_in_words(item, at, places[at] if at < len(places) else None, cells, columns, domain)}"
         for at in _chosen(item)
     ]
-    used = {str(leaf) for leaf in leaves_of(columns.model_dump())}
-    used |= set(columns.where) | set(columns.recode)
-    used |= _columns_of_expressions(used, set(map(str, cells.frame.columns)))
-    unread = [name for name in map(str, cells.frame.columns) if name not in used]
+    unread = columns_not_read(cells.frame, columns)
     if unread:
         more = f" and {len(unread) - MOST_COLUMNS} more" if len(unread) > MOST_COLUMNS else ""
         lines.append(f"columns that are not read: {', '.join(unread[:MOST_COLUMNS])}{more}")
     return lines
+
+
+def columns_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """Names of the columns of a file to which its mapping gives no meaning."""
+    used = {str(leaf) for leaf in leaves_of(columns.model_dump())}
+    used |= set(columns.where) | set(columns.recode)
+    used |= _columns_of_expressions(used, set(map(str, frame.columns)))
+    return [name for name in map(str, frame.columns) if name not in used]
+
+
+def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+    """A line for each column that looks like a condition within participants and is not read.
+
+    Such a column holds two to six different words, of which most participants have each in several rows. Words that
+    follow from the response, as another coding of it, are no condition.
+    """
+    if columns.participant not in frame:
+        return []
+    people, lines = frame[columns.participant], []
+    for name in columns_not_read(frame, columns):
+        cells = frame[name]
+        words = [word for word in map(str, cells.unique()) if word.strip()]
+        if not 2 <= len(words) <= MOST_LEVELS or any(map(_is_number, words)):
+            continue
+        rows = pd.crosstab(people, cells)[words]
+        has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
+        response = frame.get(columns.response, people)
+        follows = (cells.groupby(response).nunique() <= 1).all()
+        if has_each > 0.5 and not follows:
+            lines.append(
+                f"{name} ({', '.join(sorted(words))}) varies within participants and is not read, so responses of all "
+                f"its values are taken together; `lakatos theory effects FILE THEORY --by {name}` compares parameters "
+                "by it"
+            )
+    return lines
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,24 +13,21 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
-from lakatos.traces.wording import plural
 
+ADVICE = re.compile(r"; |\. (?=[A-Z])")
+"""Before what a user can do about a wrong cell."""
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
-MOST_ROWS_NAMED = 5
 MOST_CELLS_SHOWN = 3
 MOST_LOOKED_AT = 1_000
 """Wrong cells of which the different ones are shown."""
 MOST_REASONS = 5
 """For which a file is refused, beyond which no more are looked for."""
-MOST_CONDITIONS = 12
-CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
-"""Words in names of columns of conditions, of which it is said how many of their rows are left out."""
 
 
 class RowsWrongError(TrialsError):
@@ -99,7 +97,8 @@ class RowCells:
         self.refuse(
             filled & ~np.isfinite(values),
             column,
-            f"is no number; if it stands where there is no value, say --column missing.{column}=CELL",
+            "is no number; write numbers alone, all in one unit, or, if it stands where there is no value, say "
+            f"--column missing.{column}=CELL",
         )
         return np.asarray(values)
 
@@ -124,26 +123,21 @@ class RowCells:
                 f"{self.name}: {rows_named(self.row_numbers(wrong))}: {column} is {' or '.join(shown)}{more}, which "
                 f"{words}.",
                 self.frame.index.to_numpy()[wrong],
-                f"{column} {words.partition(';')[0]}",
+                f"{column} {ADVICE.split(words)[0]}",
                 empty=False,
             )
 
 
-class LeftOutRows:
-    """Rows that are left out of a table, by reason, as far as a study lets them be."""
+class WrongRows:
+    """Rows that cannot be read, which are left out as far as a study lets them be."""
 
-    def __init__(self, columns: AnswerColumns, numbers: NDArray[Any]) -> None:
-        """Nothing is left out yet of rows with these numbers."""
-        self._rule, self._numbers = columns.bad_rows, numbers
+    def __init__(
+        self, columns: AnswerColumns, numbers: NDArray[Any], left_out: RowsLeftOut
+    ) -> None:
+        """Nothing is left out yet of rows with these numbers; what is left out goes to ``left_out``."""
+        self._rule, self._numbers, self._left_out = columns.bad_rows, numbers, left_out
         self._refused: list[RowsWrongError] = []
-        self._by_reason: dict[str, list[Any]] = {}
-        self._places: dict[str, list[Any]] = {}
         self._n_wrong = 0
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(map(len, self._by_reason.values()))
 
     def without(self, frame: pd.DataFrame, error: RowsWrongError) -> pd.DataFrame:
         """A table without the rows that are wrong.
@@ -167,8 +161,7 @@ class LeftOutRows:
         kept = frame.drop(index=error.places)
         if not len(kept):
             raise TrialsError(f"{said}. No other row is left.") from None
-        self._by_reason.setdefault(error.reason, []).extend(self._numbers[error.places].tolist())
-        self._places.setdefault(error.reason, []).extend(error.places.tolist())
+        self._left_out.add(error.reason, frame.loc[error.places], self._numbers[error.places])
         return kept
 
     def check(self) -> None:
@@ -188,30 +181,9 @@ class LeftOutRows:
             f'told: --column bad_rows={wanted} (bad_rows = "{wanted}" in participants.columns).'
         ) from None
 
-    def to_text(self) -> list[str]:
-        """A line for each reason, with the first rows."""
-        return [rows_in_words(reason, rows) for reason, rows in self._by_reason.items()]
-
-    def to_participants(self, whole: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-        """A line for each reason, with the participants whose rows they are."""
-        if columns.participant not in whole.columns:
-            return []
-        found = []
-        for reason, places in self._places.items():
-            counts = whole[columns.participant].loc[places].value_counts()
-            named = [
-                f"{who or '(empty)'}: {n:,}" for who, n in counts.head(MOST_ROWS_NAMED).items()
-            ]
-            more = ", ..." if len(counts) > MOST_ROWS_NAMED else ""
-            found.append(
-                f"{plural(len(places), 'row')} of {plural(len(counts), 'participant')} left out ({', '.join(named)}"
-                f"{more}): {reason}"
-            )
-        return found
-
 
 def shown_rows(
-    frame: pd.DataFrame, columns: AnswerColumns, layout: StimulusLayout, notes: list[str]
+    frame: pd.DataFrame, columns: AnswerColumns, layout: StimulusLayout, left_out: RowsLeftOut
 ) -> pd.DataFrame:
     """The rows that show a trial: those in which a column of a needed part of the trials says something.
 
@@ -224,70 +196,19 @@ def shown_rows(
     is_shown = (frame[names] != "").any(axis=1).to_numpy()
     if is_shown.all() or not is_shown.any():
         return frame
-    notes.append(
-        f"{plural(int((~is_shown).sum()), 'row')} left out that show no trial: nothing stands in {', '.join(names[:4])}"
-    )
+    reason = f"no trial is shown: nothing stands in {', '.join(names[:4])}"
+    left_out.add(reason, frame[~is_shown], frame.index.to_numpy()[~is_shown], is_trial=False)
     return frame[is_shown]
-
-
-def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:
-    """How many people have no row left; not who, as a run keeps these words and no names."""
-    if columns.participant not in whole.columns:
-        return []
-    before, after = (set(frame[columns.participant].unique()) for frame in (whole, left))
-    n_gone = len(before - after - {""})
-    who = "person has" if n_gone == 1 else "people have"
-    return [f"{n_gone:,} {who} no row left"] if n_gone else []
-
-
-def left_out_by_condition(
-    whole: pd.DataFrame, used: NDArray[Any], columns: AnswerColumns
-) -> list[str]:
-    """How many rows of each condition are no answers, where some are none; a line for each column of conditions.
-
-    Args:
-        whole: The rows that may be answers.
-        used: Index of those that are.
-        columns: Which columns tell experiments, what is known of people, and congruence.
-    """
-    is_used = whole.index.isin(used)
-    if is_used.all():
-        return []
-    told = {
-        columns.experiment,
-        *columns.attributes,
-        *leaves_of(columns.stimulus.get("congruence", "")),
-    }
-    found = []
-    for name in map(str, whole.columns):
-        cells = whole[name]
-        if name not in told and not set(words_of(name)) & CONDITIONS:
-            continue
-        if not 2 <= cells.nunique() <= MOST_CONDITIONS:
-            continue
-        parts = [
-            f"{cell or '(empty)'} {int((~is_used & (cells == cell)).sum()):,} of {int((cells == cell).sum()):,}"
-            for cell in sorted(cells.unique())
-        ]
-        found.append(f"rows left out by {name}: {', '.join(parts)}")
-    return found
-
-
-def rows_in_words(reason: str, rows: Sequence[Any]) -> str:
-    """What is left out for a reason; several answers may stand in one row of the file."""
-    different = sorted(set(rows))
-    what = "row" if len(different) == len(rows) else "answer"
-    are = "is" if len(rows) == 1 else "s are"
-    return (
-        f"{len(rows):,} {what}{' ' if len(rows) == 1 else ''}{are} left out: {reason} "
-        f"({rows_named(different, MOST_ROWS_NAMED)})"
-    )
 
 
 def whole_numbers(cells: RowCells, column: str) -> NDArray[Any]:
     """A column of whole numbers from 0."""
     values = cells.numbers(column)
-    cells.refuse((values < 0) | (values != np.round(values)), column, "is no whole number from 0")
+    cells.refuse(
+        (values < 0) | (values != np.round(values)),
+        column,
+        "is no whole number from 0; --column counts or --column count says which columns hold counts",
+    )
     return values.astype(np.int64)
 
 
@@ -301,23 +222,29 @@ def read_part(
     if isinstance(value, list | tuple):
         if not value:
             raise TrialsError(
-                f"{name} is an empty list; name its columns (participants.columns.stimulus.{name})."
+                f"{name} is an empty list; name its columns: --column {name}='[\"COLUMN\", ...]' "
+                f"(participants.columns.stimulus.{name})."
             )
         parts = [read_part(cells, item, name, words, ragged=ragged) for item in value]
         if len({part.shape for part in parts}) > 1:
             raise TrialsError(
                 f"the lists of {name} have different lengths; give as many columns or numbers in each "
-                f"(participants.columns.stimulus.{name})."
+                f"(--column {name}=..., participants.columns.stimulus.{name})."
             )
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
         cells.refuse_empty(cells.text(value) == "", value)
-        cells.refuse(~cells.is_in(value, words), value, f"is none of {', '.join(words)}")
+        cells.refuse(
+            ~cells.is_in(value, words),
+            value,
+            f"is none of {', '.join(words)}. Say what it means: --column 'recode.{value}={{CELL = \"{words[0]}\"}}'",
+        )
         return cells.changed(value, words.index).astype(np.float64)
     if isinstance(value, str):
         return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):
         return np.full(len(cells.frame), float(value))
     raise TrialsError(
-        f"{name}: {value!r} is no column and no number (participants.columns.stimulus.{name})."
+        f"{name}: {value!r} is no column and no number; say --column {name}=COLUMN "
+        f"(participants.columns.stimulus.{name})."
     )

@@ -56,6 +56,12 @@ THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(\1\d{3})*")
 """A whole number whose thousands are grouped by points or commas, or one with three decimals."""
+BOTH_MARKS = {
+    mark: re.compile(rf"[+-]?(\d{{1,3}}({re.escape(group)}\d{{3}})+|\d+)({re.escape(mark)}\d+)?")
+    for mark, group in ((",", "."), (".", ","))
+}
+"""Numbers whose decimals begin with a mark and whose thousands may be grouped by the other one."""
+MARK_WORDS = {".": "points", ",": "commas"}
 BELOW_THOUSAND = re.compile(r"[+-]?\d{1,3}")
 MISSING = {
     "na", "n/a", "n.a.", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "-nan", "nan(ind)", "-nan(ind)", "1.#ind", "-1.#ind",
@@ -90,6 +96,8 @@ class AnswerTable:
     """What had to be assumed in reading it."""
     marked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each column the words in its cells that were taken as empty, such as NA."""
+    grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -267,23 +275,50 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
 def _without_groups(table: AnswerTable) -> AnswerTable:
     """The table with 1.089 or 1,089 written as 1089 where a column also holds whole numbers such as 900.
 
-    Numbers with three decimals beside others that have none, from 100 to 999, are written by no program.
+    Numbers with three decimals beside others that have none, from 100 to 999, are written by no program. Columns in
+    which all may be thousands, as 1.000 and 2.500, are noted, since the user is asked.
     """
-    frame, turned = table.frame.copy(deep=False), []
+    frame, turned = table.frame.copy(deep=False), list[str]()
+    grouped = dict(table.grouped)
     for name in frame.columns:
         distinct = [cell for cell in frame[name].unique() if cell]
+        if mark := _mark_of_decimals(distinct):
+            group = "." if mark == "," else ","
+            frame[name] = (
+                frame[name].str.replace(group, "", regex=False).str.replace(mark, ".", regex=False)
+            )
+            turned.append(
+                f"{MARK_WORDS[group]} in {name} group thousands, and {MARK_WORDS[mark]} begin decimals"
+            )
+            continue
         found = {cell: GROUPED.fullmatch(cell) for cell in distinct}
         whole_ones = [cell for cell, match in found.items() if match is None]
         marks = {match[1] for match in found.values() if match}
         if len(marks) != 1 or not all(map(BELOW_THOUSAND.fullmatch, whole_ones)):
             continue
         mark = marks.pop()
-        if any(len(cell.lstrip("+-")) == 3 for cell in whole_ones) or any(
+        is_sure = any(len(cell.lstrip("+-")) == 3 for cell in whole_ones) or any(
             cell.count(mark) > 1 for cell in distinct
-        ):
+        )
+        # No program writes 2.500 for a decimal number beside 50 for a whole one.
+        is_sure |= bool(whole_ones) and any(
+            cell.endswith("0") for cell, own in found.items() if own
+        )
+        if is_sure:
             frame[name] = frame[name].str.replace(mark, "", regex=False)
-            turned.append(f"{'points' if mark == '.' else 'commas'} in {name} group thousands")
-    return replace(table, frame=frame, notes=(*table.notes, *turned)) if turned else table
+            turned.append(f"{MARK_WORDS[mark]} in {name} group thousands")
+        elif not whole_ones and (mark == "," or all(cell.endswith("0") for cell in distinct)):
+            grouped[str(name)] = tuple(distinct[:2])
+    return replace(table, frame=frame, notes=(*table.notes, *turned), grouped=grouped)
+
+
+def _mark_of_decimals(distinct: Sequence[str]) -> str:
+    """The mark of decimals where cells have both marks, as in 1.234,50 and 20,00; empty where they do not."""
+    for mark, shape in BOTH_MARKS.items():
+        group = "." if mark == "," else ","
+        if any(group in cell and mark in cell for cell in distinct):
+            return mark if all(map(shape.fullmatch, distinct)) else ""
+    return ""
 
 
 def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:
@@ -298,7 +333,8 @@ def _with_decimal_points(table: AnswerTable, *, may_group: bool) -> AnswerTable:
         with_comma = [cell for cell in distinct if "," in cell]
         if not with_comma or not all(map(DECIMAL_COMMA.fullmatch, distinct)):
             continue
-        if may_group and any(map(THOUSANDS.fullmatch, with_comma)):
+        is_asked = str(name) in table.grouped
+        if may_group and not is_asked and any(map(THOUSANDS.fullmatch, with_comma)):
             continue
         frame[name] = frame[name].str.replace(",", ".", regex=False)
         turned.append(str(name))
@@ -496,11 +532,13 @@ def _read_folder(path: Path) -> AnswerTable:
     if unread:
         notes.append(f"not read: {_files_named(path, unread)}")
     parts, said_by = list[pd.DataFrame](), dict[str, list[str]]()
+    grouped: dict[str, tuple[str, ...]] = {}
     n_rows, names = 0, dict[str, None]()
     marked: dict[str, tuple[str, ...]] = {}
     for file in chosen:
         table = read_answers(file)
         marked |= table.marked
+        grouped |= table.grouped
         said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
@@ -514,7 +552,7 @@ def _read_folder(path: Path) -> AnswerTable:
     frame.index = pd.RangeIndex(2, len(frame) + 2)
     for note, by in said_by.items():
         notes.append(f"{by[0]}{f' and {len(by) - 1} more' if len(by) > 1 else ''}: {note}")
-    return _checked(AnswerTable(path.name, frame, tuple(notes), marked))
+    return _checked(AnswerTable(path.name, frame, tuple(notes), marked, grouped))
 
 
 def _files_below(folder: Path) -> list[Path]:

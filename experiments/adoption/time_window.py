@@ -47,27 +47,29 @@ def window_of(frame: pd.DataFrame, columns: AnswerColumns) -> tuple[float, float
         return None
     if columns.response_time not in frame.columns:
         raise TrialsError(
-            "participants.columns.time_window: name the column of response times, too (response_time)."
+            "participants.columns.time_window: name the column of response times, too: --column response_time=COLUMN."
         )
     if said != FROM_DATA:
         low, high = said
         if not 0 <= low < high:
             raise TrialsError(
-                f"participants.columns.time_window is [{low:g}, {high:g}]; give two times in seconds that grow."
+                f"participants.columns.time_window is [{low:g}, {high:g}]; give two times in seconds that grow, as in "
+                "--column 'time_window=[0.2, 5]'."
             )
         return low, high
     times = seconds_of(frame, columns)
     logs = np.log(times[times > 0])
     if not len(logs):
         raise TrialsError(
-            f"{columns.response_time} holds no time, so that no window can be found from data."
+            f"{columns.response_time} holds no time, so that no window can be found from data. Say --column "
+            "response_time=COLUMN, or --column 'time_window=[0.2, 5]' in seconds."
         )
     middle = float(np.median(logs))
     deviation = TO_DEVIATION * float(np.median(np.abs(logs - middle)))
     if deviation == 0:
         raise TrialsError(
             f"half of the times or more in {columns.response_time} are {np.exp(middle):g} s, so that no window can be "
-            "found from data; give two times in seconds, as in time_window = [0.2, 5]."
+            "found from data; give two times in seconds, as in --column 'time_window=[0.2, 5]'."
         )
     low, high = (float(np.exp(middle + sign * DEVIATIONS * deviation)) for sign in (-1, 1))
     return float(f"{low:.2g}"), float(f"{high:.2g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -295,6 +296,20 @@ class ArchivalParticipants(ListedSource):
                 f"{design.name}: the design holds a trial twice; ask for repetitions instead."
             )
         return rows
+
+
+def trials_to_use_all(n_trials: Sequence[int], n_designs: int) -> int:
+    """The fewest trials of a design with which so many designs ask for all trials of all experiments.
+
+    Args:
+        n_trials: Different trials of each experiment; a design asks for those of one.
+        n_designs: At least one for each experiment.
+    """
+    return next(
+        size
+        for size in range(1, max(n_trials) + 1)
+        if sum(ceil(number / size) for number in n_trials) <= n_designs
+    )
 
 
 def _draw_people(trials: Trials, share: float, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -91,10 +91,24 @@ def independent(
                 f"the rule gave an array of shape {p.shape}; give probabilities of shape "
                 f"{(len(order), len(stimuli))} and the options, one row of trials for each person."
             )
-        p = (1 - random_choice_share) * p + random_choice_share / p.shape[-1]
+        p = with_random_choices(p, stimuli.available(p.shape[-1]), random_choice_share)
         return SimulatedBehaviour(draw_options(p, order, rng))
 
     return respond
+
+
+def with_random_choices(
+    probabilities: NDArray[np.float64], available: Array, share: float
+) -> NDArray[np.float64]:
+    """Choice probabilities of people who take any available option, at random, in ``share`` of their trials.
+
+    Args:
+        probabilities: ``(..., n_options)``.
+        available: Which options can be chosen, of a shape that fits.
+        share: From 0 to 1.
+    """
+    at_random = share * available / available.sum(axis=-1, keepdims=True)
+    return np.asarray((1 - share) * probabilities + at_random)
 
 
 def draw_options(
@@ -352,10 +366,12 @@ class SimulatedParticipants(NewParticipants):
             return response, feedback
         habit = np.asarray(rng.integers(3, size=n_people))
         side = np.asarray(rng.integers(n_options, size=n_people))[:, None]
-        turns = (side + np.arange(n_steps)) % n_options
+        turns = side + np.arange(n_steps)
+        available = design.stimuli.available(n_options)
         stays, alternates = careless & (habit == 1), careless & (habit == 2)
-        response = np.where(stays[:, None], side, response)
-        return np.where(alternates[:, None], turns, response), feedback
+        response = np.where(stays[:, None], _available_at(side, available, order), response)
+        turning = _available_at(turns, available, order)
+        return np.where(alternates[:, None], turning, response), feedback
 
     def _answers(self, design: Design, rng: np.random.Generator) -> Trials:
         """Answers of new people, each seeing all presentations, as one table."""
@@ -364,6 +380,18 @@ class SimulatedParticipants(NewParticipants):
         return as_trials(
             design.name, design.stimuli, order, behaviour, self.domain.n_options(design.stimuli)
         )
+
+
+def _available_at(place: Array, available: Array, order: Array) -> Array:
+    """The option at ``place`` among those that can be chosen, ``(n_people, n_steps)``; after the last comes the first.
+
+    Args:
+        place: Numbers from 0 on, of a shape that fits ``order``.
+        available: ``(n_trials, n_options)``.
+        order: ``(n_people, n_steps)`` trials.
+    """
+    ranked = np.argsort(~available, axis=-1, kind="stable")
+    return np.asarray(ranked[order, place % available.sum(axis=-1)[order]])
 
 
 def as_trials(

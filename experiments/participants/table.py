@@ -25,7 +25,7 @@ from lakatos.traces.digest import Digest, digest_of
 def check_answers(answers: PersonAnswers, design: Design, domain: Domain) -> None:
     """Raise `TrialsError` with the place, from 1, of the first answer to something that the design does not ask."""
     n_trials, n_options = len(design.stimuli), domain.n_options(design.stimuli)
-    free = np.asarray(design.stimuli.arrays.get("available", np.ones((n_trials, n_options))))
+    free = design.stimuli.available(n_options)
     who = f"{answers.experiment}: person {answers.person[:12]!r}"
     if answers.experiment != design.name:
         raise TrialsError(f"{who} answered another experiment than {design.name!r}.")

@@ -34,11 +34,13 @@ from lakatos.flows.notebook.fitted import (
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.participants import fit_participants
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
+from lakatos.flows.notebook.time_left import TimeLeft
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import mean_score
 from lakatos.theories.language.family import find_family
+from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory, read_program
 
 Array = NDArray[np.float64]
@@ -111,16 +113,18 @@ def score(
     known, named = asked.answers, asked.theories is not None
     with Laboratory(known.domain, n_workers) as laboratory:
         chosen = forms_of(asked.theories, known, laboratory)
-        taught = laboratory.people_of(list(chosen.values()), [{}] * len(chosen), known.trials)
+        starts: list[dict[str, Prior]] = [{}] * len(chosen)
+        done = TimeLeft("theories fitted", len(chosen))
+        taught = laboratory.people_of(list(chosen.values()), starts, known.trials, done)
         fitted = {}
         for (name, form), people in zip(chosen.items(), taught, strict=True):
             if isinstance(people, TheoryError):
                 left_out(name, people, named=named)
                 continue
             fitted[name] = form.with_people(people, pooled=is_pooled(known))
-        found = laboratory.scores_of(
-            list(fitted.values()), known.trials, draws_for(fitted.values(), known.domain)
-        )
+        n_draws = draws_for(fitted.values(), known.domain)
+        done = TimeLeft("theories scored", len(fitted))
+        found = laboratory.scores_of(list(fitted.values()), known.trials, n_draws, done)
     scores: dict[str, list[UnitScores]] = {}
     for name, own in zip(fitted, found, strict=True):
         if isinstance(own, TheoryError):

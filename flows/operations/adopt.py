@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import mapping_text, study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.participants.archival import trials_to_use_all
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
@@ -168,20 +169,6 @@ def new_study_place(runs: Path, data: Path) -> Path:
 def _name(text: str) -> str:
     """A name for a study, made of letters, digits, points and hyphens."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:60] or "answers"
-
-
-def trials_to_use_all(n_trials: Sequence[int], n_designs: int) -> int:
-    """The fewest trials of a design with which so many designs ask for all trials of all experiments.
-
-    Args:
-        n_trials: Different trials of each experiment; a design asks for those of one.
-        n_designs: At least one for each experiment.
-    """
-    return next(
-        size
-        for size in range(1, max(n_trials) + 1)
-        if sum(ceil(number / size) for number in n_trials) <= n_designs
-    )
 
 
 def _open_questions(found: TableDescription, domain: Domain) -> Iterator[str]:

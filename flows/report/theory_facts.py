@@ -150,7 +150,7 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
     if rival is None:
         return None
     scores, best = reading.state.theories.scores, -np.inf
-    found: tuple[str, int, Array, Array, Array] | None = None
+    found: tuple[str, int, Array, Array] | None = None
     for name in reading.state.experiments.collected:
         first, second = scores.get((leader, name)), scores.get((rival, name))
         if first is None or second is None:
@@ -161,10 +161,10 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         row, gain = most_telling_trial(own[:, -1], other[:, -1], people[:, -1])
         if gain > best:
             best = gain
-            found = name, row, own[row], other[row], people[row]
+            found = name, row, own[row], other[row]
     if found is None:
         return None
-    name, row, own, other, seen = found
+    name, row, own, other = found
     trials = reading.trials(name)
     return {
         "experiment": name,
@@ -174,6 +174,7 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         "predicted": f"{own[-1]:.0%}",
         "rival": rival,
         "by_rival": f"{other[-1]:.0%}",
-        "people": f"{seen[-1]:.0%}",
+        "n_responses": int(trials.totals[row].sum()),
+        "n_chose": int(trials.totals[row, -1]),
         "rival_claim": reading.theory(rival).claim.split(". ")[0].rstrip("."),
     }

@@ -102,11 +102,16 @@ class ClusterLaboratory(Laboratory):
         if self._own_cluster is not None:
             self._own_cluster.close()
 
-    def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
+    def _map(
+        self,
+        function: Callable[..., T],
+        items: Sequence[object],
+        done: Callable[[], None] | None = None,
+    ) -> list[T]:
         kind = function.__qualname__
         expected = self._seconds.get(kind)
         if len(items) < 2 or (expected is not None and expected * len(items) < LEAST_S):
-            return super()._map(function, items)
+            return super()._map(function, items, done)
         size = chunk_size(len(items), self._n_threads(), expected)
         chunks = [list(items[start : start + size]) for start in range(0, len(items), size)]
         found: list[T] = []

@@ -86,6 +86,8 @@ class Laboratory:
         self._local = threading.local()
         self._sandboxes: list[Sandbox] = []
         self._guard = threading.Lock()
+        self._of_answers: dict[str, Any] = {}
+        """What walks through answers work out about these, for all threads."""
         self._pool = ThreadPoolExecutor(n_workers, thread_name_prefix="laboratory")
 
     @property
@@ -160,9 +162,7 @@ class Laboratory:
         check_unmixed(trials)
 
         def one(theory: Theory) -> list[ExperimentEvidence]:
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._scoring_view(theory, [item.stimuli for item in trials]) as view:
                 return evidence_of_population(
                     view, theory.priors, theory.population(n_draws), trials
                 )
@@ -200,7 +200,7 @@ class Laboratory:
     def _evidence_of_one(self, theory: Theory, trials: Trials, n_draws: int) -> ExperimentEvidence:
         """What every draw of a theory's people makes of the answers to one experiment; for threads of the pool."""
         drawn = theory.population(n_draws)
-        with TheoryView(theory, self.domain, self._sandbox(), [trials.stimuli]) as view:
+        with self._scoring_view(theory, [trials.stimuli]) as view:
             (evidence,) = evidence_of_population(view, theory.priors, drawn, [trials])
         return evidence
 
@@ -220,6 +220,7 @@ class Laboratory:
         theories: Sequence[Theory],
         starts: Sequence[Mapping[str, Prior]],
         trials: Sequence[Trials],
+        done: Callable[[], None] | None = None,
     ) -> list[dict[str, Prior] | TheoryError]:
         """The people of each theory that answers show; see `learn_people`. A theory that fails yields its error.
 
@@ -227,6 +228,7 @@ class Laboratory:
             theories: With their declared ranges.
             starts: What earlier answers taught about each; empty where there were none.
             trials: All experiments.
+            done: Called whenever a theory is finished.
         """
 
         def one(item: tuple[Theory, Mapping[str, Prior]]) -> dict[str, Prior]:
@@ -238,10 +240,14 @@ class Laboratory:
                     view, trials, start=start, n_draws=n_draws, n_iterations=n_rounds
                 )
 
-        return self._map(_or_error(one), list(zip(theories, starts, strict=True)))
+        return self._map(_or_error(one), list(zip(theories, starts, strict=True)), done)
 
     def scores_of(
-        self, theories: Sequence[Theory], trials: Sequence[Trials], n_draws: int
+        self,
+        theories: Sequence[Theory],
+        trials: Sequence[Trials],
+        n_draws: int,
+        done: Callable[[], None] | None = None,
     ) -> list[list[Scored] | TheoryError]:
         """How well each theory predicts every experiment from the others; one that fails yields its error.
 
@@ -251,18 +257,17 @@ class Laboratory:
             theories: With the people that all of the experiments taught; side by side, each by itself.
             trials: All experiments.
             n_draws: Of each population.
+            done: Called whenever a theory is finished.
         """
 
         def one(theory: Theory) -> list[Scored]:
             elsewhere = self._scores_by_other_data_sets(theory, trials, n_draws)
-            with TheoryView(
-                theory, self.domain, self._sandbox(), [item.stimuli for item in trials]
-            ) as view:
+            with self._scoring_view(theory, [item.stimuli for item in trials]) as view:
                 return score_experiments(
                     view, theory.priors, trials, n_draws, by_other_data_sets=elsewhere
                 )
 
-        return self._map(_or_error(one), theories)
+        return self._map(_or_error(one), theories, done)
 
     def _scores_by_other_data_sets(
         self, theory: Theory, trials: Sequence[Trials], n_draws: int
@@ -530,14 +535,28 @@ class Laboratory:
         Where the grammar wrote how it learns, its functions are written anew and walk many steps a question, as they
         do in a search; the text that was submitted is not run. All others are asked step by step.
         """
-        slots = theory.composition
-        if not theory.learns or slots is None or self._grammar is None:
+        source = self._quicker_source(theory, stimuli)
+        if source is None:
             return TheoryView(theory, self.domain, self._sandbox(), stimuli)
-        if not self._grammar.wrote(theory.program.source, slots):
-            return TheoryView(theory, self.domain, self._sandbox(), stimuli)
-        source = self._grammar.write_for(composition_of(slots, {}), stimuli)
         shared = self._composing(stimuli)
         return TheoryView(theory, self.domain, self._sandbox(), stimuli, shared, source)
+
+    def _scoring_view(self, theory: Theory, stimuli: Sequence[Stimuli]) -> TheoryView:
+        """A look at a theory that is judged: `_view`, with the submitted text asked about some people again."""
+        source = self._quicker_source(theory, stimuli)
+        walker = None if source is None else self._composing(stimuli)
+        return TheoryView(
+            theory, self.domain, self._sandbox(), stimuli, source=source or "", walker=walker
+        )
+
+    def _quicker_source(self, theory: Theory, stimuli: Sequence[Stimuli]) -> str | None:
+        """The functions of a theory that learns, written anew for these trials; None where no grammar wrote it."""
+        slots, grammar = theory.composition, self._grammar
+        if not theory.learns or slots is None or grammar is None:
+            return None
+        if not grammar.wrote(theory.program.source, slots):
+            return None
+        return grammar.write_for(composition_of(slots, {}), stimuli)
 
     @cached_property
     def _grammar(self) -> Grammar | None:
@@ -564,11 +583,22 @@ class Laboratory:
             lint=False,
             walks_apart=False,
         )
+        session.of_answers = self._of_answers
         process = self._local.composing = SharedProcess(session, arrangement)
         return process
 
-    def _map(self, function: Callable[..., T], items: Sequence[object]) -> list[T]:
-        return list(self._pool.map(function, items))
+    def _map(
+        self,
+        function: Callable[..., T],
+        items: Sequence[object],
+        done: Callable[[], None] | None = None,
+    ) -> list[T]:
+        found = []
+        for one in self._pool.map(function, items):
+            found.append(one)
+            if done is not None:
+                done()
+        return found
 
     def __enter__(self) -> Self:
         return self

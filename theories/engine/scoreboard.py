@@ -158,7 +158,8 @@ def simplest_of_best(
 ) -> Digest:
     """The leader; see the module docstring.
 
-    A theory that other data tell apart from the best, by more than a tie, does not lead either.
+    Few sealed responses cannot tell many theories apart. Of those that are near the best there, a theory does not lead
+    if another one predicts the experiments that were left out in turn better, by more than a tie.
 
     Args:
         order: Theories, the best first by experiments left out in turn.
@@ -175,7 +176,14 @@ def simplest_of_best(
         is_as_good = everywhere.value <= 0 or is_tie(everywhere)
         return trusted.value <= trusted.standard_error and is_as_good
 
+    def is_ahead(first: Digest, second: Digest) -> bool:
+        advantage = _left_out_difference(first, second, experiments, scores)
+        return advantage.value > 0 and not is_tie(advantage)
+
     near = [best, *(name for name in order if name != best and is_near(name))]
+    near = [name for name in near if not any(is_ahead(other, name) for other in near)]
+    if best not in near:
+        best = near[0]
     known = [name for name in near if name in checked and checked[name].code_length]
     if best not in known:
         return best

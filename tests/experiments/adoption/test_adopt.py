@@ -113,9 +113,9 @@ def test_rows_with_an_empty_cell_are_left_out_and_told(cell: int, column: str) -
     rows[2][cell] = ""
     made = table([tuple(row) for row in rows])
     found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
-    left_out = [note for note in found.notes if "left out" in note]
+    left_out = [note for note in found.about_rows if "left out" in note]
     assert left_out == [f"1 row is left out: {column} is empty (row 4)"]
-    assert found.n_left_out == 1
+    assert found.left_out.n_rows == 1
     rest = dated([row for place, row in enumerate(ROWS) if place != 2])
     assert found.trials[0].digest == rest.digest
     with pytest.raises(
@@ -143,9 +143,9 @@ def test_rows_with_a_wrong_cell_are_refused_unless_a_study_leaves_them_out(
         adopt(made, AnswerColumns(**DATED, **columns), DOMAINS["intertemporal"])
     kept = AnswerColumns(**DATED, **columns, bad_rows="leave_out")
     found = adopt(made, kept, DOMAINS["intertemporal"])
-    assert sum("left out" in note for note in found.notes) == 1
-    assert found.notes[0].startswith(f"1 row is left out: {said}")
-    assert found.notes[0].endswith("(row 4)")
+    assert sum("left out" in note for note in found.about_rows) == 1
+    assert found.about_rows[0].startswith(f"1 row is left out: {said}")
+    assert found.about_rows[0].endswith("(row 4)")
     assert found.trials[0].digest == dated([ROWS[0], ROWS[1], ROWS[3]]).digest
 
 
@@ -171,7 +171,9 @@ def test_copies_of_rows_are_left_out_where_their_time_shows_that_they_are_copies
     timed = AnswerColumns(**DATED, response_time="rt")
     found = adopt(made, timed, DOMAINS["intertemporal"])
     assert found.trials[0].digest == dated(ROWS).digest
-    assert found.notes[0].startswith("1 row is left out: it equals an earlier one in every cell")
+    assert found.about_rows[0].startswith(
+        "1 row is left out: it equals an earlier one in every cell"
+    )
     found = adopt(made, AnswerColumns(**DATED), DOMAINS["intertemporal"])
     assert len(found.trials[0].response) == 5
     assert (
@@ -190,7 +192,7 @@ def test_a_table_that_stands_twice_is_one_table_though_its_rows_are_numbered(
     twice = [(*row, str(place)) if is_counted else row for place, row in enumerate(rows * 2)]
     found = adopt(table(twice, head), AnswerColumns(**DATED), DOMAINS["intertemporal"])
     assert found.trials[0].digest == dated(rows).digest
-    assert "the whole table stands in the file twice" in found.notes[0]
+    assert "the whole table stands in the file twice" in found.about_rows[0]
 
 
 def test_whole_milliseconds_that_come_twice_are_no_copies_unless_the_whole_table_is_there_twice() -> (
@@ -243,9 +245,9 @@ def test_a_row_a_person_with_questions_in_a_second_file() -> None:
     assert trials.participant.tolist() == [0, 0, 1]
     assert trials.response.tolist() == [1, 0, 1]
     assert trials.trial.tolist() == [0, 1, 1]
-    assert found.notes[0] == "1 row is left out: the response is empty (row 3)"
+    assert found.about_rows[0] == "1 row is left out: the response is empty (row 3)"
     assert (
-        "since a row holds all responses of a participant" in found.closed["order"] + found.notes[1]
+        "since a row holds all responses of a participant" in found.closed["order"] + found.notes[0]
     )
 
 

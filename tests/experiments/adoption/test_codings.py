@@ -320,7 +320,7 @@ def test_a_file_of_the_brain_imaging_form_is_read_with_its_gaps(odd_files: Path)
     found = read_file(odd_files / "na_lower_case.csv")
     assert found.trials[0].n_responses == 56
     assert any("8 cells that say n/a" in line for line in found.notes)
-    assert any(line.startswith("4 rows without a key or a time") for line in found.notes)
+    assert "4 rows are left out: correct or rt is empty" in " ".join(found.about_rows)
 
 
 def test_answers_are_read_alike_whatever_their_codes(odd_files: Path) -> None:

@@ -85,6 +85,25 @@ def test_an_alternative_that_was_not_offered_is_not_dropped_silently(
     assert only(read(file, domain, accept="not_offered")).n_responses == n_rows
 
 
+def test_an_alternative_whose_properties_are_0_and_that_is_never_chosen_there_is_a_question(
+    odd_files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "yoghurt.toml").write_text(FOUR)
+    domain = open_domain(str(tmp_path / "yoghurt.toml"))
+    rows = pd.read_csv(odd_files / "alternative_unavailable.csv")
+    names = ["price_hiland", "feat_hiland"]
+    n_offered = int(rows[names[0]].notna().sum())
+    file = tmp_path / "answers.csv"
+    rows.fillna(dict.fromkeys(names, 0)).to_csv(file, index=False)
+    told = r"price_hiland and feat_hiland are 0 in 7 of 40 rows .* in none of which option hiland was chosen"
+    with pytest.raises(ImplausibleError, match=told):
+        read(file, domain)
+    with pytest.raises(TrialsError, match="no such trial"):  # a price of 0 is none of this task
+        read(file, domain, accept="not_offered")
+    left = read(file, domain, accept="not_offered", missing={"price_hiland": ["0"]})
+    assert only(left).n_responses == n_offered
+
+
 def test_gains_and_losses_in_two_columns_are_one_reward(odd_files: Path) -> None:
     file = odd_files / "gain_and_loss_columns.csv"
     rows = pd.read_csv(file)
@@ -146,7 +165,7 @@ def test_seconds_and_milliseconds_are_converted_by_participant(odd_files: Path) 
 def test_an_export_of_jatos_and_one_participant_of_psychopy(odd_files: Path) -> None:
     jatos = read(odd_files / "jatos_results.txt")
     assert only(jatos).n_responses == 24
-    assert any("26 rows left out that show no trial" in line for line in jatos.notes)
+    assert any("26 rows are left out: no trial is shown" in line for line in jatos.about_rows)
     file = odd_files / "psychopy_one_person.csv"
     rows = pd.read_csv(file).dropna(subset=["word"])
     found = only(read(file))

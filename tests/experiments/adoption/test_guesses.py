@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from reading import only, read
 
@@ -95,3 +96,49 @@ def test_a_comparison_compares_cells_of_columns() -> None:
     for wrong in ("a == c", "a != b", "a == b == a", "'x' == a", "a + (a == b)"):
         with pytest.raises(ValueError, match=r"is no column|computes nothing"):
             ColumnExpression(wrong, columns)
+
+
+def test_german_names_are_read_as_english_ones(tmp_path: Path) -> None:
+    assert words_of("Verzögerung_Tage") == ["delay", "days"]
+    assert words_of("betragSpaeter") == ["amount", "later"]
+    rng = np.random.default_rng(2)
+    delays = rng.integers(1, 60, size=80)
+    frame = pd.DataFrame(
+        {
+            "vp": np.repeat(["VP01", "VP02"], 40),
+            "hunger": np.tile(["satt", "hungrig"], 40),
+            "betrag_sofort": 10,
+            "betrag_später": rng.integers(12, 40, size=80),
+            "verzögerung_tage": delays,
+            "wahl": np.where(rng.random(80) < 0.5 + 0.4 * (delays < 20), "LL", "SS"),
+        }
+    )
+    found = describe_table(table_of_frame("hunger", frame))
+    assert found.domain == "intertemporal"
+    assert found.mapping.stimulus == {
+        "amounts": ["betrag_sofort", "betrag_später"],
+        "delays_days": [0, "verzögerung_tage"],
+    }
+
+
+def test_a_condition_within_participants_that_is_not_read_is_named(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    delays = rng.integers(1, 60, size=80)
+    frame = pd.DataFrame(
+        {
+            "participant": np.repeat(["p1", "p2"], 40),
+            "hunger": np.tile(["sated", "fasted"], 40),
+            "sex": np.repeat(["m", "f"], 40),
+            "session": np.tile([1, 2], 40),
+            "amount_now": 10,
+            "amount_later": rng.integers(12, 40, size=80),
+            "delay_later_days": delays,
+            "chose_later": (rng.random(80) < 0.5 + 0.4 * (delays < 20)).astype(int),
+        }
+    )
+    frame["copied"] = np.where(frame["chose_later"] == 1, "waits", "takes it")
+    frame.to_csv(tmp_path / "hunger.csv", index=False)
+    notes = [note for note in read(tmp_path / "hunger.csv").notes if "varies within" in note]
+    assert len(notes) == 1
+    assert notes[0].startswith("hunger (fasted, sated) varies within participants and is not read")
+    assert notes[0].count("--by hunger") == 1

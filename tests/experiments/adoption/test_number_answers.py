@@ -110,5 +110,8 @@ def test_numbers_outside_of_the_range_are_left_out_where_the_study_says_so_and_r
     many["estimate"] = np.resize([10, 20, 30, 40, 50, 60, 70, 80, 90, 47, 700], len(many))
     found = lakatos.adopt(many, "estimation", COLUMNS | {"bad_rows": "leave_out"})
     assert found.trials[0].n_responses == 73
-    assert any("7 rows are left out: estimate is outside of the range" in n for n in found.notes)
+    told = " ".join(" ".join(note.split()) for note in found.notes)
+    assert (
+        "estimate is outside of the range of answers, -5 to 105 7 (12, 23, 34 and 4 more)" in told
+    )
     assert any("are multiples of 10" in note for note in found.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -146,7 +147,7 @@ def test_three_responses_are_read_back_with_the_rows_left_out(tmp_path: Path) ->
     assert f"{first['amount_sooner']} today | {first['amount_later']} in" in back[0]
     assert "(sooner)" in " ".join(back)
     assert "(later)" in " ".join(back)
-    assert "2 rows of 2 participants left out (P00: 1, P01: 1): choice is empty" in found.read_back
+    assert found.left_out.lines()[1].split("  ")[0::2] == ["choice is empty", "2 (P00: 1, P01: 1)"]
     assert "columns that are not read: extra" in found.read_back
     assert not any("P0" in note for note in found.about_rows)  # a run keeps these, and no names
 
@@ -177,3 +178,29 @@ def test_places_of_stimuli_that_change_sides_are_not_what_is_learned(said: dict[
         )
     )  # fmt: skip
     assert sorted(found.response.tolist()) == sorted(code[shape] for shape in chosen)
+
+
+def test_conditions_that_lose_unequal_shares_of_their_trials_are_questioned() -> None:
+    frame = made("delays").frame
+    frame["condition"] = np.where(np.arange(len(frame)) % 2, "loud", "quiet")
+    own = frame.astype(str)
+    is_loud = (own["condition"] == "loud").to_numpy()
+    lost = np.flatnonzero(is_loud)[::3]
+    own.loc[lost, "choice"] = ""
+    told = rf"lose unequal shares of their trials: loud {len(lost)} of {is_loud.sum()}, quiet 0 of"
+    with pytest.raises(ImplausibleError, match=told):
+        read(own)
+
+    def n_read(rows: pd.DataFrame, **said: Any) -> int:
+        return sum(item.n_responses for item in read(rows, **said).trials)
+
+    assert n_read(own, accept="unequal_losses") == len(own) - len(lost)
+    alike = frame.astype(str)
+    alike.loc[np.arange(0, len(alike), 3), "choice"] = ""  # as many of each condition
+    assert n_read(alike) == len(alike) - len(alike) // 3
+    one = frame.astype(str)
+    of_one = is_loud & (one["subject"] == "P00").to_numpy()
+    one.loc[of_one, "choice"] = ""  # what one participant lost alone
+    assert n_read(one) == len(one) - of_one.sum()
+    practice = frame.assign(phase=np.where(is_loud & (frame.index % 3 == 0), "practice", "main"))
+    assert n_read(practice, where={"phase": "main"}) == (practice["phase"] == "main").sum()

@@ -71,7 +71,7 @@ def test_where_times_are_no_part_of_responses_rows_outside_are_left_out() -> Non
     assert only(read(frame)).n_responses == len(frame)
     found = read(frame, time_window=(0.2, 60.0))
     assert only(found).n_responses == len(frame) - 5
-    assert any("rt is not between 0.2 and 60 s" in note for note in found.notes)
+    assert found.left_out.kinds[0].reason == "rt is not between 0.2 and 60 s"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,11 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import SourceError, StimuliError
 from lakatos.experiments.participants.answers import PersonAnswers
-from lakatos.experiments.participants.simulated import SimulatedParticipants, independent
+from lakatos.experiments.participants.simulated import (
+    SimulatedParticipants,
+    independent,
+    with_random_choices,
+)
 from lakatos.experiments.participants.table import check_answers
 from lakatos.experiments.task import Design, Stimuli, Trials
 from lakatos.experiments.testing import KEY, OTHER_KEY, ParticipantSourceContract, preregister
@@ -98,6 +102,12 @@ def test_the_share_of_random_choices_is_kept():
     )
     n = trials.n_responses
     assert abs(trials.response.mean() - 0.15) < 4 * np.sqrt(0.15 * 0.85 / n)
+
+
+def test_random_choices_are_shared_by_the_available_options():
+    available = np.array([[True, True, False], [True, True, True]])
+    p = with_random_choices(np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), available, 0.3)
+    np.testing.assert_allclose(p, [[0.85, 0.15, 0.0], [0.8, 0.1, 0.1]], rtol=1e-15)
 
 
 def test_certain_choices_are_certain():
@@ -204,6 +214,24 @@ class TestPeopleOneByOne:
         slow = [item for item in people if np.median(item.response_time_ms) > 400]
         assert slow
         assert all(set(item.response) == {0} for item in slow)
+
+    def test_careless_people_choose_only_what_is_available(self):
+        domain = DOMAINS["public_goods"]
+        source = SimulatedParticipants(
+            independent(lambda stimuli, rng, n: np.tile(stimuli.available(21) / 21.0, (n, 1, 1))),
+            domain=domain,
+            settings={},
+            one_by_one=True,
+            careless=0.9,
+            random_choice_share=0.5,
+        )
+        design = design_for(source, n_participants=40, n_trials=20)
+        assert not design.stimuli.available(21).all()
+        recruitment = source.recruit(preregister(design), design, KEY)
+        people = source.collect(recruitment, 1).payloads
+        assert len(people) == 40
+        for item in people:
+            check_answers(PersonAnswers.from_json(item), design, domain)
 
     def test_the_same_key_brings_the_same_people(self):
         first, second = (self.people(dropouts=0.3, careless=0.3)[0] for _ in range(2))

@@ -130,17 +130,11 @@ def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["score ANSWERS random", "fit random ANSWERS", "each ANSWERS random",
-     "groups ANSWERS hyperbolic --by dose", "effects ANSWERS hyperbolic --by dose"],
-)  # fmt: skip
-def test_commands_on_a_file_print_what_was_left_out_of_it(command: str, gaps: Path) -> None:
-    known = () if "--by" in command else ("--column", 'attributes=["dose"]')
-    found = ask(*command.replace("ANSWERS", str(gaps)).split(), *known)
+def test_a_table_of_what_was_left_out_stands_beside_the_result_not_in_it(gaps: Path) -> None:
+    found = ask("groups", gaps, "hyperbolic", "--by", "dose")
     assert found.exit_code == 0, (found.output, found.exception)
-    assert "5 rows are left out: choice is empty (rows 14, 15, 16, 17 and 18)" in found.stderr
-    assert "rows left out by dose: 10 0 of 72, 20 5 of 72" in found.stderr
+    assert "choice is empty  5 (14, 15, 16 and 2 more)" in found.stderr
+    assert "dose 10: 0 of 72, 20: 5 of 72" in found.stderr
     assert "left out" not in found.stdout
 
 

@@ -88,7 +88,7 @@ def test_a_file_of_keys_and_times_is_described_and_has_a_study_without_a_word_mo
     assert "8 are below 0.2 s and 0 above 3 s" in said
     new = " ".join(CliRunner().invoke(app, ["new", str(study), "--data", str(data)]).output.split())
     assert "times in rt are seconds (median 0.5" in new
-    assert "8 rows without a key or a time are left out (rows 22, " in new
+    assert "key or rt is empty 8 (22, " in new
     assert "to fill in" not in new
     columns = load_study(study).participants.columns
     assert columns is not None

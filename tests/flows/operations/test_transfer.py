@@ -172,7 +172,7 @@ def test_a_theory_is_tried_on_a_file_of_a_declared_task_and_its_record_comes_out
     ]
     done = CliRunner().invoke(app, [*words, "--domain", "gifts.toml"])
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "1 row is left out: choice is empty (row 2)" in done.stderr
+    assert "choice is empty  1 (2)" in done.stderr
     file = tmp_path / "transfer" / "weighted_adding-to-answers" / "transfer.json"
     told = read_transfer(file)
     assert (told.domain, told.data, told.columns.participant) == ("gifts", "answers.csv", "person")

@@ -1,6 +1,7 @@
 """The arbiter: a planted flaw is found, named and priced; where nothing is wrong, little is claimed."""
 
 import math
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -638,7 +639,11 @@ def test_another_theory_can_be_all_that_is_found() -> None:
     )  # fmt: skip
     assert "another theory describes all" in _hypothesis("Tallying", [check])
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
-    assert "as the other one predicts" in _test(sheet, "Tallying", check)
+    said = _test(sheet, "Tallying", check)
+    assert "as the other one predicts" in said
+    assert re.search(
+        r"if it is as large as here, about \d+ responses like these give an expected z of 3$", said
+    )
 
 
 def test_of_very_many_people_some_are_looked_at_and_always_the_same(monkeypatch) -> None:

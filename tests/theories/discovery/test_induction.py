@@ -913,3 +913,10 @@ def test_terms_behind_gates_are_screened_as_their_columns_say():
     assert [gain(term) for term in chosen] == pytest.approx(
         [gain(term) for term in best[:3]], rel=1e-4
     )
+
+
+def test_where_no_rule_list_divides_the_trials_only_undecided_ones_are_regions() -> None:
+    values = np.array([[1, 0, 0, 1], [1, 1, 1, 1]], dtype=np.float32)
+    signed = TermTable((), values)
+    found = induction._regions({}, signed, TermTable((), values), [0, 1])
+    assert found.tolist() == [[False, True, True, False]]

@@ -130,13 +130,25 @@ def test_a_theory_that_cannot_be_read_leads_only_where_no_readable_one_is_near()
     assert leader_of({A: 30, B: 50}, first, scored(B, "e", -0.6 + NOISE), unreadable={A}) == A
 
 
+def on_sealed(theory, scores):
+    return SealedScored(
+        theory=theory, experiments=("s",), n_draws=4, scores=(units(scores),), squared=((0.0,),)
+    )
+
+
+def test_of_theories_near_on_sealed_responses_none_leads_that_the_leaderboard_shows_to_be_worse():
+    sealed = [on_sealed(name, -0.5 + sign * NOISE) for name, sign in ((A, 1), (B, 0), (C, -1))]
+    clearly_worse = scored(B, "e", -0.6 + NOISE / 10)
+    records = scored(A, "e", -0.5 + 0 * NOISE), scored(C, "e", -0.501 + NOISE)
+    assert leader_of({A: 90, B: 20, C: 50}, *records, clearly_worse, sealed=sealed) == C
+    tied = scored(B, "e", -0.505 - NOISE)
+    assert leader_of({A: 90, B: 20, C: 50}, *records, tied, sealed=sealed) == B
+    best_on_sealed = [on_sealed(B, -0.499 + 0 * NOISE), *sealed[::2]]
+    assert leader_of({A: 90, B: 20, C: 50}, *records, clearly_worse, sealed=best_on_sealed) == C
+
+
 def test_sealed_answers_choose_the_leader_once_they_are_open():
     records = scored(A, "e", -0.5 + 0 * NOISE), scored(B, "e", -0.51 + NOISE)
-
-    def on_sealed(theory, scores):
-        return SealedScored(
-            theory=theory, experiments=("s",), n_draws=4, scores=(units(scores),), squared=((0.0,),)
-        )
 
     sealed = on_sealed(A, -0.6 + NOISE), on_sealed(B, -0.5 + 0 * NOISE)
     assert leader_of({A: 40, B: 50}, *records) == A

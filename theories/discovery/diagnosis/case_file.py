@@ -417,8 +417,10 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "drift": "the same trials in the first and in the last part of a session",
         "consistency": "every trial twice, far apart",
     }
-    return f"{ways[check.rule]}; if the hypothesis holds, the deviation will replicate, and if it is as large as "
-    f"here, {enough}"
+    return (
+        f"{ways[check.rule]}; if the hypothesis holds, the deviation will replicate, and if it is as large as here, "
+        f"{enough}"
+    )
 
 
 def _dependencies(seen: TheoryExamination, theory: TheoryPredictions) -> str:

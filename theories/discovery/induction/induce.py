@@ -359,7 +359,9 @@ def _regions(
     ]
     undecided = signed.values[followed] == 0
     undecided = undecided[undecided.any(axis=1)]
-    return np.unique(np.concatenate([np.array(places), undecided]), axis=0)
+    # Where no rule list divides the trials, there are no branches.
+    branches = np.array(places, dtype=bool).reshape(-1, undecided.shape[1])
+    return np.unique(np.concatenate([branches, undecided]), axis=0)
 
 
 def _past_forms(

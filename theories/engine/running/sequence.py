@@ -6,23 +6,32 @@ with simulated answers shows what it expects of people who have not been asked y
 
 from __future__ import annotations
 
+import operator
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.participants.simulated import with_random_choices
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.engine.running import unrolled
 from lakatos.theories.engine.sandbox.session import SequenceStep, TheorySession
 
 Array = NDArray[np.float64]
 AnyArray = NDArray[Any]
+_BUILDING = threading.Lock()
+"""Held while what sessions share is built, so that no two threads build the same."""
 TINY = 1e-12
 """Smallest probability taken at face value, so that one impossible answer costs 27.6 nats, not infinity."""
 MOST_TOLD = 2**21
 """Probabilities that a theory is asked for at once, where it may be told several steps."""
+SOME, MANY = 2**18, 2**22
+"""Draws times steps of all people from which the grammar's theories are walked in machine code: those whose numbers
+stay the same to the last digit where NumPy uses the system's exponentials, and all."""
 MOST_TOGETHER = 2**14
 """Draws times people walked together: more of them no longer fit the processor's cache."""
 
@@ -85,7 +94,7 @@ def follow_all(
     """
     n_draws = _n_draws(parameters)
     found: list[FollowedSequences] = []
-    for table in _tables(trials, n_draws):
+    for table in _tables(session, trials, n_draws):
         n_people, n_steps = table.trial.shape
         n_trials, n_options = len(table.stimuli), table.n_options
         log_likelihood = np.zeros((n_draws, n_people))
@@ -128,7 +137,12 @@ def log_likelihood_of_all(
     """``(n_draws, n_participants of all experiments)`` nats, as `follow_all` finds them, and nothing else."""
     n_draws = _n_draws(parameters)
     found = []
-    for table in _tables(trials, n_draws):
+    for table in _tables(session, trials, n_draws):
+        written = _written(session, domain, parameters, table)
+        at_once = written and unrolled.log_likelihood(*written, parameters, TINY)
+        if at_once is not None:
+            found.append(at_once)
+            continue
         total = np.zeros((n_draws, len(table.trial)))
         for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
             total += _log_answers(p, table.response[:, step], there)
@@ -153,7 +167,7 @@ def log_likelihood_changed(
         ``(n_changes, n_draws, n_participants of all experiments)`` nats.
     """
     found = []
-    for table in _tables(trials, n_draws := _n_draws(parameters)):
+    for table in _tables(session, trials, n_draws := _n_draws(parameters)):
         total = np.zeros((len(changes), n_draws, len(table.trial)))
         for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
             for own, change in zip(total, changes, strict=True):
@@ -166,7 +180,7 @@ def follow_cells(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> Array:
     """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
-    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    (table,) = _tables(session, [trials], n_draws := _n_draws(parameters))
     cells = np.zeros((n_draws, len(table.trial), len(trials.stimuli)))
     people = np.arange(len(table.trial))
     for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
@@ -193,7 +207,7 @@ def log_likelihood_of_parts(
     Returns:
         ``(n_draws, n_parts)`` nats.
     """
-    (table,) = _tables([trials], n_draws := _n_draws(parameters))
+    (table,) = _tables(session, [trials], n_draws := _n_draws(parameters))
     place = replace(trials, response=part, n_options=int(part.max()) + 1).sequences.response
     found = np.zeros((n_draws, int(part.max()) + 1))
     for step, (_, there, p) in enumerate(_walk(session, domain, parameters, table)):
@@ -216,10 +230,19 @@ class _SequenceTable:
     n_options: int
     parts: tuple[tuple[slice, int, slice], ...]
     """People, number of steps, and rows of the stimuli, of each experiment."""
+    _cases: list[unrolled.StepCases | None] = field(default_factory=list)
+
+    def cases(self, domain: Domain) -> unrolled.StepCases | None:
+        """The kinds of steps, of which a session asks about one domain only; see `unrolled.cases_of`."""
+        with _BUILDING:
+            if not self._cases:
+                steps = list(_steps(domain, self))
+                self._cases.append(unrolled.cases_of(steps, self.response, self.trial >= 0))
+            return self._cases[0]
 
 
-def _tables(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
-    """Experiments next to one another that ask alike, together as far as their people are few."""
+def _tables(session: TheorySession, trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
+    """Experiments next to one another that ask alike, together as far as their people are few; a session keeps them."""
     groups: list[list[Trials]] = []
     for item in trials:
         n_people = (
@@ -229,7 +252,15 @@ def _tables(trials: Sequence[Trials], n_draws: int) -> list[_SequenceTable]:
             groups[-1].append(item)
         else:
             groups.append([item])
-    return [_table(group) for group in groups]
+    sizes = [len(group) for group in groups]
+    with _BUILDING:
+        kept = session.of_answers.get("tables", ([], (), []))
+        same = kept[0] == sizes and len(kept[1]) == len(trials)
+        if not same or not all(map(operator.is_, kept[1], trials)):
+            kept = (sizes, tuple(trials), [_table(group) for group in groups])
+            session.of_answers["tables"] = kept
+        found: list[_SequenceTable] = kept[2]
+        return found
 
 
 def _form(trials: Trials) -> tuple[Any, ...]:
@@ -276,6 +307,39 @@ def _walk(
         The trial of each, -1 for none, whether there is one, and the probabilities ``(n_draws, n_participants,
         n_options)``.
     """
+    n_steps, n_done = table.trial.shape[1], 0
+    if written := _written(session, domain, parameters, table):
+        for p in unrolled.probabilities(*written, parameters):
+            row = table.trial[:, n_done]
+            yield row, row >= 0, p
+            n_done += 1
+    if n_done < n_steps:  # from the beginning, to come to where probabilities were none
+        yield from islice(_walk_stepwise(session, domain, parameters, table), n_done, None)
+
+
+def _written(
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+) -> tuple[unrolled.WrittenTheory, unrolled.StepCases] | None:
+    """What the theory of a session does in each step of many, where it can be written out; see `unrolled`."""
+    n_cells = _n_draws(parameters) * table.trial.size
+    if not session.takes_walks or not session.walks_written or n_cells < SOME:
+        return None
+    cases = table.cases(domain)
+    if cases is None:
+        return None
+    known = session.of_theory.setdefault("written", {})
+    if id(cases) not in known:  # kept with the cases, so that no others are ever called so
+        known[id(cases)] = (cases, unrolled.written_theory(session, list(parameters), cases))
+    theory = known[id(cases)][1]
+    if theory is None or (n_cells < MANY and not theory.same_digits):
+        return None
+    return theory, cases
+
+
+def _walk_stepwise(
+    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
+    """`_walk`, with the theory's process asked step by step."""
     session.begin(parameters)
     n_people, n_steps = table.trial.shape
     n_at_once = 1
@@ -344,11 +408,12 @@ def simulate(
     session.begin(parameters, paired=paired)
     response: NDArray[np.int64] | None = None
     before: dict[str, Array] = {}
+    available = stimuli.available(domain.n_options(stimuli))
     for step in range(n_steps):
         arrays = _at(stimuli, order[:, step])
         shown = domain.shown(arrays, before)
         p = session.step(*_split(shown, arrays), response=response, feedback=before)
-        mixed = (1 - random_choice_share) * p + random_choice_share / p.shape[-1]
+        mixed = with_random_choices(p, available[order[:, step]], random_choice_share)
         cumulative = np.cumsum(mixed, axis=-1)
         numbers = rng.random((n_draws, n_sequences)) if uniform is None else uniform[..., step]
         drawn = numbers[..., None] * cumulative[..., -1:]

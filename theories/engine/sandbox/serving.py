@@ -23,6 +23,7 @@ from lakatos.theories.engine.sandbox.evaluator import (
     load,
 )
 from lakatos.theories.engine.sandbox.shared import is_shared, kept_bytes
+from lakatos.theories.engine.sandbox.unrolled import Unrolling
 
 REQUESTS, ANSWERS = 3, 4
 """The child's two pipes; its standard input, output and error are the null device."""
@@ -66,6 +67,14 @@ def serve(sent: memoryview, room: memoryview) -> None:
                     for trials in stimuli
                 ]
                 write_answer({})
+                continue
+            if "unroll" in header:
+                cases = wire.arrays_from(header["cases"], payload)[0]["cases"]
+                unrolling = Unrolling(
+                    program, header["unroll"], header["columns"], n_options, NamedArrays
+                )
+                written = unrolling.write(cases)
+                write_answer({"n_state": len(written[0])}, unrolling.tables(*written))
                 continue
             if "steps" in header:
                 assert walk is not None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
 from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
+from lakatos.theories.engine.sandbox.unrolled import MOST_NODES, MOST_STATE
 from lakatos.theories.errors import (
     TheoryError,
     TheoryProbabilityError,
@@ -142,6 +143,12 @@ class TheorySession:
         """Whether walks took all draws at once, paired and not, as far as they have shown."""
         self.takes_walks = False
         """Whether several steps of a walk may be told at once; see `steps`."""
+        self.walks_written = True
+        """Whether what is told several steps at once may be written out; see `unroll`."""
+        self.of_theory: dict[str, Any] = {}
+        """What whoever asks works out about the theory and wants to find again; `hold` empties it."""
+        self.of_answers: dict[str, Any] = {}
+        """The same about what is asked; several sessions may share it."""
         self._n_calls = 0
         self._kept: _Kept | None = None
         self._used_before = 0.0
@@ -193,6 +200,7 @@ class TheorySession:
                 f"the source is longer than {self._limits.source_bytes} bytes; shorten it."
             )
         self._source, self.broadcasts, self.takes_walks = source, True, True
+        self.of_theory = {}
         self._most_draws = MOST_CELLS
         self._together = {False: True, True: True}
         with self._lock:
@@ -357,6 +365,45 @@ class TheorySession:
         if said.get("broadcasts") is False or len(next(iter(self._walking.values()))) > 1:
             self._together[self._paired] = said.get("broadcasts") is not False
         return answers
+
+    def unroll(
+        self,
+        parameters: Sequence[str],
+        columns: Sequence[tuple[str, str, tuple[int, ...]]],
+        cases: Array,
+    ) -> tuple[Array, Array, Array]:
+        """A theory that learns as operations on single numbers, for kinds of steps; only for what `hold` was given.
+
+        Args:
+            parameters: Names.
+            columns: Arrays by which kinds of steps are described; see `sandbox.unrolled.Unrolling`.
+            cases: ``(n_cases, 1 + n_columns)`` kinds of steps; see `Unrolling.write`.
+
+        Returns:
+            Nodes, ``(n_nodes, 4)``; those of what is remembered at first, ``(n_state,)``; and of each kind of step
+            those of what is remembered then, of the probabilities, and of their sum before they were divided by it,
+            ``(n_cases, n_state + n_options + 1)``.
+
+        Raises:
+            TheoryError: It cannot be written out.
+        """
+        if not self.takes_walks:
+            raise ValueError("only theories that `hold` was given are written out")
+        nodes, begun = np.empty((MOST_NODES, 4)), np.empty(MOST_STATE)
+        steps = np.empty((len(cases), MOST_STATE + self._n_options + 1))
+        given = {"cases": np.ascontiguousarray(cases, dtype=np.float64)}
+        header = {
+            "unroll": list(parameters),
+            "columns": [[part, name, list(shape)] for part, name, shape in columns],
+            "cases": wire.describe(given),
+        }
+        with self._lock:
+            said = self._ask(header, wire.payload_of(given), [nodes, begun, steps])
+        n_state = said.get("n_state")
+        if not isinstance(n_state, int) or not 0 <= n_state <= MOST_STATE:
+            raise _not_an_answer()
+        whole = np.concatenate([steps[:, :n_state], steps[:, MOST_STATE:]], axis=1)
+        return nodes, begun[:n_state], whole
 
     def close(self) -> None:
         """End the process that holds the theory."""

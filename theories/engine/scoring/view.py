@@ -44,6 +44,7 @@ class TheoryView:
         stimuli: Sequence[Stimuli],
         shared: SharedProcess | None = None,
         source: str = "",
+        walker: SharedProcess | None = None,
     ) -> None:
         """Start the sandbox process that holds the theory.
 
@@ -55,10 +56,12 @@ class TheoryView:
             shared: Process with these stimuli, for theories that the grammar wrote. They need not be kept from one
                 another and are not asked again alone; the submitted are checked as a stranger's.
             source: What a shared process is given in place of the theory's own text; see `Grammar.write_for`.
+            walker: Likewise, where the theory is checked as a stranger's all the same: this walks through the answers
+                with ``source``, and some people are asked about again alone with the theory's own text.
         """
         self.theory, self.domain, self.stimuli, self._sandbox = theory, domain, stimuli, sandbox
         self.walks = theory.learns or domain.sequential
-        self._shared = shared
+        self._shared, self._walker, self._source = shared, walker, source
         self._asked_again = False
         """Whether some answers were asked for again in a process that was asked nothing else."""
         if shared is not None:
@@ -99,7 +102,11 @@ class TheoryView:
                 ExperimentEvidence(item, p)
                 for item, p in zip(trials, self.probabilities(parameters), strict=True)
             ]
-        followed = follow_all(self._session, self.domain, parameters, trials)
+        walking = self._session
+        if self._walker is not None:
+            walking = self._walker.session
+            walking.hold(self._source)
+        followed = follow_all(walking, self.domain, parameters, trials)
         if self._shared is None:
             check_people_alone(self._session, self.domain, parameters, trials, followed)
         return [

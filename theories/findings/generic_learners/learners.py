@@ -106,7 +106,7 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
     else:
         columns = relative(np.concatenate(trial_columns(domain, trials), axis=-1))
         cell = trial
-        available = np.concatenate([_free(item) for item in trials])
+        available = np.concatenate([item.stimuli.available(item.n_options) for item in trials])
         # Equal answers of a person to a trial are one row.
         n_cells, n_options = columns.shape[:2]
         key = (person * n_cells + cell) * n_options + response
@@ -126,12 +126,6 @@ def read_rows(domain: Domain, trials: Sequence[Trials]) -> LearnerRows:
         experiment=experiment,
         trials=tuple(trials),
     )
-
-
-def _free(trials: Trials) -> NDArray[np.bool_]:
-    """``(n_trials, n_options)`` which options can be chosen: all, unless the stimuli say ``available``."""
-    everything = np.ones((len(trials.stimuli), trials.n_options))
-    return np.asarray(trials.stimuli.arrays.get("available", everything)) > 0
 
 
 def _units(cell: Rows, person: Rows, is_pooled: NDArray[np.bool_]) -> Rows:

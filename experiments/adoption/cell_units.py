@@ -1,0 +1,274 @@
+"""Numbers that are written with their unit: money, per cent, points, delays and response times in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lakatos.experiments.adoption.expression import columns_in
+from lakatos.experiments.adoption.layouts import DAYS
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.tables import NUMBER, AnswerTable, by_distinct, whole
+from lakatos.experiments.errors import TrialsError
+
+CURRENCIES = {
+    "$": "$", "us$": "$", "usd": "$", "dollar": "$", "dollars": "$",
+    "€": "€", "eur": "€", "euro": "€", "euros": "€",
+    "£": "£", "gbp": "£", "pound": "£", "pounds": "£",
+    "chf": "CHF", "cad": "CAD", "aud": "AUD", "sek": "SEK", "nok": "NOK", "dkk": "DKK", "pln": "PLN",
+    "¥": "¥", "jpy": "¥", "yen": "¥", "rmb": "CNY", "cny": "CNY", "yuan": "CNY", "₹": "₹", "inr": "₹",
+}  # fmt: skip
+CENTS = {"¢", "ct", "cts", "cent", "cents", "pence"}
+"""Hundredths of whatever currency."""
+POINTS = {"point", "points", "pt", "pts", "punkt", "punkte", "coin", "coins", "token", "tokens"}
+PER_CENT = {"%", "percent", "per cent", "prozent"}
+TIMES_MS = {
+    "ms": 1.0, "msec": 1.0, "milliseconds": 1.0,
+    "s": 1000.0, "sec": 1000.0, "secs": 1000.0, "second": 1000.0, "seconds": 1000.0,
+}  # fmt: skip
+NOW = {
+    "now", "today", "immediately", "immediate", "right now", "right away", "jetzt", "heute", "sofort",
+}  # fmt: skip
+NUMBERS_IN_WORDS = {
+    word: str(place)
+    for place, words in enumerate(
+        (
+            "zero", "a an one ein eine einem einer", "two zwei", "three drei", "four vier", "five fünf", "six sechs",
+            "seven sieben", "eight acht", "nine neun", "ten zehn", "eleven elf", "twelve zwölf",
+        )
+    )
+    for word in words.split()
+}  # fmt: skip
+MINUTES_OF_A_DAY = 1440
+UNITS_OF_TIME = {
+    "min": 1 / MINUTES_OF_A_DAY, "mins": 1 / MINUTES_OF_A_DAY, "minute": 1 / MINUTES_OF_A_DAY,
+    "minutes": 1 / MINUTES_OF_A_DAY, "minuten": 1 / MINUTES_OF_A_DAY,
+    "h": DAYS["hours"], "hr": DAYS["hours"], "hrs": DAYS["hours"], "hour": DAYS["hours"], "hours": DAYS["hours"],
+    "stunde": DAYS["hours"], "stunden": DAYS["hours"],
+    "d": 1.0, "day": 1.0, "days": 1.0, "tag": 1.0, "tage": 1.0, "tagen": 1.0,
+    "w": DAYS["weeks"], "wk": DAYS["weeks"], "wks": DAYS["weeks"], "week": DAYS["weeks"], "weeks": DAYS["weeks"],
+    "woche": DAYS["weeks"], "wochen": DAYS["weeks"],
+    "mo": DAYS["months"], "mos": DAYS["months"], "month": DAYS["months"], "months": DAYS["months"],
+    "monat": DAYS["months"], "monate": DAYS["months"], "monaten": DAYS["months"],
+    "y": DAYS["years"], "yr": DAYS["years"], "yrs": DAYS["years"], "year": DAYS["years"], "years": DAYS["years"],
+    "jahr": DAYS["years"], "jahre": DAYS["years"], "jahren": DAYS["years"],
+}  # fmt: skip
+"""Days of each unit of time."""
+PART_OF_DELAY = re.compile(r"([\d.,]+|[a-zäöü]+)[ -]?([a-zäöü]+)")
+WITH_UNIT = re.compile(
+    r"(?P<sign>[-+]?)(?P<before>[^\d.,+-]*)(?P<own>[-+]?)(?P<number>\d[\d.,' ]*?)\s*(?P<after>[^\d.,]*)"
+)
+"""A number with a word or a sign before or behind it."""
+
+
+@dataclass(frozen=True)
+class WithUnit:
+    """A number and the unit that stands beside it."""
+
+    number: str
+    """As it is written, without sign."""
+    is_negative: bool
+    unit: str
+    """In small letters; empty where none stands there."""
+
+
+def with_unit(cell: str) -> WithUnit | None:
+    """A cell as a number with a unit on one side of it; None where it is something else."""
+    text = cell.strip().casefold().replace("\u2212", "-").replace("\u00a0", " ")
+    found = WITH_UNIT.fullmatch(text)
+    if found is None or (found["sign"] and found["own"]):
+        return None
+    units = [unit for unit in (found["before"].strip(), found["after"].strip()) if unit]
+    if len(units) > 1:
+        return None
+    sign = found["sign"] or found["own"]
+    return WithUnit(found["number"].strip(), sign == "-", units[0].rstrip(".") if units else "")
+
+
+def marks_of(numbers: Sequence[str], before_three: str = "thousands") -> tuple[str, str] | None:
+    """The mark of decimals and that of thousands in numbers; None where one mark would be both, or may be either.
+
+    Args:
+        numbers: Without signs and units.
+        before_three: What a mark before three last digits is: ``thousands`` of money, which has no three decimals;
+            ``decimals`` of per cent, which are no thousands; or ``either``.
+    """
+    decimal, thousands = set[str](), set[str]()
+    for number in numbers:
+        parts = re.split(r"([.,' ])", number)
+        marks, digits = parts[1::2], parts[2::2]
+        if not marks:
+            continue
+        groups = marks[:-1]
+        is_group = len(digits[-1]) == 3 and parts[0] != "0" and len(parts[0]) <= 3
+        if is_group and len(marks) == 1 and before_three == "either":
+            return None
+        if is_group and (groups[-1:] == marks[-1:] or (not groups and before_three == "thousands")):
+            groups = marks
+        else:
+            decimal.add(marks[-1])
+        if any(len(own) != 3 for own in digits[: len(groups)]) or (groups and len(parts[0]) > 3):
+            return None
+        thousands |= set(groups)
+    if len(decimal) > 1 or len(thousands) > 1 or decimal & thousands or decimal - {".", ","}:
+        return None
+    return "".join(decimal), "".join(thousands)
+
+
+def plain_number(number: str, decimal: str, thousands: str) -> str:
+    """A number with a point and no groups, given its marks."""
+    without = number.replace(thousands, "") if thousands else number
+    return without.replace(decimal, ".") if decimal else without
+
+
+def days_of(cell: str) -> float | None:
+    """A delay in words, in days: ``today``, ``in 7 days``, ``2 weeks``, ``1 year 6 months``; None for anything else."""
+    words = " ".join(cell.casefold().replace(" and ", " ").split())
+    if words in NOW or words == "0":
+        return 0.0
+    if words in ("tomorrow", "morgen"):
+        return 1.0
+    words = re.sub(r"^(in|after|nach)\s+", "", words)
+    words = re.sub(r"\s+(from now|from today|later)$", "", words).rstrip(".")
+    parts = PART_OF_DELAY.findall(words)
+    if not parts or PART_OF_DELAY.sub("", words).strip(" ,"):
+        return None
+    days = 0.0
+    for number, unit in parts:
+        said = NUMBERS_IN_WORDS.get(number, number.replace(",", "."))
+        if unit not in UNITS_OF_TIME or not NUMBER.fullmatch(said):
+            return None
+        days += float(said) * UNITS_OF_TIME[unit]
+    return days
+
+
+def has_units(cells: Sequence[str]) -> bool:
+    """Whether all cells are numbers, and units stand beside some."""
+    found = [with_unit(cell) for cell in cells if cell.strip()]
+    known = {*CURRENCIES, *CENTS, *POINTS, *PER_CENT, *TIMES_MS}
+    units = {item.unit for item in found if item is not None}
+    return None not in found and bool(units & known) and units <= known | {""}
+
+
+# Columns of a table ---------------------------------------------------------------------------
+
+
+def without_units(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with plain numbers in columns that are read as numbers and whose cells say their unit.
+
+    Delays become numbers of the mapping's ``delay_unit``, amounts of its ``amount_unit``, times of its
+    ``response_time_unit``, and per cent become shares of one. Columns in which a cell can be read in two ways, or in
+    none, stay as they are and are refused when they are read.
+
+    Raises:
+        TrialsError: Amounts are in two currencies.
+    """
+    frame, notes = table.frame, list[str]()
+    currencies: dict[str, str] = {}
+    for name, part in _numbers_named(table, columns).items():
+        distinct = [cell for cell in frame[name].unique() if cell.strip()]
+        if all(NUMBER.fullmatch(cell.strip().casefold()) for cell in distinct):
+            continue
+        changed: tuple[Callable[[str], float | str], str] | None
+        if part == "delays_days":
+            changed = _delays(distinct, str(columns.stimulus.get("delay_unit", "days")))
+        elif part == "response_time":
+            changed = _times(distinct, columns.response_time_unit)
+        else:
+            is_cents = part.endswith("amounts") and columns.stimulus.get("amount_unit") == "cents"
+            changed, currency = _amounts(distinct, in_cents=is_cents)
+            if currency:
+                currencies.setdefault(currency, name)
+        if changed is not None:
+            change, told = changed
+            frame = frame.assign(**{name: by_distinct(frame[name], _of_filled(change))})
+            notes.append(f"{name}: {told}")
+    if len(currencies) > 1:
+        (one, first), (other, second) = list(currencies.items())[:2]
+        raise TrialsError(
+            f"{table.name}: {first} is in {one} and {second} in {other}. Bring both into one currency, in the file or "
+            f'as in --column PART=\'["{first}", "1.1 * {second}"]\' (participants.columns.stimulus).'
+        )
+    return replace(table, frame=frame, notes=(*table.notes, *notes)) if notes else table
+
+
+def _of_filled(change: Callable[[str], float | str]) -> Callable[[str], str]:
+    def changed(cell: str) -> str:
+        value = change(cell) if cell.strip() else ""
+        return value if isinstance(value, str) else whole(repr(round(value, 12)))
+
+    return changed
+
+
+def _numbers_named(table: AnswerTable, columns: AnswerColumns) -> dict[str, str]:
+    """The columns that are read as numbers, and the part of the mapping that each is."""
+    told = [(part, leaf) for part, value in columns.stimulus.items() for leaf in leaves_of(value)]
+    told += [("reward", leaf) for leaf in columns.feedback.values()]
+    told += [("share", columns.share), ("response_time", columns.response_time)]
+    found: dict[str, str] = {}
+    for part, leaf in told:
+        for name in columns_in(leaf, table.frame) if isinstance(leaf, str) and leaf else ():
+            if name in table.frame.columns:
+                found.setdefault(name, part)
+    return found
+
+
+def _delays(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float], str] | None:
+    days = {cell: days_of(cell) for cell in distinct}
+    if any(value is None for value in days.values()) or unit not in DAYS:
+        return None
+    known = {cell: value / DAYS[unit] for cell, value in days.items() if value is not None}
+    shown = ", ".join(f"{cell.strip()} is {value:.4g}" for cell, value in list(known.items())[:3])
+    return known.__getitem__, f"delays in words are numbers of {unit} ({shown})"
+
+
+def _times(distinct: Sequence[str], unit: str) -> tuple[Callable[[str], float], str] | None:
+    found = {cell: with_unit(cell) for cell in distinct}
+    known: dict[str, float] = {}
+    for cell, item in found.items():
+        if item is None or item.unit not in TIMES_MS or not NUMBER.fullmatch(item.number):
+            return None
+        value = float(item.number.replace(",", ".")) * TIMES_MS[item.unit]
+        known[cell] = value / 1000 if unit == "s" else value
+    return known.__getitem__, f"times are numbers of {'s' if unit == 's' else 'ms'}, by their units"
+
+
+def _amounts(
+    distinct: Sequence[str], *, in_cents: bool
+) -> tuple[tuple[Callable[[str], str], str] | None, str]:
+    """What makes numbers of amounts, per cent or points, with a sentence about it; and the currency, if any."""
+    found = {cell: with_unit(cell) for cell in distinct}
+    items = [item for item in found.values() if item is not None]
+    units = {item.unit for item in items}
+    # A plain 0 has no unit; any other number without one may be in another unit than the rest.
+    is_known = all(item.unit or item.number.strip("0.,") == "" for item in items)
+    if len(items) < len(found) or not is_known or not units - {""}:
+        return None, ""
+    units -= {""}
+    kinds = [kind for kind in (PER_CENT, POINTS) if units <= kind]
+    money = {CURRENCIES[unit] for unit in units if unit in CURRENCIES}
+    if not (kinds or units <= {*CURRENCIES, *CENTS}) or len(money) > 1:
+        return None, ""
+    three = "decimals" if units <= PER_CENT else "either" if units <= POINTS else "thousands"
+    marks = marks_of([item.number for item in items], three)
+    if marks is None:
+        return None, ""
+
+    def change(cell: str) -> str:
+        item = found[cell]
+        assert item is not None
+        plain = plain_number(item.number, *marks)
+        value = float(plain)
+        if item.unit in PER_CENT or (item.unit in CENTS and not in_cents):
+            value /= 100
+        elif item.unit in CURRENCIES and in_cents:
+            value *= 100
+        return whole(repr(round(-value if item.is_negative else value, 12)))
+
+    if units <= PER_CENT:
+        return (change, "per cent are read as shares of 1"), ""
+    if units <= POINTS:
+        return (change, f"{' and '.join(sorted(units))} beside numbers are not read"), ""
+    unit = f"{next(iter(money), 'units')} in {'cents' if in_cents else 'whole units'}"
+    return (change, f"amounts are read as numbers of {unit}"), next(iter(money), "")
