@@ -160,8 +160,8 @@ TARGETS = {
         ("tests/flows/stages/test_*.py", "tests/flows/test_r*.py", "tests/flows/test_campaign.py"),
     ),
 }
-ELSEWHERE = ("*/rehearsal.py", "*/stand_in.py", "*/test_postgres.py", "*/*object_store.py")
-"""Stand-ins of services, which are tests themselves, and what needs a server."""
+ELSEWHERE = ("*/test_postgres.py", "*/*object_store.py")
+"""What needs a server."""
 NO_TEST = "no quick test of the table runs this line"
 TOO_LONG = "a test that took too long"
 NEAR = 20

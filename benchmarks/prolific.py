@@ -28,9 +28,9 @@ import numpy as np
 from benchmarks.provenance import ROOT, provenance
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan
-from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, rehearse
-from lakatos.experiments.participants.prolific.stand_in import StandIn, serve
-from lakatos.experiments.participants.prolific.stand_in_world import ProlificWorld, RequestFaults
+from tests.rehearsal.prolific.rehearsal import EXAMPLE, rehearse
+from tests.rehearsal.prolific.stand_in import StandIn, serve
+from tests.rehearsal.prolific.stand_in_world import ProlificWorld, RequestFaults
 
 PLAN = make_plan(EXAMPLE.model_copy(update={"people": 10}), key="ab" * 12)
 

@@ -33,7 +33,6 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "doses": ("slope",),
         "branches": ("changed",),
     },
-    "forensics/f2": {"rows": ("n_steps", "before", "after", "rule")},
     "forms/chains": {"kinds": ("kind",)},
     "growth": {"cells": ("axis", "n")},
     "judges/erasure": {"direct": ("n_new", "arm"), "transitive": ("n_new", "arm")},

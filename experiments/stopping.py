@@ -94,11 +94,6 @@ class OperatingCharacteristics:
     """``(n_theories, 3)`` participants asked: 10%, 50% and 90% of samples need no more."""
     n_simulations: int
 
-    @property
-    def undecided(self) -> Array:
-        """``(n_theories,)`` share of samples that ended without a winner."""
-        return 1 - self.correct - self.wrong
-
     def to_text(self, names: Sequence[str]) -> str:
         """A sentence for each theory."""
         return "; ".join(

@@ -2,8 +2,6 @@
 
 LanguageModelError
 ├── ScriptExhaustedError       a scripted model was asked more often than it has answers
-├── UnknownExchangeError       a player was asked something that was not recorded
-├── ExchangeFileError          a file of recorded exchanges cannot be read or written
 ├── ModelSettingsError         the settings of a model cannot work
 ├── TransientError             asking again can help
 │   ├── UnreachableError       no connection, or it broke
@@ -22,8 +20,7 @@ LanguageModelError
 │   ├── PinsAlteredError       a request does not carry the pinned rules as they are stored
 │   └── PinsTooLongError       the pinned rules take more of the context than they may
 ├── ToolboxError               a toolbox cannot offer these tools
-├── ToolError                  a tool cannot do what it was asked; the model is told why
-└── StepCreditError            the tokens of two models do not line up
+└── ToolError                  a tool cannot do what it was asked; the model is told why
 """
 
 
@@ -33,14 +30,6 @@ class LanguageModelError(Exception):
 
 class ScriptExhaustedError(LanguageModelError):
     """A scripted model was asked more often than it has answers."""
-
-
-class UnknownExchangeError(LanguageModelError):
-    """A player was asked something that was not recorded."""
-
-
-class ExchangeFileError(LanguageModelError):
-    """A file of recorded exchanges cannot be read or written."""
 
 
 class ModelSettingsError(LanguageModelError):
@@ -111,10 +100,6 @@ class QuotaExhaustedError(RequestRefusedError):
 
 class BudgetExhaustedError(LanguageModelError):
     """The run's budget does not cover the next call; nothing was sent."""
-
-
-class StepCreditError(LanguageModelError):
-    """The tokens of two models do not line up."""
 
 
 class PinnedRuleError(LanguageModelError):

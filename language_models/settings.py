@@ -85,14 +85,20 @@ class ModelSettings(FrozenPart):
     """Maximum number of tokens per minute, sent and received."""
     answers: tuple[str, ...] = ()
     """Answers of the client ``scripted``."""
-    exchanges: str = ""
-    """File of the client ``player``."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A key that came later is left out where it says nothing, so that earlier runs stay what they were."""
         value: dict[str, Any] = write(self)
         return {name: item for name, item in value.items() if name != "without" or item}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gone_key(cls, given: Any) -> Any:
+        """Journals of earlier versions hold ``exchanges``; it said nothing except for the client ``player``."""
+        if isinstance(given, dict) and given.get("exchanges") == "":
+            return {name: item for name, item in given.items() if name != "exchanges"}
+        return given
 
     @field_validator("extra")
     @classmethod
@@ -144,6 +150,6 @@ class ModelSettings(FrozenPart):
             "revision": self.revision,
             "extra": self.extra,
             "answers": list(self.answers),
-            "exchanges": self.exchanges,
+            "exchanges": "",  # a key that is gone, kept so that versions stay
         }
         return digest_of(declared | ({"without": sorted(self.without)} if self.without else {}))

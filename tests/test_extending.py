@@ -23,7 +23,6 @@ from lakatos.judges.judge import JudgeSubmission
 from lakatos.judges.rubrics import RUBRICS
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.settings import ModelSettings
-from lakatos.language_models.testing import LanguageModelContract
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.discovery.bench import TheoryBench
 from lakatos.theories.engine.laboratory import Laboratory
@@ -31,6 +30,7 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import digest_of
 from lakatos.traces.journal import Journal
 from lakatos.traces.stores import STORES
+from tests.language_models.contract import LanguageModelContract
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -10,7 +10,6 @@ On a machine with a GPU, serve a profile first and name it; random weights do wh
     lakatos models install --runtime gpu
     lakatos models serve h200                                  # in another terminal
     python benchmarks/run.py models/throughput --profile h200 --out benchmarks/raw/models/throughput-h200.json
-    lakatos models speculation MY-PROFILE-WITH-SPECULATION.toml --in-flight 32
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from lakatos.language_models.serving.metrics import read_metrics
 from lakatos.language_models.serving.profile import load_profile
 from lakatos.language_models.serving.server import served
 from lakatos.language_models.serving.shape import REPRESENTATIVE
-from lakatos.language_models.serving.tiny import write_tiny_profile
 from lakatos.language_models.settings import ModelSettings
+from tests.rehearsal.tiny import write_tiny_profile
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
 LOOK_EVERY_S = 0.05

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.calibration import simulation_based_calibration
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.fitting.posterior import PosteriorInference
-from lakatos.theories.engine.fitting.posterior_check import simulation_based_calibration
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.language.theory import Theory, read_program

@@ -27,13 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.provenance import ROOT, provenance
+from benchmarks.theories.calibration import simulation_based_calibration, uniformity
 from benchmarks.theories.posterior import asked, load
 from lakatos.domains import DOMAINS
 from lakatos.theories.engine.fitting.metropolis import sample
-from lakatos.theories.engine.fitting.posterior_check import (
-    simulation_based_calibration,
-    uniformity,
-)
 from lakatos.theories.engine.sandbox.client import Sandbox
 
 OUT = ROOT / "benchmarks" / "raw" / "theories" / "timed_calibration.json"

@@ -23,12 +23,13 @@ from numpy.typing import NDArray
 from benchmarks.provenance import ROOT, provenance
 from lakatos.domains.kit import outcomes
 from lakatos.domains.kit.outcomes import outcome_helpers
+from tests.domains.kit.wiener import WIENER
 
 Array = NDArray[np.float64]
 RESULT = ROOT / "benchmarks" / "raw" / "theories" / "timed_densities.json"
 BLOCKS: dict[str, Any] = {}
 exec(
-    outcome_helpers(outcomes.WIENER, outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.RACE),
+    outcome_helpers(WIENER, outcomes.CHANGING_DRIFT, outcomes.SHIFTED_WALD, outcomes.RACE),
     BLOCKS,
 )
 TIMES = np.linspace(0.02, 4.0, 400)

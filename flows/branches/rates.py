@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
-from scipy.stats import beta, binom, hypergeom, norm
+from scipy.stats import beta, binom, norm
 
 Array = NDArray[np.float64]
 N_PERMUTATIONS = 9_999
@@ -98,12 +98,6 @@ def fisher_p(arm: ReplayArm, baseline: ReplayArm) -> float:
     least = max(0, total - baseline.n)
     p_values = _p_values(arm.n, baseline.n, total)
     return float(p_values[arm.n_successes - least])
-
-
-def fisher_p_less(arm: ReplayArm, baseline: ReplayArm) -> float:
-    """One-sided exact p value against the first arm's rate being the lower one."""
-    total = arm.n_successes + baseline.n_successes
-    return float(hypergeom.cdf(arm.n_successes, arm.n + baseline.n, total, arm.n))
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

@@ -24,7 +24,6 @@ from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import PeopleRecruited
 from lakatos.experiments.task import Design, StimulusOffer
 from lakatos.flows.branches.branch import RecordEdit, branch, edited, find_record
-from lakatos.flows.branches.drop import MOST_FORKS, ProspectDrop, bisect_drop, scan_drop
 from lakatos.flows.branches.rates import (
     RateTrend,
     ReplayArm,
@@ -49,7 +48,7 @@ from lakatos.language_models.client import LanguageModel, ModelCompletion, Model
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.discovery.roles.record import ModelsChosen
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.journal import INTENT, Event
+from lakatos.traces.journal import Event
 from lakatos.traces.step import JOURNAL_FILE, Trace
 from lakatos.traces.wording import plural
 
@@ -60,8 +59,6 @@ POWER = 0.9
 """Power of a planned comparison."""
 RECOVERED = 0.01
 """Mean squared error of choice proportions up to which the hidden rule of simulated people counts as found."""
-MOST_STEPS = 400
-"""Records from which a thorough search forks at most."""
 
 
 def _same_leader(state: RunState, origin: RunState) -> bool | None:
@@ -243,72 +240,6 @@ def rewind(
         dose=_dose(edits, changed),
         n_undecided=n_undecided,
     )
-
-
-def find_drop(
-    folder: Path,
-    *,
-    outcome: str = "same_leader",
-    effects: Effects = "live",
-    most_forks: int = MOST_FORKS,
-    thorough: int = 0,
-    branches: Path | None = None,
-    data: Path | None = None,
-    n_workers: int = 2,
-    progress: Callable[[str], None] = lambda text: None,
-) -> tuple[ProspectDrop, Event | None]:
-    """The record of a run after which its prospects fell most, by carrying the run on again from several of them.
-
-    Args:
-        folder: Of the run; only read.
-        outcome: What prospects are about; a name in `OUTCOMES`.
-        effects: As for `rewind`.
-        most_forks: Of a bisection.
-        thorough: Forks from every record instead, this many each; dear.
-        branches, data, n_workers, progress: As for `rewind`.
-
-    Returns:
-        What was found, and the record of the place, None where there is no drop.
-
-    Raises:
-        RewindError: The outcome cannot be told of a branch, or a thorough search would fork from too many records.
-    """
-    place = _BranchPlace(
-        folder,
-        branches or folder / "branches",
-        effects,
-        data,
-        n_workers,
-        _outcome(outcome),
-        progress,
-    )
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        steps = [event for event in trace.journal.events() if event.kind != INTENT]
-    numbers: dict[int, int] = defaultdict(int)
-
-    def fork(step: int) -> bool:
-        numbers[step] += 1
-        found = place.carry_on(steps[step], None, numbers[step])
-        if found is None:
-            raise RewindError(
-                f"the outcome {outcome!r} is not defined for a branch at record {steps[step].seq}."
-            )
-        return found
-
-    n_steps = len(steps) - 1
-    if not thorough:
-        drop = bisect_drop(fork, n_steps, most_forks=most_forks)
-    elif n_steps > MOST_STEPS:
-        raise RewindError(
-            f"a thorough search would fork from {n_steps} records; bisect first, without --thorough."
-        )
-    else:
-        arms = [
-            ReplayArm(sum(fork(step) for _ in range(thorough)), thorough)
-            for step in range(n_steps + 1)
-        ]
-        drop = scan_drop(arms, np.random.default_rng(0))
-    return drop, None if drop.place is None else steps[drop.place]
 
 
 def _outcome(name: str) -> Outcome:

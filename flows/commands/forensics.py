@@ -12,7 +12,7 @@ from lakatos.flows.argument import Argument, NamedRunFolder, RunFolder
 from lakatos.flows.branches.branch import parse_edit
 from lakatos.flows.branches.process import ProcessEvaluation
 from lakatos.flows.branches.process import evaluate as evaluate_run
-from lakatos.flows.branches.rewind import RewindResult, find_drop
+from lakatos.flows.branches.rewind import RewindResult
 from lakatos.flows.branches.rewind import rewind as rewind_run
 from lakatos.flows.branches.situations import (
     SituationComparison,
@@ -38,7 +38,6 @@ from lakatos.flows.run.console import Console, escape
 from lakatos.language_models.clients.openai import OpenAIModel
 from lakatos.language_models.settings import ModelSettings
 from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
-from lakatos.traces.wording import plural
 
 Workers = Annotated[int, Argument(help="Theories that run at the same time.", least=1)]
 Form = Literal["crate", "prov", "otel", "inspect", "training", "html", "markdown", "tables"]
@@ -121,16 +120,12 @@ def rewind(
     repeats: Annotated[int, Argument(least=1)] = 20,
     outcome: str = "same_leader",
     effects: Literal["recorded", "live"] = "recorded",
-    drop: bool = False,
-    forks: Annotated[int, Argument(least=24)] = 100,
-    thorough: Annotated[int, Argument(least=0)] = 0,
     data: DataFolder = None,
     workers: Workers = 2,
-) -> RewindResult | PlainText:
+) -> RewindResult:
     """Branch a run with one change and compare the branches by an exact test; branches never recruit.
 
-    In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)` and
-    `lakatos.flows.branches.rewind.find_drop(folder)`.
+    In Python: `lakatos.flows.branches.rewind.rewind(folder, at, edits, repeats=...)`.
 
     Args:
         folder: The run's folder.
@@ -139,9 +134,6 @@ def rewind(
         repeats: Replays of each change, and of none.
         outcome: same_leader, holds, new_leader or recovered: what is compared.
         effects: Whether what was asked before is answered as before, or all is asked anew.
-        drop: Find the record after which prospects fell most.
-        forks: Most continuations of that search.
-        thorough: Fork so often from every record instead, which takes much longer.
 
     Examples:
         $ lakatos rewind demo-1 --at 1 --set config.seed=7
@@ -151,31 +143,8 @@ def rewind(
     def tell(text: str) -> None:
         quiet.print(escape(text), highlight=False)
 
-    if drop:
-        if at or set_field:
-            raise RewindError("--drop looks at the whole run; leave out --at and --set.")
-        found, event = find_drop(
-            folder, outcome=outcome, effects=effects, most_forks=forks, thorough=thorough, data=data, n_workers=workers,
-            progress=tell,
-        )  # fmt: skip
-        if event is None:
-            return PlainText(
-                f"no drop was found in {plural(found.n_forks, 'fork')} (p = {found.p_value:.3g})"
-            )
-        near = (
-            f", and with 95% between steps {found.near[0]} and {found.near[1]}"
-            if found.near
-            else ""
-        )
-        return PlainText(
-            f"prospects of {outcome!r} fell from {found.before:.2f} to {found.after:.2f} with record {event.seq} "
-            f"({event.kind}), with probability {found.probability:.2f}{near}; {found.n_forks} forks, "
-            f"p = {found.p_value:.3g}"
-        )
     if not at:
-        raise RewindError(
-            "name a record with --at RECORD, or use --drop to find where prospects fell."
-        )
+        raise RewindError("name a record with --at RECORD.")
     edits = [parse_edit(text) for text in set_field or ()]
     return rewind_run(
             folder, at, edits, repeats=repeats, outcome=outcome, effects=effects, data=data, n_workers=workers,

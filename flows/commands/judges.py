@@ -13,7 +13,7 @@ from rich.table import Table
 from lakatos.domains import DOMAINS
 from lakatos.flows.argument import Argument, RunFolder, RunFolderOption
 from lakatos.flows.errors import StudyError
-from lakatos.flows.report.explain import VERSIONS, build_anchor, explain, replay_decision
+from lakatos.flows.report.judge_replay import build_anchor, replay_decision
 from lakatos.flows.report.judging_facts import ended_epochs
 from lakatos.flows.report.vault import open_vault
 from lakatos.flows.result import Shown
@@ -169,34 +169,10 @@ def judges_vault(folder: RunFolder) -> Iterator[Shown]:
         yield f"[bold]{escape(name)}[/bold]  {escape(words)}"
 
 
-def judges_explain(score: str, *, folder: RunFolderOption) -> Iterator[Shown]:
-    """Show every version that a record rests on, and whether the record is valid.
-
-    In Python: `lakatos.flows.report.explain.explain(folder, digest)`.
-
-    Args:
-        score: Beginning of the digest of a verdict, a score or any other record.
-
-    Examples:
-        $ lakatos judges explain 3fa9c1d2
-    """
-    found = explain(folder, score)
-    yield (f"[bold]{found.kind}[/bold] {found.digest[:10]}, recorded as {escape(repr(found.name))}")
-    for way in found.ways:
-        steps = " <- ".join(f"{event.kind} {event.record_digest[:8]}" for event in way[1:])
-        yield f"  {VERSIONS[way[-1].kind]}: {steps}"
-    if not found.broken:
-        yield "[green]it holds[/green]: everything that it rests on does"
-        return
-    yield "[red]it does not hold[/red]:"
-    for link in found.broken:
-        yield (f"  {escape(link.name) or 'a record'} {link.digest[:8]} {escape(link.problem)}")
-
-
 def judges_replay(decision: str, *, folder: RunFolderOption) -> Iterator[Shown]:
     """Repeat the decision about a challenge from what was recorded; exit status 1 if the decision differs.
 
-    In Python: `lakatos.flows.report.explain.replay_decision(folder, digest)`.
+    In Python: `lakatos.flows.report.judge_replay.replay_decision(folder, digest)`.
 
     Args:
         decision: Beginning of the digest of a decision; `lakatos judges gate` lists them.
@@ -219,7 +195,7 @@ def anchor_build(
 ) -> Iterator[Shown]:
     """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
 
-    In Python: `lakatos.flows.report.explain.build_anchor(domains, n_items, seed)`.
+    In Python: `lakatos.flows.report.judge_replay.build_anchor(domains, n_items, seed)`.
 
     Args:
         out: File to write, for example anchor.json.gz.

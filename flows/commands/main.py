@@ -30,7 +30,7 @@ THEORY = Noun(
         "import": f"{FLOWS}.notebook.exchange:import_theory",
         "score": f"{FLOWS}.notebook.theory:score",
         "fit": f"{FLOWS}.notebook.theory:fit",
-        "groups": f"{FLOWS}.notebook.effects:by_group",
+        "groups": f"{FLOWS}.notebook.effects:effects",
         "effects": f"{FLOWS}.notebook.effects:effects",
         "each": f"{FLOWS}.notebook.each:fit_each",
         "predict": f"{FLOWS}.notebook.theory:predict",
@@ -61,13 +61,12 @@ DOMAIN = Noun(
     },
 )
 PROLIFIC = Noun(
-    "Recruit participants through Prolific: plan, publish, status, pay, rehearse.",
+    "Recruit participants through Prolific: plan, publish, status, pay.",
     {
         "plan": f"{FLOWS}.commands.prolific:plan",
         "publish": f"{FLOWS}.commands.prolific:publish",
         "status": f"{FLOWS}.commands.prolific:status",
         "pay": f"{FLOWS}.commands.prolific:pay",
-        "rehearse": f"{FLOWS}.commands.prolific:rehearse",
     },
 )
 LAB = Noun(
@@ -86,7 +85,6 @@ JUDGES = Noun(
         "epochs": f"{FLOWS}.commands.judges:judges_epochs",
         "gate": f"{FLOWS}.commands.judges:judges_gate",
         "vault": f"{FLOWS}.commands.judges:judges_vault",
-        "explain": f"{FLOWS}.commands.judges:judges_explain",
         "replay": f"{FLOWS}.commands.judges:judges_replay",
         "anchor": Noun(
             "Build and show anchor sets: settled comparisons on which judges are tested.",
@@ -126,16 +124,7 @@ MODELS = Noun(
         "check": f"{FLOWS}.commands.models:check",
         "budget": f"{FLOWS}.commands.models:budget",
         "answers": f"{FLOWS}.commands.models:answers",
-        "speculation": f"{FLOWS}.commands.models:speculation",
         "bridge": f"{FLOWS}.commands.models:bridge",
-        "tiny": f"{FLOWS}.commands.models:tiny",
-    },
-)
-ATLAS = Noun(
-    "Run one campaign for each public data set, and write one page about all of them.",
-    {
-        "run": f"{FLOWS}.commands.atlas:run_command",
-        "show": f"{FLOWS}.commands.atlas:show_command",
     },
 )
 PANELS: dict[str, Noun] = {
@@ -165,7 +154,6 @@ PANELS: dict[str, Noun] = {
             "run": f"{FLOWS}.commands.study:run",
             "resume": f"{FLOWS}.commands.study:resume",
             "status": f"{FLOWS}.commands.status_view:status",
-            "sweep": f"{FLOWS}.commands.sweep:sweep_command",
         },
     ),
     "Participants": Noun(
@@ -194,7 +182,6 @@ PANELS: dict[str, Noun] = {
             "lab": LAB,
             "serve": f"{FLOWS}.commands.schedule:serve_command",
             "schedule": f"{FLOWS}.commands.schedule:schedule_command",
-            "watch": f"{FLOWS}.commands.schedule:watch_command",
             "wake": f"{FLOWS}.commands.schedule:wake_command",
             "backup": f"{FLOWS}.commands.backup:back_up",
             "restore": f"{FLOWS}.commands.backup:restore_runs",
@@ -212,7 +199,6 @@ PANELS: dict[str, Noun] = {
             "challenge": f"{FLOWS}.commands.forensics:challenge",
             "rewind": f"{FLOWS}.commands.forensics:rewind",
             "anchor": f"{FLOWS}.commands.audit:publish_anchor",
-            "atlas": ATLAS,
         },
     ),
 }

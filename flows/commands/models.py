@@ -237,60 +237,6 @@ def _flat(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
         yield from _flat(item, f"{place}, {name}" if place else str(name))
 
 
-def speculation(
-    profile: ProfileName,
-    *,
-    calls: Annotated[int, Argument(least=2)] = 60,
-    in_flight: Annotated[int, Argument(least=1)] = 8,
-    port: Port = None,
-    seed: int = 1,
-    log: Log = Path("runs/models"),
-) -> None:
-    """Measure speculative decoding of a profile: serve it with and without under the same load, and give advice.
-
-    In Python: `language_models.serving.speculation.measure` and `recommend`.
-
-    Args:
-        calls: For each shape of prompt.
-        in_flight: At the same time, as in the study.
-        seed: Of the resampling.
-
-    Examples:
-        $ lakatos models speculation qwen3-8b --calls 80
-    """
-    import asyncio
-
-    import numpy as np
-
-    from lakatos.language_models.serving.errors import ProfileError
-    from lakatos.language_models.serving.server import served
-    from lakatos.language_models.serving.shape import REPRESENTATIVE
-    from lakatos.language_models.serving.speculation import measure, recommend, table
-
-    chosen = _profile(profile, port)
-    if chosen.speculation is None:
-        raise ProfileError(f"profile {chosen.name!r} has no [speculation] to measure; add one.")
-    say, file, found = _printer(), _log_file(log, chosen), []
-    with _asked_to_stop():
-        for served_profile in (chosen.model_copy(update={"speculation": None}), chosen):
-            say(f"serving {'with' if served_profile.speculation else 'without'} speculation")
-            with served(_launch(served_profile), file, say):
-                settings = _settings(served_profile)
-                found.append(
-                    asyncio.run(
-                        measure(settings, REPRESENTATIVE, n_calls=calls, n_in_flight=in_flight)
-                    )
-                )
-    without, with_it = found
-    rows = table(without, with_it)
-    shown = Table(*rows[0])
-    for row in rows:
-        shown.add_row(*row.values())
-    Console().print(shown)
-    verdict = recommend(without, with_it, np.random.default_rng(seed))
-    Console().print(f"[bold]{verdict.advice}[/bold]: {escape(verdict.reason)}", soft_wrap=True)
-
-
 def bridge(
     folder: Path,
     *,
@@ -339,26 +285,6 @@ def bridge(
             over.wait()
         except KeyboardInterrupt:
             say("stopped")
-
-
-def tiny(folder: Path, *, port: Annotated[int, Argument(least=1, most=65535)] = 8000) -> None:
-    """Write a tiny model with random weights, and a profile that serves it on the processor.
-
-    It says nonsense of the right form: for trying everything around a model. In Python:
-    `language_models.serving.tiny.write_tiny_model(folder)`.
-
-    Args:
-        folder: Folder to make.
-        port: That the profile names.
-
-    Examples:
-        $ lakatos models tiny tiny --port 8001
-    """
-    from lakatos.language_models.serving.tiny import write_tiny_profile
-
-    Console().print(
-        f"profile: {escape(str(write_tiny_profile(folder, port=port)))}", soft_wrap=True
-    )
 
 
 def _profile(named: str, port: int | None) -> ServingProfile:

@@ -1,4 +1,4 @@
-"""The commands that say when runs go on, and those that make them: `schedule`, `serve`, `watch` and `wake`."""
+"""The commands that say when runs go on, and those that make them: `schedule`, `serve` and `wake`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def schedule_command(
 ) -> None:
     """Schedule a study by time, or whenever responses arrive; without arguments, list the schedules.
 
-    `lakatos serve`, `lakatos lab up` or `lakatos watch` carries it out.
+    `lakatos serve`, `lakatos lab up`, or `lakatos wake` from cron carries it out.
     In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
 
     Args:
@@ -107,7 +107,7 @@ def schedule_command(
     if upcoming is not None:
         console.print(f"next: {upcoming.isoformat(timespec='minutes')}")
     console.print(
-        "`lakatos serve` or `lakatos lab up` carries it out with Prefect, `lakatos watch` without."
+        "`lakatos serve` or `lakatos lab up` carries it out with Prefect, `lakatos wake` from cron without."
     )
 
 
@@ -345,30 +345,6 @@ def _deployable(
     return found
 
 
-def watch_command(
-    *,
-    runs: RunsFolder = Path("runs"),
-    every: Annotated[float, Argument(least=0.2)] = 2.0,
-    limit: Limit = 1,
-    all_runs: Annotated[bool, Argument(flag="--all/--scheduled")] = True,
-) -> None:
-    """Carry out schedules and start passes when responses arrive, without Prefect.
-
-    In Python: `lakatos.flows.operations.inbox_watch.watch`.
-
-    Args:
-        every: Seconds between two looks.
-        all_runs: Every run of the folder, or scheduled ones only.
-
-    Examples:
-        $ lakatos watch
-    """
-    from lakatos.flows.operations.inbox_watch import watch
-    from lakatos.flows.run.logs import speaker
-
-    watch(runs, every_s=every, limit=limit, all_runs=all_runs, say=speaker())
-
-
 def wake_command(
     run_name: Annotated[str, Argument(metavar="run")] = "",
     *,
@@ -407,7 +383,7 @@ def wake_command(
         )
         console.print(f"{escape(folder.name)}: {done.ended}: {escape(done.text)}")
         return
-    from lakatos.flows.operations.inbox_watch import wake
+    from lakatos.flows.operations.wake import wake
 
     failed = wake(
         runs,

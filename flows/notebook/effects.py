@@ -426,49 +426,13 @@ def _is_of_predictor(note: str, predictors: Sequence[str]) -> bool:
     return any(note.startswith(f"{name} differs between rows of one person") for name in predictors)
 
 
-def effects_of(
-    answers: Answers, theories: NamedTheories = None, *, by: str, **settings: Any
-) -> EffectsOnParameters:
-    """Estimate effects of one column; the older name of `effects`."""
-    warnings.warn("effects_of is now called effects: lakatos.effects(..., by=...)", stacklevel=2)
-    return effects(answers, theories, by=by, **settings)
+def by_group(*given: Any, **settings: Any) -> EffectsOnParameters:
+    """Estimate effects; an older name of `effects`, as `effects_of` is."""
+    warnings.warn("this is now called effects: lakatos.effects(..., by=...)", stacklevel=2)
+    return effects(*given, **settings)
 
 
-def by_group(
-    answers: Answers,
-    theories: NamedTheories = None,
-    *,
-    by: str,
-    cuts: Annotated[Sequence[float], Argument(flag="--cut")] = (),
-    domain: str = "",
-    columns: Columns = None,
-    runs: RunsFolder = "runs",
-    n_workers: Workers = 2,
-    seed: int = 0,
-) -> EffectsOnParameters:
-    """Compare groups of participants; the older name of `effects` with `by`.
-
-    Args:
-        answers: As in `effects`.
-        theories: As in `effects`.
-        by: Column that divides participants.
-        cuts: Where a range of a number begins; may be given again.
-        domain: As in `effects`.
-        columns: As in `effects`.
-        runs: Folder that holds the runs.
-        n_workers: Theories fitted at the same time. Does not change results.
-        seed: Of points that are tried, and of exchanged labels.
-
-    Examples:
-        $ lakatos theory groups answers.csv prospect_theory --by group
-    """
-    warnings.warn(
-        "groups are compared by `lakatos theory effects --by COLUMN`, in Python lakatos.effects(..., by=...)",
-        stacklevel=2,
-    )
-    return effects(
-        answers, theories, by=by, cuts=cuts, domain=domain, columns=columns, runs=runs, n_workers=n_workers, seed=seed,
-    )  # fmt: skip
+effects_of = by_group
 
 
 def response_columns(

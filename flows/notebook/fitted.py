@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -177,25 +177,6 @@ def draws_for(theories: Iterable[Theory], domain: Domain) -> int:
     """Draws of a population that some theories can be given."""
     walks = domain.sequential or any(theory.learns for theory in theories)
     return WALKING_DRAWS if walks else N_DRAWS
-
-
-def people_table(
-    by: str, told: Iterable[tuple[str, Theory, Mapping[str, Mapping[str, Prior]]]]
-) -> pd.DataFrame:
-    """A row for each theory, parameter and population: the median person, and the middle 95% of people.
-
-    Args:
-        by: Column that names the population.
-        told: Names of theories, their forms, and their populations by label.
-    """
-    rows = [
-        {"theory": name, "parameter": key, by: label, **quantiles(people[key])}
-        | {"unit": people[key].unit}
-        for name, form, populations in told
-        for key in form.priors
-        for label, people in populations.items()
-    ]
-    return pd.DataFrame(rows)
 
 
 def quantiles(prior: Prior) -> dict[str, float]:

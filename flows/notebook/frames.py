@@ -46,11 +46,6 @@ def in_kind(found: pd.DataFrame, given: Any, notes: Sequence[str] = ()) -> pd.Da
     return found
 
 
-def p_in_cell(p: float | None) -> str:
-    """A probability; a dash where nothing could be exchanged among people."""
-    return "–" if p is None else f"{p:.3f}"
-
-
 def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:
     """A number and the ends of its 95% interval; not a number where there is none."""
     if estimate is None:

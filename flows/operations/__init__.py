@@ -1,1 +1,1 @@
-"""What keeps a laboratory going: passes, schedules, sweeps, servers, backups, people who withdraw."""
+"""What keeps a laboratory going: passes, schedules, servers, backups, people who withdraw."""

@@ -74,7 +74,7 @@ def _check_places(runs: Path, out: Path) -> None:
 
 
 def save(runs: Path, out: Path) -> BackupContents:
-    """Copy all runs of a folder, their schedules and sweeps included, into one compressed archive.
+    """Copy all runs of a folder, their schedules included, into one compressed archive.
 
     Args:
         runs: Folder of the runs; they may be in use.
@@ -195,7 +195,7 @@ def _n_erased(folder: Path) -> int:
 
 
 def _others(runs: Path, folders: list[Path]) -> Iterator[Path]:
-    """Files beside the runs: schedules, and studies, logs and comparisons of sweeps."""
+    """Files beside the runs, such as schedules."""
     inside = tuple(folders)
     for path in sorted(runs.rglob("*")):
         if not path.is_file() or path.is_symlink() or LAB_FOLDER in path.relative_to(runs).parts:

@@ -1,4 +1,4 @@
-"""One pass of a campaign, from whoever wants it next: a schedule, an arrival, a sweep, or a person.
+"""One pass of a campaign, from whoever wants it next: a schedule, an arrival, or a person.
 
 However often and from wherever it is asked for, it is safe: a run with nothing to do is left alone before anything is
 loaded, a run that is being written is left to its writer, and a study file that changed is refused.
@@ -112,7 +112,7 @@ def carry(
 
 
 def read_study(path: Path) -> CampaignConfig:
-    """A study file, or a study as plain values in JSON, as a sweep writes them.
+    """A study file, or a study as plain values in JSON.
 
     Raises:
         StudyError: It cannot be used.

@@ -1,8 +1,8 @@
 """The clock of a laboratory: what its runs have to do now, and why.
 
 A pass is due where the time of a schedule has come, where responses have arrived, or where a pass did not come to its
-end. `LabClock.turn` decides it for all runs of a folder and starts nothing: `wake` takes one turn, `watch` one every
-few seconds, and `serve` does the same inside Prefect, which keeps the times of schedules itself.
+end. `LabClock.turn` decides it for all runs of a folder and starts nothing: `wake` takes one turn, and
+`serve` one every few seconds inside Prefect, which keeps the times of schedules itself.
 """
 
 from __future__ import annotations
@@ -97,6 +97,8 @@ class LabClock:
     """Pause before the same reason makes a second pass due; longer than a pass takes to begin."""
     seconds: Callable[[], float] = time.monotonic
     """A clock that does not jump."""
+    since: datetime | None = None
+    """Moment at which an earlier process took its last turn; None where there was none."""
     _last: datetime | None = None
     _watched: dict[Path, _WatchedRun] = field(default_factory=dict)
 
@@ -125,8 +127,11 @@ class LabClock:
                 if overdue(schedule, self.runs, moment):
                     reason = f"its time, {schedule.at}, passed while nobody watched"
                     yield self._at(schedule, datetime.fromisoformat(schedule.at), reason)
+            schedules = {name: item for name, item in schedules.items() if not item.at}
+        begun = self._last or self.since
+        if begun is None:
             return
-        for schedule, due in due_between(schedules.values(), self._last, moment):
+        for schedule, due in due_between(schedules.values(), begun, moment):
             yield self._at(schedule, due, f"its time, {due.isoformat(timespec='seconds')}")
 
     def _at(self, schedule: CampaignSchedule, due: datetime, reason: str) -> DuePass:

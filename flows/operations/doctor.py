@@ -122,7 +122,7 @@ def _versions() -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             "prefect",
             "missing",
-            "runs need --engine none without it; `lakatos watch` and `lakatos wake` carry on",
+            "runs need --engine none without it; `lakatos wake` carries on",
         )
         return
     yield DoctorFinding("prefect", "ok", version("prefect"))

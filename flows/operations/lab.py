@@ -192,7 +192,7 @@ def prefect_server(
     """
     if importlib.util.find_spec("prefect") is None:
         raise EngineError(
-            "Prefect is not installed. Install it; or `lakatos watch` carries runs on without it."
+            "Prefect is not installed. Install it; or `lakatos wake`, from cron, carries runs on without it."
         )
     home = runs.resolve() / LAB_FOLDER / "prefect"
     home.mkdir(parents=True, exist_ok=True)
@@ -216,7 +216,7 @@ def _await_server(part: LabPart, say: Callable[[str], None]) -> None:
         if time.monotonic() - begun > STARTUP_TIMEOUT_S:
             raise EngineError(
                 f"Prefect's server did not answer within {STARTUP_TIMEOUT_S:.0f} s; its log is {part.log}. "
-                "`lakatos watch` carries runs on without it."
+                "`lakatos wake`, from cron, carries runs on without it."
             )
     if os.read(part.process.stdout.fileno(), 64).strip() != b"ready":
         raise EngineError(
@@ -244,7 +244,7 @@ def require_reachable(address: str) -> None:
     if problem := reachable(address):
         raise EngineError(
             f"the Prefect server {address} cannot be reached ({problem}). Start it, or unset PREFECT_API_URL for one "
-            "of the laboratory's own; `lakatos watch` and `--engine none` need none. Nothing was changed."
+            "of the laboratory's own; `lakatos wake` and `--engine none` need none. Nothing was changed."
         )
 
 

@@ -12,7 +12,7 @@ from lakatos.flows.report.formats import FILTERS, percent_more
 from lakatos.flows.report.reader import clean
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""Of the report, of what it shares with other pages, and of the comparison of a sweep."""
+"""Of the report, and of what it shares with other pages."""
 
 
 def page_environment(*folders: Path) -> Environment:

@@ -165,13 +165,6 @@ class ComparedTheories:
         """Whether the candidate is ahead."""
         return self.in_errors > 0
 
-    @property
-    def turned(self) -> ComparedTheories:
-        """The same with candidate and incumbent exchanged."""
-        return ComparedTheories(
-            self.incumbent, self.candidate, (self.so_far[1], self.so_far[0]), -self.in_errors
-        )
-
     def item(
         self, domain: str, problems: tuple[str, ...], people: tuple[str, ...], provenance: str
     ) -> AnchorItem:

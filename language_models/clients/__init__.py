@@ -9,8 +9,7 @@ from lakatos.traces.plugin_table import PluginTable
 CLIENTS: PluginTable[Callable[[ModelSettings], LanguageModel]] = PluginTable(
     {
         "openai": "lakatos.language_models.clients.openai:OpenAIModel",
-        "player": "lakatos.language_models.clients.player:PlayerModel.from_settings",
         "scripted": "lakatos.language_models.clients.scripted:ScriptedModel.from_settings",
     }
 )
-"""A server that speaks the OpenAI protocol, recorded exchanges, and answers from a list."""
+"""A server that speaks the OpenAI protocol, and answers from a list."""

@@ -15,7 +15,7 @@ from lakatos.language_models.serving.environment import (
 )
 from lakatos.language_models.serving.errors import ProfileError
 from lakatos.language_models.serving.flags import check_flags
-from lakatos.language_models.serving.profile import ServingProfile, SpeculationSettings, is_folder
+from lakatos.language_models.serving.profile import ServingProfile, is_folder
 from lakatos.language_models.settings import ModelSettings
 
 
@@ -149,9 +149,6 @@ def _serving_options(profile: ServingProfile) -> dict[str, str]:
         "--reasoning-parser": profile.reasoning_parser,
         "--chat-template": profile.chat_template,
         "--default-chat-template-kwargs": json.dumps(template) if template else None,
-        "--speculative-config": json.dumps(_speculation(profile.speculation))
-        if profile.speculation
-        else None,
     }
     return {name: f"{value}" for name, value in optional.items() if value is not None}
 
@@ -159,23 +156,6 @@ def _serving_options(profile: ServingProfile) -> dict[str, str]:
 def _unless(value: object, default: object) -> object:
     """A value, or None where it is what vLLM takes by itself."""
     return None if value == default else value
-
-
-def _speculation(speculation: SpeculationSettings) -> dict[str, Any]:
-    asked: dict[str, Any] = {
-        "method": speculation.method,
-        "num_speculative_tokens": speculation.n_tokens,
-    }
-    if speculation.method == "ngram":
-        asked |= {
-            "prompt_lookup_min": speculation.lookup_min,
-            "prompt_lookup_max": speculation.lookup_max,
-        }
-    if speculation.model:
-        asked["model"] = speculation.model
-    if speculation.revision:
-        asked["revision"] = speculation.revision
-    return asked
 
 
 def _key(profile: ServingProfile) -> str | None:

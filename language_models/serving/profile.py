@@ -63,43 +63,6 @@ class LoraAdapter(ProfileSection):
     """Folder, relative to the profile, or a name on the hub."""
 
 
-class SpeculationSettings(ProfileSection):
-    """Speculative decoding. Measure before it is kept: `lakatos models speculation`.
-
-    References:
-        Leviathan, Kalman & Matias (2023), Fast inference from transformers via speculative decoding.
-    """
-
-    method: Literal["ngram", "suffix", "draft_model", "eagle", "eagle3", "mtp"] = "ngram"
-    n_tokens: Annotated[int, Field(ge=1, le=16)] = 4
-    """Tokens that are drafted at a time."""
-    model: str | None = None
-    """That drafts; not for `ngram`, `suffix` and `mtp`."""
-    revision: str | None = None
-    """Of the model that drafts."""
-    lookup_min: Count = 2
-    """Shortest end of the text that `ngram` looks for earlier in the text."""
-    lookup_max: Count = 4
-    """Longest one."""
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> Self:
-        drafts = self.method in ("draft_model", "eagle", "eagle3")
-        if drafts and self.model is None:
-            raise ValueError(
-                f"method {self.method!r} drafts with a model of its own; name it in `model`"
-            )
-        if not drafts and self.model is not None:
-            raise ValueError(
-                f"method {self.method!r} takes no `model`; use `draft_model` or `eagle3`, or leave it out"
-            )
-        if self.lookup_min > self.lookup_max:
-            raise ValueError(
-                f"lookup_min ({self.lookup_min}) is above lookup_max ({self.lookup_max})"
-            )
-        return self
-
-
 class ServingProfile(ProfileSection):
     """A model and how it is served."""
 
@@ -141,7 +104,6 @@ class ServingProfile(ProfileSection):
     """Such as `enable_thinking = false`."""
     adapters: tuple[LoraAdapter, ...] = ()
     max_adapter_rank: Literal[1, 8, 16, 32, 64, 128, 256, 320, 512] = 16
-    speculation: SpeculationSettings | None = None
     n_log_probabilities: Annotated[int, Field(ge=0, le=100)] = 20
     """Most that a request may ask for at each token."""
     eager: bool = False
@@ -173,7 +135,8 @@ class ServingProfile(ProfileSection):
     def fingerprint(self) -> str:
         """Digest of all that can change answers; where the server listens and how long it may load cannot."""
         apart = {"name", "description", "host", "port", "api_key_variable", "start_timeout_s"}
-        return digest_of(self.model_dump(mode="json", exclude=apart))
+        # The section that is gone counts as absent, so that earlier profiles keep their fingerprints.
+        return digest_of({**self.model_dump(mode="json", exclude=apart), "speculation": None})
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -277,7 +240,6 @@ def parse_profile(content: dict[str, Any], path: Path) -> ServingProfile:
     def place(text: str) -> str:
         return str((base / Path(text).expanduser()).resolve()) if is_folder(text) else text
 
-    draft = profile.speculation
     return profile.model_copy(
         update={
             "model": place(profile.model),
@@ -288,8 +250,6 @@ def parse_profile(content: dict[str, Any], path: Path) -> ServingProfile:
             "adapters": tuple(
                 item.model_copy(update={"path": place(item.path)}) for item in profile.adapters
             ),
-            "speculation": draft
-            and draft.model_copy(update={"model": draft.model and place(draft.model)}),
         }
     )
 
@@ -297,11 +257,12 @@ def parse_profile(content: dict[str, Any], path: Path) -> ServingProfile:
 def _explain(error: Any) -> str:
     place = ".".join(map(str, error["loc"]))
     text = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "extra_forbidden":
+    if error["loc"] == ("speculation",):
+        text = "this section is gone; give vLLM's own flag, flags: speculative-config = '{...}'"
+    elif error["type"] == "extra_forbidden":
         sections: dict[str, type[ProfileSection]] = {
             "parallel": ParallelSettings,
             "memory": ServerMemory,
-            "speculation": SpeculationSettings,
             "adapters": LoraAdapter,
         }
         section = (

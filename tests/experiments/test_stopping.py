@@ -78,7 +78,8 @@ class TestOperate:
             np.random.default_rng(0),
             n_simulations=10,
         )
-        assert (found.undecided == 1).all()
+        assert not found.correct.any()
+        assert not found.wrong.any()
         assert (found.n_expected == 20).all()
 
 

@@ -7,6 +7,12 @@ import logging
 import pytest
 from pydantic import ValidationError
 
+from benchmarks.models.player import (
+    ExchangeFileError,
+    PlayerModel,
+    RecorderModel,
+    UnknownExchangeError,
+)
 from lakatos.language_models.client import (
     ChatMessage,
     ModelCompletion,
@@ -22,30 +28,23 @@ from lakatos.language_models.clients.openai import (
     joined,
     retry_after_s,
 )
-from lakatos.language_models.clients.player import PlayerModel, RecorderModel
-from lakatos.language_models.clients.scoring import ScoringModel
 from lakatos.language_models.clients.scripted import ScriptedModel
 from lakatos.language_models.errors import (
     BudgetExhaustedError,
     ContextTooLongError,
-    ExchangeFileError,
     KeyRefusedError,
     ModelAbsentError,
     RateLimitedError,
-    RequestRefusedError,
     SchemaRefusedError,
     ServerFailedError,
     SlowServerError,
-    StepCreditError,
-    UnknownExchangeError,
     UnreachableError,
 )
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings
-from lakatos.language_models.step_credit import step_credit
-from lakatos.language_models.testing import (
+from tests.language_models.contract import (
     CONTRACT_REQUESTS,
     PICK,
     QUESTION,
@@ -304,17 +303,22 @@ def test_the_version_is_of_the_model_and_not_of_its_address():
         assert settings.model_copy(update=change).version != settings.version
 
 
-def test_every_client_of_the_table_is_made_from_settings(tmp_path):
-    (tmp_path / "none.jsonl").write_text("")
+def test_every_client_of_the_table_is_made_from_settings():
     for name, make in CLIENTS.items():
         given = ModelSettings(
             name=f"my {name}",
             client=name,
             base_url="http://h/v1",
             model="m",
-            exchanges=str(tmp_path / "none.jsonl"),
         )
         assert make(given).name == f"my {name}"
+
+
+def test_settings_of_earlier_journals_are_read_and_files_of_exchanges_are_refused():
+    known = ModelSettings(name="a", client="scripted").model_dump()
+    assert ModelSettings.model_validate(known | {"exchanges": ""}) == ModelSettings(**known)
+    with pytest.raises(ValidationError, match="exchanges"):
+        ModelSettings.model_validate(known | {"exchanges": "kept.jsonl"})
 
 
 def test_a_player_shows_how_an_unknown_request_differs(tmp_path, settings):
@@ -377,55 +381,3 @@ def test_what_can_be_known_before_spending_is_checked_before(settings, monkeypat
     monkeypatch.setenv("REHEARSAL_API_KEY", "wrong")
     with pytest.raises(KeyRefusedError):
         check(settings)
-
-
-def test_a_text_is_scored_token_by_token(settings):
-    said = (
-        ChatMessage(role="user", content="Which option?"),
-        ChatMessage(role="assistant", content=" the larger one"),
-    )
-    found = ask(ScoringModel(settings), ModelRequest(messages=said))
-    assert "".join(token.token for token in found.log_probabilities) == " the larger one"
-    assert all(token.log_probability <= 0 for token in found.log_probabilities)
-    assert step_credit(found.log_probabilities, found.log_probabilities).total == 0.0
-
-
-def test_the_credit_of_an_action_is_the_log_ratio_of_its_tokens(settings):
-    said = (
-        ChatMessage(role="user", content="Which option?"),
-        ChatMessage(role="assistant", content=" the larger one"),
-    )
-    served = ask(ScoringModel(settings), ModelRequest(messages=said))
-    with running(RehearsalSettings(seed=5)) as other:
-        place = ModelSettings(name="reference", base_url=other.base_url, model=other.model)
-        reference = ask(ScoringModel(place), ModelRequest(messages=said))
-    credit = step_credit(served.log_probabilities, reference.log_probabilities)
-    by_hand = sum(token.log_probability for token in served.log_probabilities) - sum(
-        token.log_probability for token in reference.log_probabilities
-    )
-    assert credit.total == pytest.approx(by_hand, abs=1e-12)
-    assert credit.total != 0
-    assert credit.mean * len(served.log_probabilities) == pytest.approx(by_hand)
-
-
-def test_scores_that_do_not_line_up_are_refused(settings):
-    messages = (
-        ChatMessage(role="user", content="Whi"),
-        ChatMessage(role="assistant", content="ch option"),
-    )
-    with pytest.raises(RequestRefusedError, match="lies across the beginning"):
-        ask(ScoringModel(settings), ModelRequest(messages=messages))
-    tokens = [
-        ask(
-            ScoringModel(settings),
-            ModelRequest(
-                messages=(
-                    ChatMessage(role="user", content="?"),
-                    ChatMessage(role="assistant", content=text),
-                )
-            ),
-        ).log_probabilities
-        for text in (" the larger", " the smaller")
-    ]
-    with pytest.raises(StepCreditError, match="disagree on token"):
-        step_credit(*tokens)

@@ -19,9 +19,9 @@ from lakatos.language_models.serving.check import as_accepted, check
 from lakatos.language_models.serving.shape import PromptShape
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.structured import FailedAnswer, TypedAnswer, ask_for
-from lakatos.language_models.testing import PICK, ask
 from lakatos.language_models.withheld import refused_fields
 from lakatos.traces.step import Trace
+from tests.language_models.contract import PICK, ask
 
 sys.path.insert(0, str(Path(__file__).parent))
 from providing import (

@@ -24,6 +24,7 @@ from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.points import check_points
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
+from tests.domains.kit.wiener import WIENER
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = AttentionDomain()
@@ -82,7 +83,7 @@ def test_every_mechanism_gives_probabilities(composition):
 
 def test_without_conflict_it_is_the_known_diffusion():
     namespace = {}
-    exec(outcome_helpers(outcomes.WIENER), namespace)
+    exec(outcome_helpers(WIENER), namespace)
     one = [np.array([value]) for value in (3.0, 1.2, 0.5, 0.3, 0.0)]
     # the delay's own distribution: its quantiles, each with the same share
     delays = 0.3 + 0.02 * np.log((np.arange(200) + 0.5) / (199.5 - np.arange(200)))

@@ -3,51 +3,25 @@
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import expit
 
 from lakatos.domains.kit import outcomes
 from lakatos.domains.kit.outcomes import outcome_helpers
+from tests.domains.kit.wiener import WIENER
 
 EDGES = np.linspace(-1, 1, 9)
 
 
-def function(name, text=""):
+def function(name):
     namespace = {}
-    exec(outcome_helpers(getattr(outcomes, text or name.upper())), namespace)
+    text = WIENER if name.startswith("wiener") else getattr(outcomes, name.upper())
+    exec(outcome_helpers(text), namespace)
     return namespace[name]
-
-
-@pytest.mark.parametrize(("mean", "sd"), [(0.1, 0.3), (-3.0, 0.5), (7.0, 0.4), (0.0, 50.0)])
-def test_the_truncated_normal_is_that_of_scipy(mean, sd):
-    p = function("truncated_normal")(np.array([mean]), np.array([sd]), EDGES, np)[0]
-    known = stats.truncnorm((-1 - mean) / sd, (1 - mean) / sd, mean, sd)
-    # scipy's own distribution function is exact to this far out
-    assert p == pytest.approx(np.diff(known.cdf(EDGES)), rel=1e-6, abs=1e-12)
-
-
-def test_far_outside_the_nearest_end_is_answered():
-    p = function("truncated_normal")(np.array([-90.0, 90.0]), np.array([0.1, 0.1]), EDGES, np)
-    assert p[:, [0, -1]].tolist() == [[1, 0], [0, 1]]
 
 
 def test_the_censored_normal_piles_up_at_the_ends():
     p = function("censored_normal")(np.array([0.9]), np.array([0.3]), EDGES, np)[0]
     below = stats.norm(0.9, 0.3).cdf(EDGES[1:-1])
     assert p == pytest.approx(np.diff([0, *below, 1]))
-
-
-def test_heaping_moves_answers_to_multiples_and_loses_none():
-    values, p = np.arange(21.0), np.full((1, 21), 1 / 21)
-    moved = function("heaped")(p, values, 10.0, np.array([0.5]), np)[0]
-    # 0 to 5, 6 to 14 and 15 to 20 are rounded (half to even) to 0, 10 and 20
-    assert moved[[0, 10, 20, 7]] == pytest.approx(np.array([0.5 + 3, 0.5 + 4.5, 0.5 + 3, 0.5]) / 21)
-    assert moved.sum() == pytest.approx(1)
-
-
-def test_ordered_levels_lie_between_cuts():
-    cuts = np.array([-1.0, 0.0, 2.0])
-    p = function("ordered_logistic")(np.array([0.4]), cuts, np)[0]
-    assert p == pytest.approx(np.diff([0, *expit(cuts - 0.4), 1]))
 
 
 @pytest.mark.parametrize(("mean", "sd", "tail"), [(0.4, 0.05, 0.2), (0.4, 0.2, 0.01), (2, 0.1, 3)])
@@ -136,12 +110,12 @@ def test_bins_of_time_hold_what_simulated_walks_do():
     kept = when < 3.0
     counts = np.concatenate([np.histogram(when[kept & side], edges)[0] for side in (upper, ~upper)])
     one = [np.array([x]) for x in (drift, bound, start, non_decision, 0.0)]
-    p = function("wiener_bins", "WIENER")(edges, *one, np)[0]
+    p = function("wiener_bins")(edges, *one, np)[0]
     assert p.sum() == pytest.approx(1)
     # steps of dt overshoot a bound by 0.58 sqrt(dt), as if it lay further out by that (Siegmund, 1979)
     further = 0.5826 * np.sqrt(dt)
     wider = [bound + 2 * further, (start * bound + further) / (bound + 2 * further)]
     one[1:3] = [np.array([x]) for x in wider]
-    expected = function("wiener_bins", "WIENER")(edges, *one, np)[0]
+    expected = function("wiener_bins")(edges, *one, np)[0]
     error = np.sqrt(expected * (1 - expected) / counts.sum())
     assert np.abs(counts / counts.sum() - expected).max() < (4 * error + 1e-3).max()

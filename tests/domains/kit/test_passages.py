@@ -14,6 +14,7 @@ from lakatos.domains.kit.outcomes import outcome_helpers
 from lakatos.theories.engine.checks.exam import MOST_NUMBERS, table_size
 from lakatos.theories.language.grammar import Composition
 from tests.domains.kit.diffusion_equation import solved
+from tests.domains.kit.wiener import WIENER
 from tests.domains.mechanisms import choose_of
 
 TIMES = np.array(EDGES)
@@ -62,7 +63,7 @@ def test_starts_that_vary_are_a_mixture_of_starts():
     )
     assert passed(2.0, 0.45, span=0.6) == pytest.approx(known, abs=1e-5)
     wiener = {}
-    exec(outcome_helpers(outcomes.WIENER), wiener)
+    exec(outcome_helpers(WIENER), wiener)
     numbers = [np.array([x]) for x in (2.0, 1.0, 0.45, 0.0, 0.0)]
     series = wiener["wiener_bins"](FINE, *numbers, np, np.array([0.6]))
     mixed = sum(

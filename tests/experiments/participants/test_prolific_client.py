@@ -23,9 +23,9 @@ from lakatos.experiments.participants.prolific.errors import (
 )
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan
-from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE
-from lakatos.experiments.participants.prolific.stand_in import serve
-from lakatos.experiments.participants.prolific.stand_in_world import (
+from tests.rehearsal.prolific.rehearsal import EXAMPLE
+from tests.rehearsal.prolific.stand_in import serve
+from tests.rehearsal.prolific.stand_in_world import (
     NO_FAULTS,
     TOKEN,
     ProlificWorld,

@@ -13,8 +13,6 @@ from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
 from lakatos.experiments.participants.prolific.money import Money
 from lakatos.experiments.participants.prolific.plan import make_plan, parse_settings
-from lakatos.experiments.participants.prolific.stand_in import serve
-from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
 from lakatos.experiments.participants.web.session import ServiceIdentifiers
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
@@ -27,6 +25,8 @@ from lakatos.flows.errors import StudyError
 from lakatos.traces.digest import digest_of
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import JOURNAL_FILE
+from tests.rehearsal.prolific.stand_in import serve
+from tests.rehearsal.prolific.stand_in_world import TOKEN, ProlificWorld
 
 KEY = bytes(range(32))
 SETTINGS = """
@@ -183,13 +183,6 @@ def test_without_a_token_nothing_is_asked(lab, monkeypatch):
     assert isinstance(done.exception, PlanError)
     assert lab("status", lab.run, "--no-poll").exit_code == 0
     assert lab.stand_in.world.asked["requests"] == 0
-
-
-@pytest.mark.slow
-def test_a_rehearsal_needs_no_run_and_says_that_no_promise_broke(lab):
-    done = lab("rehearse", lab.plan_file, "--seeds", "1")
-    assert done.exit_code == 0, done.output
-    assert "of 3" in done.stdout
 
 
 def visit(lab, participant, study, submission, *, response_time_ms=800.0):

@@ -13,9 +13,9 @@ from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.prolific.money import Money, ServiceFee
 from lakatos.experiments.participants.prolific.plan import RecruitmentSettings, confirm, make_plan
 from lakatos.experiments.participants.prolific.recruiter import Approve
-from lakatos.experiments.participants.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
-from lakatos.experiments.participants.prolific.stand_in import serve
-from lakatos.experiments.participants.prolific.stand_in_world import (
+from tests.rehearsal.prolific.rehearsal import EXAMPLE, WorldPage, rehearse, unpaid
+from tests.rehearsal.prolific.stand_in import serve
+from tests.rehearsal.prolific.stand_in_world import (
     BEHAVIOURS,
     NO_FAULTS,
     TOKEN,

@@ -1,4 +1,4 @@
-"""Branches of a run, exact comparison of replays, and the place of a drop."""
+"""Branches of a run, and exact comparison of replays."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from lakatos.flows.branches.branch import (
     origin_of,
     parse_edit,
 )
-from lakatos.flows.branches.drop import bisect_drop, scan_drop
 from lakatos.flows.branches.rates import (
     ReplayArm,
     baseline_repeats,
     difference_interval,
     fisher_p,
-    fisher_p_less,
     holm,
     power,
     repeats_needed,
@@ -58,9 +56,6 @@ from small import form
 def test_the_exact_test_is_fishers(k: int, n: int, m: int, n_base: int) -> None:
     table = [[k, n - k], [m, n_base - m]]
     assert fisher_p(ReplayArm(k, n), ReplayArm(m, n_base)) == pytest.approx(fisher_exact(table)[1])
-    assert fisher_p_less(ReplayArm(k, n), ReplayArm(m, n_base)) == pytest.approx(
-        fisher_exact(table, alternative="less")[1]
-    )
 
 
 @pytest.mark.parametrize(
@@ -134,56 +129,6 @@ def test_impossible_counts_and_doses_are_refused() -> None:
         ReplayArm(3, 2)
     with pytest.raises(ValueError, match="at least two different doses"):
         trend([1, 1], [ReplayArm(0, 1), ReplayArm(1, 1)], np.random.default_rng(0))
-
-
-# -- drops -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_certain_drop_is_found_at_its_place_with_few_forks() -> None:
-    for planted in (1, 7, 20):
-        drop = bisect_drop(lambda step, planted=planted: step < planted, 20)
-        assert (drop.place, drop.near) == (planted, (planted, planted))
-        assert drop.n_forks <= 40
-        scanned = scan_drop(
-            [ReplayArm(8 * (step < planted), 8) for step in range(21)], np.random.default_rng(0)
-        )
-        assert scanned.place == planted
-
-
-def test_no_drop_is_found_where_prospects_are_the_same_or_rise() -> None:
-    rng = np.random.default_rng(1)
-    for rate in (0.0, 0.5, 1.0):
-        assert (
-            bisect_drop(lambda step, rate=rate: bool(rng.random() < rate), 30).place is None
-            or rate == 0.5
-        )
-    assert bisect_drop(lambda step: step > 10, 30).place is None
-    assert scan_drop([ReplayArm(8 * (step > 10), 8) for step in range(31)], rng).place is None
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-def test_bisection_finds_the_step_in_nine_of_ten_runs_within_a_hundred_forks() -> None:
-    exact = false = 0
-    n_seeds = 100
-    for seed in range(n_seeds):
-        rng = np.random.default_rng([seed, 60])
-        planted = int(rng.integers(1, 61))
-        drop = bisect_drop(
-            lambda s, r=rng, p=planted: bool(r.random() < (0.8 if s < p else 0.2)), 60
-        )
-        exact += drop.place == planted
-        assert drop.n_forks <= 100
-        false += bisect_drop(lambda s, r=rng: bool(r.random() < 0.5), 60).place is not None
-    assert exact / n_seeds >= 0.9
-    assert false / n_seeds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / n_seeds)
-
-
-def test_a_search_without_steps_or_forks_is_refused() -> None:
-    with pytest.raises(ValueError, match="give a step"):
-        bisect_drop(lambda step: True, 0)
-    with pytest.raises(ValueError, match="24 forks at least"):
-        bisect_drop(lambda step: True, 5, most_forks=10)
 
 
 # -- branches of small traces ----------------------------------------------------------------------------------------

@@ -271,12 +271,6 @@ def test_the_version_is_said() -> None:
     assert re.fullmatch(r"lakatos \d+\.\d+\.\d+\n", lakatos("--version").stdout)
 
 
-def test_watching_means_every_run_of_the_folder_unless_said_otherwise() -> None:
-    shown = " ".join(lakatos("watch", "--help").stdout.split())
-    assert "--scheduled" in shown
-    assert "[default: all]" in shown
-
-
 def test_names_of_data_sets_are_whole_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     from typer.testing import CliRunner
 

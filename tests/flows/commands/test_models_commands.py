@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 
 from lakatos.flows.commands.main import app
 from lakatos.language_models.serving.app_thread import free_port
-from lakatos.language_models.serving.errors import InstallationError, ProfileError
+from lakatos.language_models.serving.errors import InstallationError
 from tests.rehearsal.serve import running
+from tests.rehearsal.tiny import write_tiny_profile
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -28,13 +29,6 @@ def test_profiles_are_listed_with_what_they_are_for():
     assert found.exit_code == 0
     for text in ("consumer-gpu", "h200", "several-gpus", "cpu", "Qwen/Qwen3-32B"):
         assert text in found.output
-
-
-def test_a_tiny_model_is_written_with_its_profile(tmp_path):
-    found = run("tiny", str(tmp_path), "--port", "8123")
-    assert found.exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"model", "tiny.toml"}
-    assert "port = 8123" in (tmp_path / "tiny.toml").read_text()
 
 
 @pytest.mark.slow
@@ -52,14 +46,11 @@ def test_a_check_without_a_server_named_says_what_to_name():
     assert "give a profile" in found.output
 
 
-def test_serving_needs_an_environment_and_measuring_needs_speculation(tmp_path, monkeypatch):
+def test_serving_needs_an_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("LAKATOS_SERVING", str(tmp_path))
-    run("tiny", str(tmp_path), "--port", str(free_port()))
+    write_tiny_profile(tmp_path, port=free_port())
     found = run("serve", str(tmp_path / "tiny.toml"), "--log", str(tmp_path))
     assert isinstance(found.exception, InstallationError)
-    found = run("speculation", str(tmp_path / "tiny.toml"))
-    assert isinstance(found.exception, ProfileError)
-    assert "no [speculation]" in str(found.exception)
 
 
 @pytest.mark.slow

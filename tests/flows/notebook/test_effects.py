@@ -149,7 +149,7 @@ def test_older_names_go_on_working_with_a_line_that_gives_the_new_one(
     drugged: pd.DataFrame,
 ) -> None:
     few = drugged[drugged.subject.isin([f"p{n}" for n in range(6)])]
-    with pytest.warns(UserWarning, match="lakatos theory effects --by COLUMN"):
+    with pytest.warns(UserWarning, match=r"now called effects: lakatos\.effects"):
         found = lakatos.by_group(few, "hyperbolic", by="session")
     assert found.formula == "~ session + (session | participant)"
 

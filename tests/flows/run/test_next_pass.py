@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -23,8 +22,8 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import ChangedStudyError
 from lakatos.flows.operations.carry import carry, command_of, start_process
 from lakatos.flows.operations.clock import MOST_RETRY_S, RETRY_S, DuePass, LabClock
-from lakatos.flows.operations.inbox_watch import wake, watch
 from lakatos.flows.operations.schedule import CampaignSchedule, change_schedules, make_schedule
+from lakatos.flows.operations.wake import wake
 from lakatos.flows.run.next_pass import (
     DROP_FOLDER,
     PASS_FILE,
@@ -628,38 +627,42 @@ def test_a_pass_ends_with_who_started_it_and_the_next_one_goes_on(
 
 
 @pytest.mark.long
-def test_watching_without_prefect_carries_a_run_from_dropped_files_and_arrivals_to_its_verdict(
+def test_waking_again_and_again_carries_a_run_from_dropped_files_and_arrivals_to_its_verdict(
     asked: Asked, in_order: dict[int, dict[str, object]], copy: Path
 ) -> None:
-    runs = copy.parent
-    change_schedules(runs, lambda _: {"run": CampaignSchedule("run", str(copy), paused=True)})
-    said: list[str] = []
-    stopped = threading.Event()
-    found: list[int] = []
-    thread = threading.Thread(
-        target=lambda: found.append(watch(runs, every_s=0.5, say=said.append, stopped=stopped)),
-        daemon=True,
-    )
-    asked.deliver(copy, 0, 1, 2)
-    thread.start()
-    time.sleep(4.0)
-    assert look(copy).due  # paused
+    runs, said = copy.parent, list[str]()
     state, trace = read_state(copy)
     trace.close()
-    assert not state.experiments.answers
-    # The study of the schedule is only read where the run has to be held against it.
-    text = json.dumps(
-        state.campaign.config.model_dump(mode="json") if state.campaign.config else {}
-    )
+    assert state.campaign.config is not None
+    text = json.dumps(state.campaign.config.model_dump(mode="json"))
     (runs / "study.json").write_text(text)
     change_schedules(runs, lambda _: {"run": CampaignSchedule("run", str(runs / "study.json"))})
-    for number in range(3, 12):
+    for number in range(12):
         asked.deliver(copy, number)
-        time.sleep(0.1)
-    begun = time.monotonic()
-    while (look(copy).ended != "concluded" or look(copy).due) and time.monotonic() - begun < 180:
-        time.sleep(0.5)
-    stopped.set()
-    thread.join(60)
+        if number % 4 == 3:
+            assert wake(runs, workers=1, say=said.append) == 0, said
+    assert (look(copy).ended, look(copy).due) == ("concluded", False)
     assert outcome(copy) == in_order[12], said
-    assert found[0] <= 3, said
+
+
+def test_times_of_schedules_since_the_last_wake_are_due_once(copy: Path) -> None:
+    hourly = make_schedule(
+        copy.name, copy / "study.toml", cron="0 * * * *", timezone="UTC", now=NOON
+    )
+    change_schedules(copy.parent, lambda known: {copy.name: hourly})
+    said: list[str] = []
+    for minutes, is_due in ((-5, False), (-1, False), (3, True), (10, False), (200, True)):
+        moment = NOON + timedelta(minutes=minutes)
+        wake(copy.parent, workers=1, say=said.append, now=lambda moment=moment: moment)
+        assert ("its time" in said[-1]) is is_due, said
+
+
+@pytest.mark.slow
+def test_waking_imports_dropped_tables_or_puts_them_aside(copy: Path) -> None:
+    file = copy / DROP_FOLDER / "answers.csv"
+    file.parent.mkdir()
+    file.write_text("experiment,participant\n1.1,somebody\n")
+    said: list[str] = []
+    wake(copy.parent, workers=1, say=said.append)
+    assert "refused answers.csv" in said[0]
+    assert not file.exists()

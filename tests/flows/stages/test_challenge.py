@@ -13,7 +13,7 @@ import pytest
 
 from lakatos.flows.audit.checks import gate_levels
 from lakatos.flows.campaign import begin
-from lakatos.flows.report.explain import replay_decision
+from lakatos.flows.report.judge_replay import replay_decision
 from lakatos.flows.report.vault import open_vault
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run

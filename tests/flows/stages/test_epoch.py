@@ -18,9 +18,10 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.operations.people import withdraw
-from lakatos.flows.report.explain import VERSIONS, explain, replay_decision
+from lakatos.flows.report.judge_replay import replay_decision
 from lakatos.flows.report.judging_facts import ended_epochs
 from lakatos.flows.report.report import write_report
+from lakatos.flows.report.why import why
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, read_state
@@ -185,20 +186,10 @@ def test_a_decision_comes_out_again_and_an_unknown_one_is_named(
 
 
 @pytest.mark.slow
-def test_explain_names_the_seat_that_was_lost(evolved: Path, trace: Trace) -> None:
-    first = next(trace.records(Verdict))
-    found = explain(evolved, first.digest)
-    assert {way[-1].kind for way in found.ways} >= {
-        "judge_seated",
-        "theory_checked",
-        "trials_collected",
-        "anchor_taken",
-    }
-    assert {way[-1].kind for way in found.ways} <= set(VERSIONS)
-    assert all(way[0].record_digest == first.digest for way in found.ways)
-    assert "judge epoch 0 ended; displaced program" in found.broken[-1].problem
-    last = list(trace.records(Verdict))[-1]
-    assert explain(evolved, last.digest).broken == ()
+def test_why_names_the_seat_that_was_lost(evolved: Path, trace: Trace) -> None:
+    first, *_, last = trace.records(Verdict)
+    assert "judge epoch 0 ended; displaced program" in why(evolved, first.digest).broken[-1].problem
+    assert why(evolved, last.digest).broken == ()
 
 
 @pytest.mark.long

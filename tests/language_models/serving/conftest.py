@@ -15,7 +15,7 @@ from lakatos.language_models.serving.environment import install
 from lakatos.language_models.serving.launch import ServerLaunch, prepare
 from lakatos.language_models.serving.profile import load_profile
 from lakatos.language_models.serving.server import served
-from lakatos.language_models.serving.tiny import write_tiny_profile
+from tests.rehearsal.tiny import write_tiny_profile
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

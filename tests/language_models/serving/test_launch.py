@@ -21,6 +21,7 @@ from lakatos.language_models.serving.flags import check_flags, read_flags
 from lakatos.language_models.serving.launch import prepare, settings_of, vllm_flags
 from lakatos.language_models.serving.profile import ServingProfile, load_profile, ready_profiles
 
+DRAFTS = '{"method": "eagle3", "num_speculative_tokens": 3, "model": "g/h"}'
 HELP = """usage: api_server.py [-h] [--headless]
                      [--model MODEL] [--old-name]
 
@@ -117,13 +118,16 @@ def test_everything_that_a_profile_can_name_is_understood_by_the_locked_vllm(tmp
             "chat_template": "t.jinja",
             "chat_template_arguments": {"enable_thinking": False},
             "adapters": [{"name": "judge", "path": "c/d"}, {"name": "advocate", "path": "e/f"}],
-            "speculation": {"method": "eagle3", "model": "g/h", "n_tokens": 3},
             "eager": True,
             "batch_invariant": True,
             "prefix_caching": False,
             "host": "0.0.0.0",
             "api_key_variable": "MY_KEY",
-            "flags": {"max-num-batched-tokens": 8192, "async-scheduling": False},
+            "flags": {
+                "max-num-batched-tokens": 8192,
+                "async-scheduling": False,
+                "speculative-config": DRAFTS,
+            },
         }
     )
     launch = prepare(profile, environment(tmp_path / "env", HELP_OF_VLLM.read_text()))
@@ -134,11 +138,7 @@ def test_everything_that_a_profile_can_name_is_understood_by_the_locked_vllm(tmp
     assert "secret" not in words
     assert launch.variables["VLLM_API_KEY"] == "secret"
     assert launch.variables["VLLM_BATCH_INVARIANT"] == "1"
-    assert json.loads(vllm_flags(profile)["--speculative-config"]) == {
-        "method": "eagle3",
-        "num_speculative_tokens": 3,
-        "model": "g/h",
-    }
+    assert vllm_flags(profile)["--speculative-config"] == DRAFTS
 
 
 def test_a_flag_set_twice_a_missing_key_and_another_build_are_refused(tmp_path, monkeypatch):

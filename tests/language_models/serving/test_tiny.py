@@ -7,7 +7,7 @@ import json
 import numpy as np
 
 from lakatos.language_models.serving.profile import load_profile
-from lakatos.language_models.serving.tiny import (
+from tests.rehearsal.tiny import (
     N_BYTES,
     SPECIAL,
     safetensors_bytes,

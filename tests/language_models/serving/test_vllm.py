@@ -29,7 +29,7 @@ from lakatos.language_models.serving.metrics import read_metrics
 from lakatos.language_models.serving.server import ModelServer, RestartPolicy, supervise
 from lakatos.language_models.serving.shape import REPRESENTATIVE, Judgement
 from lakatos.language_models.settings import ModelSettings
-from lakatos.language_models.testing import ServedModelContract
+from tests.language_models.contract import ServedModelContract
 
 pytestmark = pytest.mark.vllm
 

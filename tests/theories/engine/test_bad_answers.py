@@ -13,7 +13,7 @@ from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.domains.attention.task import SCALE, conflict_trials
 from lakatos.domains.estimation.task import SCALE as HEIGHTS
 from lakatos.domains.estimation.task import asked
-from lakatos.domains.kit.outcomes import HEAPED, TRUNCATED_NORMAL, outcome_helpers
+from lakatos.domains.kit.outcomes import CENSORED_NORMAL, outcome_helpers
 from lakatos.experiments.task import Trials
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.laboratory import Laboratory
@@ -95,8 +95,16 @@ def test_people_who_always_press_one_key_are_learned_as_quick_guessers_beside_th
     assert drifts[1] == pytest.approx(3.0, rel=0.2)
 
 
+HEAPED = '''
+def heaped(p, values, step, share, xp):
+    """Some answers are rounded to multiples of a step: their probability moves to the outcome that is nearest."""
+    rounded = xp.round(values / step) * step
+    nearest = xp.abs(values[None, :] - rounded[:, None]).argmin(axis=1)
+    moved = 1.0 * (nearest[:, None] == xp.arange(len(values)))
+    return p + share[..., None] * (xp.matmul(p, moved) - p)
+'''
 ROUNDED = f'''"""Rounders: people say what the second point shows, some of them in steps of a half."""
-{outcome_helpers(TRUNCATED_NORMAL, HEAPED)}
+{outcome_helpers(CENSORED_NORMAL, HEAPED)}
 PARAMETERS = {{
     "sd": {{"prior": "log_uniform", "low": 0.05, "high": 1.0}},
     "rounded": {{"prior": "uniform", "low": 0.0, "high": 1.0}},
@@ -105,7 +113,7 @@ PARAMETERS = {{
 def choose(parameters, trials, xp):
     edges, values = xp.array({list(HEIGHTS.edges)}), xp.array({list(HEIGHTS.places)})
     mean = 0.0 * parameters["sd"] + trials["points_y"][:, 1]
-    p = truncated_normal(mean, parameters["sd"] + 0.0 * mean, edges, xp)
+    p = censored_normal(mean, parameters["sd"] + 0.0 * mean, edges, xp)
     return heaped(p, values, 0.5, parameters["rounded"] + 0.0 * mean, xp)
 '''
 EXACT = ROUNDED.replace('parameters["rounded"] + 0.0 * mean', "0.0 * mean")

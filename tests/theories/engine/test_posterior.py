@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import beta, kstest, norm
 
+from benchmarks.theories.calibration import simulation_based_calibration, uniformity
 from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.fitting.metropolis import sample as metropolis
@@ -19,8 +20,6 @@ from lakatos.theories.engine.fitting.posterior import fit
 from lakatos.theories.engine.fitting.posterior_check import (
     compare,
     posterior_predictive,
-    simulation_based_calibration,
-    uniformity,
 )
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, load_posterior
 from lakatos.theories.engine.sandbox.client import Sandbox

@@ -29,8 +29,8 @@ from lakatos.experiments.participants.prolific.plan import (
     confirm,
 )
 from lakatos.experiments.participants.prolific.recruiter import Action, RecruitmentBooks, Review
-from lakatos.experiments.participants.prolific.stand_in import StandIn
-from lakatos.experiments.participants.prolific.stand_in_world import TOKEN, ProlificWorld
+from tests.rehearsal.prolific.stand_in import StandIn
+from tests.rehearsal.prolific.stand_in_world import TOKEN, ProlificWorld
 
 T = TypeVar("T")
 EXAMPLE: Final = RecruitmentSettings(

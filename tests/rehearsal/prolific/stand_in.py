@@ -24,7 +24,7 @@ import uvicorn
 from fastapi import Body, FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from lakatos.experiments.participants.prolific.stand_in_world import (
+from tests.rehearsal.prolific.stand_in_world import (
     TOKEN,
     ProlificWorld,
     RefusalError,

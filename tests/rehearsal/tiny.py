@@ -4,7 +4,7 @@ It knows nothing, on purpose: what it says is noise of the right form, so that e
 without a download and without a GPU. Tokens are bytes, hence any text can be asked and any grammar enforced. Needs
 NumPy only; the files are those that vLLM and Hugging Face transformers read.
 
-    python -m lakatos.language_models.serving.tiny FOLDER
+    python -m tests.rehearsal.tiny FOLDER
 """
 
 from __future__ import annotations
@@ -225,4 +225,4 @@ def _byte_letters() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(write_tiny_model(Path(sys.argv[1])))
+    print(write_tiny_profile(Path(sys.argv[1])))

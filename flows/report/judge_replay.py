@@ -1,10 +1,8 @@
-"""What a record rests on and whether it holds; decisions about judges, made again; anchor sets, built."""
+"""Decisions about judges, made again, and anchor sets, built."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,80 +18,8 @@ from lakatos.judges.gate_record import GateDecided, GateRegistered
 from lakatos.judges.items.ground_truth import archived_items, simulated_items
 from lakatos.judges.record import AnchorTaken
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.digest import digest_of
 from lakatos.traces.journal import Event
-from lakatos.traces.validity import ValidityLink
-
-VERSIONS = {
-    "campaign_started": "the laboratory's code",
-    "theory_checked": "a theory",
-    "trials_collected": "answers",
-    "anchor_taken": "an anchor set",
-    "judge_bred": "a judge",
-    "judge_seated": "a judge's seat",
-    "epoch_opened": "a panel of judges",
-    "pair_read": "a reading by a language model",
-}
-"""Kinds of records that name a version of something, and of what."""
-
-
-@dataclass(frozen=True)
-class RecordExplanation:
-    """Why a record holds, or does not."""
-
-    digest: Digest
-    kind: str
-    name: str
-    ways: tuple[tuple[Event, ...], ...]
-    """To every version that it rests on, the shortest way, nearest first; each begins with the record itself."""
-    broken: tuple[ValidityLink, ...]
-    """The way to what does not hold; empty if the record does."""
-
-
-def explain(folder: Path, prefix: str) -> RecordExplanation:
-    """The ways from a record to every version that it rests on, and why it does or does not hold.
-
-    Args:
-        folder: Of the run.
-        prefix: Beginning of the record's digest.
-
-    Raises:
-        RunMissingError: There is no run, or no such record, or more than one.
-    """
-    with open_reading(folder) as reading:
-        events = {event.record_digest: event for event in reading.results}
-        event = _one(list(events.values()), prefix)
-        ways = shortest_ways(events, event.record_digest, VERSIONS)
-        broken = tuple(reading.validity.explain(event.record_digest))
-    return RecordExplanation(event.record_digest, event.kind, event.name, ways, broken)
-
-
-def shortest_ways(
-    events: Mapping[Digest, Event], start: Digest, kinds: Container[str]
-) -> tuple[tuple[Event, ...], ...]:
-    """The shortest way from a record to every record of some kinds that it rests on, nearest first.
-
-    Args:
-        events: By the digest of their record.
-        start: The record, with which each way begins.
-        kinds: Of the records at the other end.
-    """
-    came_from: dict[Digest, Digest | None] = {start: None}
-    queue, ways = deque([start]), []
-    while queue:
-        current = queue.popleft()
-        if events[current].kind in kinds and current != start:
-            way: list[Event] = []
-            place: Digest | None = current
-            while place is not None:
-                way.append(events[place])
-                place = came_from[place]
-            ways.append(tuple(reversed(way)))
-        for cited in events[current].inputs:
-            if cited in events and cited not in came_from:
-                came_from[cited] = current
-                queue.append(cited)
-    return tuple(ways)
 
 
 def replay_decision(folder: Path, prefix: str) -> GateDecided:

@@ -10,7 +10,6 @@ A server is held to its contract by a test class of its own; its fixture gives a
             with running() as served:
                 yield served
 """
-# ruff: noqa: D102 - the names of tests are sentences
 
 from __future__ import annotations
 
@@ -31,7 +30,6 @@ from lakatos.language_models.client import (
     ToolOffer,
 )
 from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.clients.scoring import ScoringModel
 from lakatos.language_models.errors import (
     ContextTooLongError,
     ModelAbsentError,
@@ -40,7 +38,6 @@ from lakatos.language_models.errors import (
 )
 from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings
-from lakatos.language_models.step_credit import step_credit
 from lakatos.traces.digest import is_digest
 
 QUESTION = (
@@ -261,18 +258,6 @@ class ServedModelContract(LanguageModelContract):
 
     def test_no_log_probabilities_unasked(self, language_model: OpenAIModel) -> None:
         assert ask(language_model, chat()).log_probabilities == ()
-
-    def test_a_text_of_others_is_scored(self, settings: ModelSettings) -> None:
-        said = (
-            ChatMessage(role="user", content="Which option?"),
-            ChatMessage(role="assistant", content=" the larger one"),
-        )
-        found = ask(ScoringModel(settings), ModelRequest(messages=said))
-        assert "".join(token.token for token in found.log_probabilities) == " the larger one"
-        assert all(token.log_probability <= 0 for token in found.log_probabilities)
-        assert found.usage.n_prompt_tokens > 0
-        again = ask(ScoringModel(settings), ModelRequest(messages=said))
-        assert abs(step_credit(found.log_probabilities, again.log_probabilities).total) < 1e-3
 
     def test_a_streamed_answer_is_the_same(self, settings: ModelSettings) -> None:
         for request in (

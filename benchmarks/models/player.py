@@ -11,16 +11,23 @@ import json
 import threading
 from collections import defaultdict, deque
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 from pydantic import ValidationError
 
 from lakatos.language_models.client import LanguageModel, ModelCompletion, ModelRequest
-from lakatos.language_models.errors import ExchangeFileError, UnknownExchangeError
-from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.errors import LanguageModelError
 from lakatos.traces.digest import Digest, canonical_json, digest_of
 
 _MOST_LINES: Final = 40
+
+
+class UnknownExchangeError(LanguageModelError):
+    """A player was asked something that was not recorded."""
+
+
+class ExchangeFileError(LanguageModelError):
+    """A file of recorded exchanges cannot be read or written."""
 
 
 def request_digest(request: ModelRequest) -> Digest:
@@ -97,11 +104,6 @@ class PlayerModel:
             self._answers[digest].append(completion)
         self.version = digest_of(lines)
         self._guard = threading.Lock()
-
-    @classmethod
-    def from_settings(cls, settings: ModelSettings) -> Self:
-        """The player of the file that the settings name."""
-        return cls(Path(settings.exchanges), name=settings.name)
 
     async def complete(self, request: ModelRequest) -> ModelCompletion:
         """The recorded answer; the last one again when a request is repeated more often than it was recorded.
