@@ -1,9 +1,8 @@
 """What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
 
-Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there and of
-the desk, a trace of its own for what a person decides about tools. It can be deleted and rebuilt, byte for byte. A
-campaign that shares it takes it once, when it begins, into its own trace, so that a resumed run recalls what it
-recalled the first time.
+Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there. It
+can be deleted and rebuilt, byte for byte. A campaign that shares it takes it once, when it begins, into its own trace,
+so that a resumed run recalls what it recalled the first time.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ if TYPE_CHECKING:
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
-"""Trace of what people decided about learned tools, and of the calls they made themselves."""
+"""Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
 START_SHARE = 3
@@ -85,11 +84,6 @@ def library_path(runs: Path) -> Path:
     return runs / MEMORY_FOLDER / LIBRARY_FILE
 
 
-def desk_path(runs: Path) -> Path:
-    """Folder of the desk's trace."""
-    return runs / MEMORY_FOLDER / DESK
-
-
 def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
     """Folders and events of all runs of a folder in the order in which they began, then of the desk.
 
@@ -98,8 +92,9 @@ def traces_in(runs: Path) -> Iterator[tuple[Path, list[Event]]]:
     found = [(folder, _events(folder)) for folder in run_folders(runs)]
     there = [(folder, events) for folder, events in found if events]
     yield from sorted(there, key=lambda item: (item[1][0].time_utc, item[0].name))
-    if events := _events(desk_path(runs)):
-        yield desk_path(runs), events
+    desk = runs / MEMORY_FOLDER / DESK
+    if events := _events(desk):
+        yield desk, events
 
 
 def _events(folder: Path) -> list[Event]:
