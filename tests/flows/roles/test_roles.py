@@ -247,6 +247,7 @@ def test_a_script_can_take_a_role_and_is_missed_by_nobody_when_it_ends(tmp_path:
     answers = records(tmp_path / "scripted", RoleAnswered)
     assert [(item.cycle, item.outcome, item.reason.partition(":")[0]) for item in answers] == [
         (1, "answered", ""),
+        (1, "no_answer", "ScriptExhaustedError"),  # in its next round
         (2, "no_answer", "ScriptExhaustedError"),
     ]
     assert audit(tmp_path / "scripted", n_workers=1).passed
