@@ -14,7 +14,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import StudyError
 from lakatos.flows.result import Shown
-from lakatos.flows.roles.remember import keep_library, library_path, shared_library
+from lakatos.flows.roles.remember import keep_library, library_path, not_signed, shared_library
 from lakatos.flows.run.console import escape
 from lakatos.memory.errors import LessonError
 from lakatos.memory.library import Lesson, Library
@@ -211,6 +211,11 @@ def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
         f"{how} ({digest_bytes(after)[:10]}): "
         f"{escape(str(path))}"
     )
+    if left := not_signed(runs):
+        yield (
+            f"nothing is taken from {escape(', '.join(left))}: no head signed by this laboratory covers what is "
+            "recorded there; `lakatos audit` says why"
+        )
 
 
 def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
