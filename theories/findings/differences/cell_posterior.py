@@ -176,7 +176,7 @@ class _Tried:
 
     def log_mixture(self) -> Array:
         """``(n_points,)`` log density of all that points were drawn from."""
-        return self._log_sum - np.log(len(self.points))
+        return np.asarray(self._log_sum - np.log(len(self.points)))
 
 
 def _log_counted(points: Array, centers: Array, covariances: Array, n_each: int) -> Array:
