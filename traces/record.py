@@ -34,10 +34,19 @@ class Tombstone(Record):
     """The record of the decision behind it, if there is one."""
 
 
+class Erased(Record):
+    """The body of a record was erased, with the responses that it was derived from."""
+
+    kind: Literal["erased"] = "erased"
+    version: Literal[1] = 1
+    was: str
+    """Kind of the record."""
+
+
 RecordTypes = Mapping[str, type[Record]]
 """Which class reads which kind of record. Given by the caller; there is no registry."""
 
-OWN_TYPES: Final[RecordTypes] = {"tombstone": Tombstone}
+OWN_TYPES: Final[RecordTypes] = {"tombstone": Tombstone, "erased": Erased}
 """Records of this package, which every trace understands."""
 
 
@@ -107,7 +116,8 @@ def parse_record(kind: str, body: Mapping[str, Any], types: RecordTypes) -> Reco
     if record_type is None:
         known = ", ".join(sorted(types)) or "none"
         raise RecordError(
-            f"no record type reads the kind {kind!r} (known: {known}). Add its class to the table."
+            f"no record type reads the kind {kind!r} (known: {known}). If another version of the laboratory wrote it, "
+            "read it with that version (`campaign_started` names it); else add its class to the table."
         )
     try:
         return record_type.model_validate_json(canonical_json(dict(body)))

@@ -1,9 +1,8 @@
 """What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
 
-Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there and of
-the desk, a trace of its own for what a person decides about tools. It can be deleted and rebuilt, byte for byte. A
-campaign that shares it takes it once, when it begins, into its own trace, so that a resumed run recalls what it
-recalled the first time.
+Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there. It
+can be deleted and rebuilt, byte for byte. A campaign that shares it takes it once, when it begins, into its own trace,
+so that a resumed run recalls what it recalled the first time.
 """
 
 from __future__ import annotations
@@ -56,6 +55,7 @@ from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.theories.language.grammar import composition_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
+from lakatos.traces.head import known_key, signed_up_to
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.place import holds_journal, run_folders
 from lakatos.traces.step import Recorded, StepContext, Trace
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
-"""Trace of what people decided about learned tools, and of the calls they made themselves."""
+"""Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
 START_SHARE = 3
@@ -113,11 +113,35 @@ def _events(folder: Path) -> list[Event]:
 
 
 def rebuild_library(runs: Path) -> Library:
-    """The library of a folder of runs, from their traces alone; the same traces make the same library."""
+    """The library of a folder of runs, from their traces alone; the same traces make the same library.
+
+    Of a run counts what a head covers that this laboratory signed: anybody could have written the rest.
+    """
     library = Library()
-    for _, events in traces_in(runs):
-        library = rebuild(events, library, Validity(events, roots=_anything, acts=ACTS).valid)
+    for folder, events in traces_in(runs):
+        unsigned = _unsigned(runs, folder, events)
+        signed = [event for event in events if event.record_digest not in unsigned]
+        # What was erased since the last head counts as erased all the same.
+        library = rebuild(signed, library, Validity(events, roots=_anything, acts=ACTS).valid)
     return library
+
+
+def _unsigned(runs: Path, folder: Path, events: Sequence[Event]) -> frozenset[Digest]:
+    """Records of a run that no head of this laboratory covers; the desk, which a person writes, has no heads."""
+    if folder == desk_path(runs):
+        return frozenset()
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        last = signed_up_to(folder, trace.journal, known_key() or "")
+    return frozenset(event.record_digest for event in events if event.seq > last)
+
+
+def not_signed(runs: Path) -> list[str]:
+    """Names of the runs of a folder of which nothing counts, because this laboratory signed nothing of them."""
+    return [
+        folder.name
+        for folder, events in traces_in(runs)
+        if len(_unsigned(runs, folder, events)) == len({event.record_digest for event in events})
+    ]
 
 
 def _anything(digest: Digest) -> bool:
