@@ -124,7 +124,6 @@ def show(
         write(found.text if found.text.endswith("\n") else f"{found.text}\n")
     elif isinstance(found, Result) and not (as_csv or out is not None):
         show_lines(Console(), found.lines())
-        show_lines(Console(), found.keep())
     elif isinstance(found, Iterator):
         show_lines(Console(), found)
     elif isinstance(found, list):  # of files that were written
@@ -133,6 +132,8 @@ def show(
         if headline := getattr(found, "headline", ""):
             aside.print(escape(headline))
         _write_table(found.to_frame() if hasattr(found, "to_frame") else found, out)
+    if isinstance(found, Result):  # figures and other files, whatever else is shown
+        show_lines(aside if as_json or as_csv else Console(), found.keep())
     if status := getattr(found, "exit_status", 0):
         raise typer.Exit(status)
 

@@ -41,6 +41,12 @@ class Sum(Result):
         """The name and the sum."""
         yield f"[bold]{self.name}[/bold]: {sum(self.numbers):g}"
 
+    def keep(self) -> Iterator[str]:
+        """A file with the sum, where the name is that of one."""
+        if (file := Path(self.name.split()[-1])).suffix == ".txt":
+            file.write_text(f"{sum(self.numbers):g}")
+            yield "written: the sum"
+
     def to_json(self) -> dict[str, Any]:
         """The name and the sum."""
         return {"name": self.name, "sum": sum(self.numbers)}
@@ -111,6 +117,17 @@ def test_what_comes_back_is_shown_as_text_json_or_a_table_and_sets_the_status(
     assert "written" in run("total", "1", "--out", str(file)).stdout
     assert file.read_text() == "number\n1.0\n"
     assert run("total", "1", "--fail").exit_code == 3
+
+
+@pytest.mark.parametrize("way", [[], ["--json"], ["--csv"], ["--out"]])
+def test_files_that_a_command_leaves_are_written_however_the_result_is_shown(
+    way: list[str], tmp_path: Path
+) -> None:
+    kept, table = tmp_path / "sum.txt", tmp_path / "numbers.csv"
+    done = run("total", "1", "2", "--place", str(kept), *way, *([str(table)] * ("--out" in way)))
+    assert kept.read_text() == "3"
+    assert "written: the sum" in (done.stderr if way in (["--json"], ["--csv"]) else done.stdout)
+    assert table.exists() == ("--out" in way)
 
 
 def test_help_comes_from_the_docstring() -> None:
