@@ -215,6 +215,12 @@ NO_HEAD: Final = (
 )
 
 
+NOTHING_YET: Final = (
+    "the journal has no event, and no head of it was written: the run was stopped before its first record, or all of "
+    "it was removed"
+)
+
+
 def kept_apart(name: Digest) -> Path:
     """The file in the second place with the heads of the journal of this `identity`."""
     return _in_second_place(name, ".jsonl")

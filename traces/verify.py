@@ -14,6 +14,7 @@ from lakatos.traces.errors import ArtifactError, JournalError, RecordError
 from lakatos.traces.head import (
     HEADS_FILE,
     NO_HEAD,
+    NOTHING_YET,
     KeptHead,
     kept_apart,
     kept_heads,
@@ -209,7 +210,8 @@ def _verify(
                 if findings.n_heads
                 else ""
             )
-            findings.add("heads", f"{NO_HEAD}{findings.orphans}.{old}")
+            is_new = last == 0 and not heads and not findings.orphans
+            findings.add("heads", f"{NOTHING_YET if is_new else NO_HEAD}{findings.orphans}.{old}")
         findings.n_timed = len(timed)
         if problem := time_problem(times, timed) or anchor_problem(identity, named):
             findings.add("times", problem)

@@ -25,7 +25,7 @@ from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import TraceError
 from lakatos.traces.fold import canonical_digest
-from lakatos.traces.head import home, identity, known_key
+from lakatos.traces.head import NOTHING_YET, home, identity, known_key
 from lakatos.traces.journal import INTENT, Event, Journal
 from lakatos.traces.record import Record
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
@@ -170,7 +170,9 @@ def audit(
     findings = [AuditFinding(check.name, check.ok, check.detail) for check in report.checks]
     if not report.ok:
         first = min((check.seq for check in report.failures if check.seq is not None), default=None)
-        return RunAudit(folder, (*findings, _trustworthy(folder, first)))
+        is_new = any(check.detail.startswith(NOTHING_YET) for check in report.failures)
+        last = _not_begun(folder) if is_new else _trustworthy(folder, first)
+        return RunAudit(folder, (*findings, last))
     walking = _Walking(how, n_sampled, data, n_workers)
     try:
         with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
@@ -342,6 +344,12 @@ def _of_campaign(walked: RecomputedRun, events: list[Event], validity: Validity)
         more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
         return AuditFinding("campaign", False, text + more)
     return AuditFinding("campaign", True, "the campaign makes these records and no others")
+
+
+def _not_begun(folder: Path) -> AuditFinding:
+    """What to do with a run that was stopped before its first record."""
+    text = f"there is nothing to check yet; if it was stopped, `lakatos resume {folder.name}` begins it"
+    return AuditFinding("trustworthy", True, text, skipped=True)
 
 
 def _trustworthy(folder: Path, first: int | None) -> AuditFinding:

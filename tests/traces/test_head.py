@@ -186,6 +186,17 @@ def test_a_journal_written_anew_from_its_first_event_is_found_and_its_orphaned_h
     assert f"heads of something else in this folder (event 11 of {before.stem[:8]}" in found.detail
 
 
+def test_a_journal_that_was_stopped_before_its_first_event_is_not_called_written_anew(
+    tmp_path, types
+) -> None:
+    with Trace.create(tmp_path / "new", seed=7, types=types):
+        pass
+    found = heads_of(tmp_path / "new", types)
+    assert not found.ok
+    assert "stopped before its first record, or all of it was removed" in found.detail
+    assert "written anew" not in found.detail
+
+
 def test_nothing_is_signed_for_a_journal_that_no_earlier_head_covers(folder, types, drawn) -> None:
     write_head(folder, begins=True)
     written_anew(folder)
