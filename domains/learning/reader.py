@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.domains.learning.task import steps, two_step_trials
+from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
 from lakatos.experiments.adoption.layouts import HasAttributes, StimulusLayout, layout_of_attributes
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.option_code import chosen_options
@@ -21,6 +21,8 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 Array = NDArray[Any]
 SECOND = "second_choice"
 """Part of a trial of two stages that stands in one row."""
+PAYOFF = "payoff"
+"""Part that says what every option would have paid, chosen or not."""
 
 
 def sequence_of_steps(
@@ -51,6 +53,8 @@ def sequence_of_steps(
                 f"say which column holds what {what}: --column feedback.{key}=COLUMN "
                 "(participants.columns.feedback)."
             )
+    if PAYOFF in columns.stimulus and {SECOND, "stage"} & set(columns.stimulus):
+        raise TrialsError(f"{PAYOFF}: what options would have paid can be given of one stage only.")
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, size, notes)
     lengths = np.bincount(participant)
@@ -63,8 +67,12 @@ def sequence_of_steps(
         for part in ("stage", "block_start")
         if part in columns.stimulus
     }
+    payoff = None
+    if PAYOFF in columns.stimulus:
+        payoff = np.zeros((n_steps, N_STATES, n_options))
+        payoff[:, 0] = _payoffs(cells, columns.stimulus[PAYOFF], n_options, step, n_steps) / size
     stimuli = Stimuli(
-        dict(steps(n_steps, n_options, **schedule).arrays)
+        dict(steps(n_steps, n_options, payoff=payoff, **schedule).arrays)
         | _step_attributes(cells, columns, domain, step, n_steps)
     )
     domain.check(stimuli)
@@ -74,6 +82,13 @@ def sequence_of_steps(
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
+    if payoff is not None:
+        told = payoff[step, 0, chosen]
+        cells.refuse(
+            ~np.isclose(told, feedback["reward"]),
+            columns.feedback["reward"],
+            f"is not what {PAYOFF} says that the chosen option paid",
+        )
     return Trials(
         experiment=name,
         stimuli=stimuli,
@@ -151,6 +166,28 @@ def _step_attributes(
     return found
 
 
+def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: int) -> Array:
+    """``(n_steps, n_options)`` what each option would have paid, the same for everybody.
+
+    Raises:
+        TrialsError: There is not one column for each option, or participants differ.
+    """
+    if not isinstance(given, list | tuple) or len(given) != n_options:
+        raise TrialsError(
+            f"{PAYOFF}: give a list of {n_options} columns, one for each option "
+            f"(participants.columns.stimulus.{PAYOFF})."
+        )
+    values = read_part(cells, given, PAYOFF)
+    kept = np.zeros((n_steps, n_options))
+    kept[step[::-1]] = values[::-1]
+    cells.refuse(
+        (values != kept[step]).any(axis=1),
+        str(given[0]),
+        "differs between people at one step; bring them in as experiments apart",
+    )
+    return kept
+
+
 def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
     """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
     values = cells.numbers(column)
@@ -167,6 +204,7 @@ def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Ar
 LAYOUT = StimulusLayout(
     {
         "options": "number of options",
+        PAYOFF: "list of columns: what each option would have paid at the step, for participants who are simulated",
         "stage": "column: 0 for a first or only stage, 1 for the second",
         "block_start": "column: 1 where a new game begins",
         SECOND: "column: the choice at the second stage, where a row is a trial of two stages",
@@ -183,4 +221,5 @@ def steps_with_attributes(domain: HasAttributes) -> StimulusLayout:
     """The layout of steps whose options are described by attributes."""
     plain = layout_of_attributes(domain)
     parts = {**plain.parts, "block_start": "column: 1 where a new game begins"}
+    parts[PAYOFF] = LAYOUT.parts[PAYOFF]
     return replace(plain, parts=parts, from_steps=sequence_of_steps)

@@ -21,8 +21,9 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
 from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import knows_outcomes
 from lakatos.experiments.participants.file import stimulus_columns
-from lakatos.experiments.task import Domain, Trials
+from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.operations.adopt import how_it_is_read
@@ -250,6 +251,10 @@ def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
     """A row for each response (or group of counted responses) of an experiment, with what was shown."""
     labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
     people = {} if trials.pooled else {"participant": trials.participant}
+    known = trials.stimuli
+    if not knows_outcomes(domain, trials):  # zeros that stand for what is not known are not shown
+        seen = domain.shown({name: array[:1] for name, array in known.arrays.items()}, {})
+        known = Stimuli({name: array for name, array in known.arrays.items() if name in seen})
     return pd.DataFrame(
         {
             "experiment": trials.experiment,
@@ -259,9 +264,6 @@ def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
             "option": [labels[place] for place in trials.response],
             "count": trials.count,
             **trials.feedback,
-            **{
-                name: column[trials.trial]
-                for name, column in stimulus_columns(trials.stimuli).items()
-            },
+            **{name: column[trials.trial] for name, column in stimulus_columns(known).items()},
         }
     )

@@ -14,7 +14,9 @@ import pandas as pd
 from rich.table import Table
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.file import stimulus_columns
+from lakatos.experiments.task import Trials
 from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.asked import Answers, read_asked
@@ -304,7 +306,8 @@ def effects(
             none.
         figure: File for the figure of effects; estimates of each participant stand beside it.
         power: How often studies like this one would show an effect, in place of effects: by simulated participants of
-            the fitted theory.
+            the fitted theory. Outcomes that a file does not hold are estimated from it, which a note states, or power
+            is refused.
         people: Participants of planned studies; may be given again.
         trials: Trials of each participant in each condition of planned studies; may be given again.
         size: Effect of planned studies, in standard deviations of participants.
@@ -350,7 +353,11 @@ def effects(
             powers = _powers_of(
                 forms, known, beside, read, laboratory, wanted, people, trials, size, seed
             )
-            return EffectsOnParameters(read.text, {}, (), known.notes, powers=powers)
+            note = outcome_schedules(
+                known.domain, _largest(known), 1, np.random.default_rng(0)
+            ).note
+            notes = (*known.notes, *([note] if note else []))
+            return EffectsOnParameters(read.text, {}, (), notes, powers=powers)
         for name, form in forms.items():
             try:
                 found[name] = find_effects(
@@ -402,7 +409,7 @@ def _powers_of(
     kind: Kind = "condition" if first in divided.within else "group"
     if kind == "group" and not values_are_categories(divided.frame[first]):
         kind = "number"
-    stimuli = max(known.trials, key=lambda item: item.n_responses).stimuli
+    largest = _largest(known)
     found: list[EffectPower] = []
     for form in forms.values():
         (shared,) = laboratory.people_of([form], [{}], known.trials)
@@ -414,11 +421,16 @@ def _powers_of(
             )
         for n_trials in trials:
             found += power_of_effects(
-                form.with_people(shared), stimuli, list(people), laboratory,
+                form.with_people(shared), largest.stimuli, list(people), laboratory,
                 np.random.default_rng(seed), kind=kind, size=size, n_trials=n_trials,
-                parameters=parameters,
+                parameters=parameters, observed=largest,
             )  # fmt: skip
     return tuple(found)
+
+
+def _largest(known: PeoplesAnswers) -> Trials:
+    """The experiment with the most responses, whose trials planned studies have."""
+    return max(known.trials, key=lambda item: item.n_responses)
 
 
 def _is_of_predictor(note: str, predictors: Sequence[str]) -> bool:

@@ -97,6 +97,7 @@ def fit_participants(
         if recovery or simulate is not None:
             rng = np.random.default_rng(0)
             simulated = simulate_participants(theory, answers.trials, laboratory, rng)
+            notes += simulated.notes
             if simulate is not None:
                 write_responses(simulate, simulated, answers)
                 notes.append(f"responses of simulated participants are in {simulate}")

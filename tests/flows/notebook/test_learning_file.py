@@ -1,0 +1,63 @@
+"""Files of participants who learn: what is simulated on them, and how they are fitted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lakatos
+from lakatos.experiments.errors import TrialsError
+
+
+def bandit(
+    n_people: int = 6, n_steps: int = 40, *, turned: bool = False, full: bool = False
+) -> pd.DataFrame:
+    """Responses of learners to two options, of which the first pays more often; ``full``: with unchosen outcomes."""
+    rng = np.random.default_rng(4)
+    rows = []
+    shared = rng.random((n_steps, 2)) < (0.8, 0.2)
+    for person in range(n_people):
+        value = np.full(2, 0.5)
+        for step in range(n_steps):
+            chosen = int(rng.random() < 1 / (1 + np.exp(-4 * (value[1] - value[0]))))
+            better = person % 2 if turned else 0
+            paid = float(rng.random() < (0.9 if chosen == better else 0.1))
+            paid = float(shared[step, chosen]) if full else paid
+            value[chosen] += 0.4 * (paid - value[chosen])
+            seen = (float(shared[step, 0]), float(shared[step, 1]))
+            rows.append((f"vp{person}", step + 1, "AB"[chosen], paid, *seen))
+    names = ["subj_id", "trial", "choice", "reward", "pays_a", "pays_b"]
+    return pd.DataFrame(rows, columns=names).drop(columns=[] if full else names[-2:])
+
+
+FULL = {"stimulus": {"options": 2, "payoff": ["pays_a", "pays_b"]}}
+
+
+def test_simulated_participants_of_a_file_receive_rewards(tmp_path) -> None:
+    answers = lakatos.adopt(bandit(), "learning")
+    found = lakatos.fit(answers, "rescorla_wagner", simulate=tmp_path / "new.csv")
+    table = pd.read_csv(tmp_path / "new.csv")
+    by_option = table.groupby("option").reward.mean()
+    assert by_option["A"] > 0.6
+    assert by_option["B"] < 0.4
+    assert not [name for name in table if name.startswith("payoff")]
+    assert any("estimated from the file" in note for note in found.notes)
+
+
+def test_a_file_whose_rates_differ_between_participants_is_not_simulated(tmp_path) -> None:
+    answers = lakatos.adopt(bandit(10, 60, turned=True), "learning")
+    with pytest.raises(TrialsError, match=r"differ\s+between participants.*payoff"):
+        lakatos.fit(answers, "rescorla_wagner", simulate=tmp_path / "new.csv")
+    assert not (tmp_path / "new.csv").exists()
+
+
+def test_unchosen_outcomes_of_a_file_are_its_schedule() -> None:
+    table = bandit(full=True)
+    (known,) = lakatos.adopt(table, "learning", FULL).trials
+    assert (known.stimuli["payoff"][:, 0] == table.loc[:39, ["pays_a", "pays_b"]].to_numpy()).all()
+    with pytest.raises(TrialsError, match="one for each option"):
+        lakatos.adopt(table, "learning", {"stimulus": {"options": 2, "payoff": ["pays_a"]}})
+    table.loc[3, "reward"] = 1 - table.reward[3]
+    with pytest.raises(TrialsError, match="not what payoff says"):
+        lakatos.adopt(table, "learning", FULL)
