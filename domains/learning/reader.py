@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
-from lakatos.experiments.adoption.layouts import HasAttributes, StimulusLayout, layout_of_attributes
+from lakatos.experiments.adoption.layouts import (
+    HasAttributes,
+    NeededParts,
+    StimulusLayout,
+    layout_of_attributes,
+)
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
@@ -213,6 +218,13 @@ LAYOUT = StimulusLayout(
     (),
     None,
     from_steps=sequence_of_steps,
+    inputs={
+        "second_stage": NeededParts(
+            (SECOND, "stage"),
+            "which choices are of a second stage",
+            "planning over two stages, and credit that a first choice receives for the second",
+        )
+    },
 )
 """The steps of this kind of task as columns; they are made from the order of the responses."""
 

@@ -41,7 +41,7 @@ def run_command(
     In Python: `lakatos.flows.operations.atlas` and `lakatos.flows.operations.sweep.run_sweep`.
 
     Args:
-        only: Name of a study; may be given again.
+        only: Name of a study.
         parallel: Campaigns at the same time.
         workers: Theories that run at the same time in each.
         engine: What carries the campaigns.

@@ -300,20 +300,20 @@ def effects(
         formula: Regression as lme4 writes it: "loss_aversion ~ strategy + (strategy | participant)". Without a left
             side it is about all parameters. Categories have treatment coding, C(strategy, Sum) sum coding.
         by: One column, in place of a formula; a number is scaled.
-        parameters: Parameter that is tested; may be given again; those of the formula, or all, by default.
-        cuts: Where a range of a number of --by begins, which makes groups of it; may be given again.
+        parameters: Parameters that are tested; those of the formula, or all, by default.
+        cuts: Where ranges of the number ``by`` begin, which make groups of it.
         prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; by default
             none.
         figure: File for the figure of effects; estimates of each participant stand beside it.
         power: How often studies like this one would show an effect, in place of effects: by simulated participants of
             the fitted theory. Outcomes that a file does not hold are estimated from it, which a note states, or power
             is refused.
-        people: Participants of planned studies; may be given again.
-        trials: Trials of each participant in each condition of planned studies; may be given again.
+        people: Numbers of participants of planned studies.
+        trials: Numbers of trials of each participant in each condition of planned studies.
         size: Effect of planned studies, in standard deviations of participants.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, with the keys of the section participants.columns of a study, as in
-            participant=VP. May be given again.
+            participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
         seed: Of points that are tried, and of exchanged labels.
@@ -464,7 +464,7 @@ def by_group(
         answers: As in `effects`.
         theories: As in `effects`.
         by: Column that divides participants.
-        cuts: Where a range of a number begins; may be given again.
+        cuts: Where ranges of a number begin.
         domain: As in `effects`.
         columns: As in `effects`.
         runs: Folder that holds the runs.

@@ -8,6 +8,7 @@ import pytest
 
 import lakatos
 from lakatos.experiments.errors import TrialsError
+from lakatos.theories.language.family import find_family
 
 
 def bandit(
@@ -61,3 +62,17 @@ def test_unchosen_outcomes_of_a_file_are_its_schedule() -> None:
     table.loc[3, "reward"] = 1 - table.reward[3]
     with pytest.raises(TrialsError, match="not what payoff says"):
         lakatos.adopt(table, "learning", FULL)
+
+
+def test_theories_of_two_stages_do_not_compete_on_a_file_with_one() -> None:
+    answers = lakatos.adopt(bandit(), "learning")
+    known = find_family(answers.domain)
+    assert {"hybrid", "model_based", "model_free"} <= set(known.seeds)
+    assert not {"hybrid", "model_based", "model_free"} & set(known.without(answers.closed).seeds)
+    assert {"rescorla_wagner", "perseveration"} <= set(known.without(answers.closed).seeds)
+    assert any("planning over two stages" in note for note in answers.notes)
+    table = bandit().assign(
+        state=lambda own: own.choice.map({"A": "x", "B": "y"}), then=lambda own: own.choice
+    )
+    two = {"stimulus": {"options": 2, "second_choice": "then", "state": "state"}}
+    assert "second_stage" not in lakatos.adopt(table, "learning", two).closed
