@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import lakatos
 from lakatos.experiments.errors import TrialsError
+from lakatos.flows.notebook.fitted import forms_of
+from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.language.family import find_family
 
 
@@ -76,3 +80,45 @@ def test_theories_of_two_stages_do_not_compete_on_a_file_with_one() -> None:
     )
     two = {"stimulus": {"options": 2, "second_choice": "then", "state": "state"}}
     assert "second_stage" not in lakatos.adopt(table, "learning", two).closed
+
+
+def test_the_frame_and_the_table_of_participants_are_named_as_in_the_file() -> None:
+    answers = lakatos.adopt(bandit(), "learning")
+    assert set(answers.frame.participant_id) == {f"vp{place}" for place in range(6)}
+    fitted = lakatos.fit(answers, "rescorla_wagner", each=True)
+    assert list(fitted.to_frame().participant) == [f"vp{place}" for place in range(6)]
+    with_recovery = replace(fitted, recovery=pd.DataFrame({"parameter": ["rate"]}))
+    assert with_recovery.to_frame() is fitted.participants
+    assert "recovery:" in with_recovery.text
+
+
+def test_logarithmic_axes_have_plain_numbers_as_labels() -> None:
+    answers = lakatos.adopt(bandit(), "learning")
+    figure = lakatos.fit(answers, "rescorla_wagner", each=True).plot()
+    figure.canvas.draw()
+    axes = next(axes for axes in figure.axes if axes.get_xscale() == "log")
+    shown = [label.get_text() for label in axes.get_xticklabels(which="both")]
+    assert [float(text) for text in shown if text]
+
+
+def test_corrections_and_advice_are_the_same_for_describe_and_adopt() -> None:
+    table = bandit()
+    said = {"stimulus": {"options": 2, "block_start": "first"}}
+    told = lakatos.describe(table.assign(first=table.trial == 1), "learning", said)
+    assert told.mapping["stimulus"]["block_start"] == "first"
+    with pytest.raises(TrialsError, match=r'columns=\{"missing"') as refused:
+        lakatos.adopt(table, "learning", {"response": "subj_id", "stimulus": {"options": 2}})
+    assert "--column" not in str(refused.value)
+    assert "bad_rows" not in str(refused.value)  # all rows are bad
+
+
+def test_a_theory_from_a_file_is_called_by_its_title(tmp_path) -> None:
+    answers = lakatos.adopt(bandit(), "learning")
+    program = find_family(answers.domain).program("rescorla_wagner")
+    mine = tmp_path / "decay.py"
+    mine.write_text(program.source)
+    with Laboratory(answers.domain, 1) as laboratory:
+        assert list(forms_of([str(mine), "forgetting"], answers, laboratory)) == [
+            "Rescorla-Wagner",
+            "forgetting",
+        ]
