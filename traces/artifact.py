@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes, is_digest
+from lakatos.traces.erasure import erase_file
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 from lakatos.traces.owner import for_owner
 from lakatos.traces.system import sync_folder
@@ -87,16 +88,8 @@ class ArtifactStore:
         Raises:
             ArtifactError: It cannot be removed.
         """
-        path = self.path_of(digest)
         try:
-            with path.open("r+b") as file:
-                file.write(bytes(path.stat().st_size))
-                file.flush()
-                os.fsync(file.fileno())
-            path.unlink()
-            sync_folder(path.parent)
-        except FileNotFoundError:
-            return
+            erase_file(self.path_of(digest))
         except OSError as error:
             raise ArtifactError(
                 f"cannot erase artifact {digest} in {self.folder}: {error.strerror}."

@@ -6,15 +6,34 @@ the deletion, in parts of pages that it takes for free, and in the write-ahead l
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from lakatos.traces.system import sync_folder
 
 PIECE: Final = 16
 """Bytes of what was erased that are searched for together; no shorter value is distinctive."""
 _MOST_PIECES: Final = 64
 _SUFFIXES: Final = ("", "-wal", "-journal", "-shm")
+
+
+def erase_file(path: Path) -> None:
+    """Overwrite and remove a file; one that is not there is gone already.
+
+    Raises:
+        OSError: It cannot be written or removed.
+    """
+    with suppress(FileNotFoundError):
+        with path.open("r+b") as file:
+            file.write(bytes(path.stat().st_size))
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+        sync_folder(path.parent)
 
 
 def clear_free_pages(connection: sqlite3.Connection) -> bool:

@@ -196,6 +196,19 @@ def uncovered(folder: Path, journal: Journal, key: str) -> str:
     return f"{NO_HEAD}{told_orphans(folder, name)}."
 
 
+def signed_up_to(folder: Path, journal: Journal, key: str) -> int:
+    """Number of the last event of a journal that a head signed with ``key`` covers; 0 if none does."""
+    kept = [*kept_heads(folder / HEADS_FILE), *kept_heads(kept_apart(identity(journal)))]
+    heads = {
+        (item.head.seq, item.head.hash) for item in kept if item.head and item.signed_by == key
+    }
+    for seq, own in sorted(heads, reverse=True):
+        stored = next(iter(journal.store.rows(seq - 1)), None) if seq else None
+        if stored is not None and (stored.seq, stored.hash) == (seq, own):
+            return seq
+    return 0
+
+
 NO_HEAD: Final = (
     "no signed head covers the journal, here or in the second place. One is signed when a run begins, so the "
     "journal was written anew or its heads were removed; restore both from a copy"

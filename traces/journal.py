@@ -6,8 +6,8 @@ and resumed; later records cite it. The *hash* of the event binds that digest to
 
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from lakatos.traces import standalone
+from lakatos.traces.apart import APART, ERASED, BodiesApart, erased_body, pointer_to
 from lakatos.traces.digest import Digest, canonical_json, digest_of, is_digest
 from lakatos.traces.errors import ChainBrokenError, JournalError, RecordError
 from lakatos.traces.stores import located, store_of
@@ -54,6 +55,8 @@ class Event:
     """Hash of the event before, or what the journal starts from."""
     hash: Digest
     """Seals this event and, through ``previous_hash``, all before it."""
+    apart: Digest | None = None
+    """Artifact that holds the body, erased or not; None where the body stands in the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class EventEntry:
     position: Mapping[str, int | str]
     inputs: Sequence[Digest]
     attempt: int = 1
+    apart: Digest | None = None
+    """Artifact that holds the body already, for a copy of an event."""
 
 
 class Journal:
@@ -86,6 +91,7 @@ class Journal:
                 f"{place(last)} of {store.path} {problem}; run `lakatos audit` before going on."
             )
         self._head = (0, start_of(store.meta())) if last is None else (last.seq, last.hash)
+        self._apart = BodiesApart.of(store.path.parent, meta_of(store.meta()))
 
     @classmethod
     def create(cls, path: Path, meta: Mapping[str, Any]) -> Self:
@@ -152,6 +158,7 @@ class Journal:
         position: Mapping[str, int | str],
         inputs: Sequence[Digest],
         attempt: int = 1,
+        apart: Digest | None = None,
     ) -> Event:
         """Write an event; it is on disk when this returns.
 
@@ -161,7 +168,14 @@ class Journal:
             JournalError: The disk is full or fails, or the step has a result already. Nothing was written.
         """
         entry = EventEntry(
-            kind, body, key=key, name=name, position=position, inputs=inputs, attempt=attempt
+            kind,
+            body,
+            key=key,
+            name=name,
+            position=position,
+            inputs=inputs,
+            attempt=attempt,
+            apart=apart,
         )
         return _written(entry, self._write([entry])[0])
 
@@ -189,6 +203,9 @@ class Journal:
                         f"{digest!r} in step {entry.name!r} is no digest: give 64 lower-case hexadecimal digits."
                     )
         with self._guard:
+            if self._apart is not None:
+                self._apart.learn(self._store.rows())
+                entries = [self._put_apart(entry, self._apart) for entry in entries]
             rows = _rows(entries, *self._head)
             if len(rows) == 1:
                 self._store.append(rows[0])
@@ -196,7 +213,17 @@ class Journal:
                 self._store.append_all(rows)
             if rows:
                 self._head = (rows[-1].seq, rows[-1].hash)
+            if self._apart is not None:
+                for entry, row in zip(entries, rows, strict=True):
+                    self._apart.note(entry.kind, entry.inputs, row.record_digest)
         return rows
+
+    @staticmethod
+    def _put_apart(entry: EventEntry, apart: BodiesApart) -> EventEntry:
+        """The entry, naming the artifact of its body where that is kept apart."""
+        if entry.apart is None and entry.kind != INTENT and apart.takes(entry.kind, entry.inputs):
+            return replace(entry, apart=apart.put(entry.key, canonical_json(dict(entry.body))))
+        return entry
 
     def events(self, after_seq: int = 0) -> Iterator[Event]:
         """Events after number ``after_seq``, each checked against its hash and the one before.
@@ -207,7 +234,7 @@ class Journal:
         expected = None if after_seq else start_of(self._store.meta()).encode()
         try:
             for row in standalone.sound(self._store.stored(after_seq), after_seq, expected):
-                yield event_of_stored(row)
+                yield self._resolved(event_of_stored(row))
         except standalone.ChainFaultError as error:
             raise ChainBrokenError(
                 f"{place_of_stored(error.row)} of {self.path} {error.problem}; run `lakatos audit` for the whole story."
@@ -247,7 +274,52 @@ class Journal:
             raise ChainBrokenError(
                 f"{place(row)} of {self.path} {problem}; run `lakatos audit` for the whole story."
             )
-        return event_of(row)
+        return self._resolved(event_of(row))
+
+    def _resolved(self, event: Event) -> Event:
+        """The event with its body, where that is kept apart; of kind `ERASED` where it was erased."""
+        return resolved(event, self._apart)
+
+    def whole(self, row: EventRow) -> EventRow:
+        """A row with the body of its record, from where it is kept apart."""
+        if self._apart is None or row.kind == INTENT:
+            return row
+        event = self._resolved(event_of(row))
+        if event.apart is None:
+            return row
+        return row._replace(kind=event.kind, body=canonical_json(event.body).decode())
+
+    def erase(self, records: Iterable[Digest], *, sweep: bool = False) -> int:
+        """Erase the bodies of records that are kept apart, and the artifacts that nothing else names.
+
+        Returns the number of bodies; 0 for a journal whose bodies all stand in it. Doing it again changes nothing. With
+        ``sweep``, artifacts that nothing names are erased although no body is left to erase.
+
+        Raises:
+            ArtifactError: An artifact cannot be removed.
+        """
+        if self._apart is None:
+            return 0
+        with self._guard:
+            return self._apart.erase(
+                set(records), list(self._store.rows()), self._store.meta()["meta"], sweep=sweep
+            )
+
+    @property
+    def erases(self) -> bool:
+        """Whether bodies of records that derive from responses are kept apart, so that they can be erased."""
+        return self._apart is not None
+
+
+def resolved(event: Event, apart: BodiesApart | None) -> Event:
+    """An event as it is stored, with its body from where it is kept apart."""
+    if apart is None or set(event.body) != {APART}:
+        return event
+    pointer = event.body[APART]
+    body = apart.get(pointer)
+    if body is None:
+        return replace(event, kind=ERASED, body=erased_body(event.kind), apart=pointer)
+    return replace(event, body=body, apart=pointer)
 
 
 def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> list[EventRow]:
@@ -256,7 +328,7 @@ def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> li
     at, before, words = time_utc.encode(), previous_hash, standalone.QuotedWords()
     records = [
         (
-            canonical_json(dict(entry.body)),
+            canonical_json(dict(entry.body)) if entry.apart is None else pointer_to(entry.apart),
             _list_of(entry.inputs),
             entry.key.encode(),
             words[_bytes(entry.kind)],
@@ -302,10 +374,11 @@ def _written(entry: EventEntry, row: EventRow) -> Event:
         dict(entry.position),
         entry.attempt,
         tuple(entry.inputs),
-        _read(row.body),
+        _read(canonical_json(dict(entry.body)).decode()),
         row.record_digest,
         row.previous_hash,
         row.hash,
+        entry.apart,
     )
 
 

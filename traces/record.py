@@ -34,10 +34,19 @@ class Tombstone(Record):
     """The record of the decision behind it, if there is one."""
 
 
+class Erased(Record):
+    """The body of a record was erased, with the responses that it was derived from."""
+
+    kind: Literal["erased"] = "erased"
+    version: Literal[1] = 1
+    was: str
+    """Kind of the record."""
+
+
 RecordTypes = Mapping[str, type[Record]]
 """Which class reads which kind of record. Given by the caller; there is no registry."""
 
-OWN_TYPES: Final[RecordTypes] = {"tombstone": Tombstone}
+OWN_TYPES: Final[RecordTypes] = {"tombstone": Tombstone, "erased": Erased}
 """Records of this package, which every trace understands."""
 
 

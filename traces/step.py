@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
+from lakatos.traces.apart import APART, ApartKinds, make_secret
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.errors import JournalError, RecordError, StepInterruptedError, StepResultError
@@ -28,6 +29,7 @@ from lakatos.traces.journal import INTENT, Event, EventEntry, Journal, step_key
 from lakatos.traces.object_store import artifacts_in
 from lakatos.traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
 from lakatos.traces.stores import ADDRESS_SUFFIX
+from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
 
@@ -104,13 +106,20 @@ class Trace:
         types: Mapping[str, type[Record]],
         meta: Mapping[str, Any] | None = None,
         roots: Sequence[Digest] = (),
+        apart: ApartKinds | None = None,
     ) -> Self:
         """Begin a trace in ``folder``; ``seed`` and ``roots`` are written with ``meta`` and found again by `open`.
+
+        With ``apart``, bodies of records that derive from participants' responses are kept apart, so that they can be
+        erased with the responses.
 
         Raises:
             JournalError: The folder holds a trace already, or cannot be written.
         """
         described = {**(meta or {}), "seed": seed, "roots": sorted(roots)}
+        if apart is not None:
+            described[APART] = apart.to_json()
+            make_secret(Path(folder))
         journal = Journal.create(Path(folder) / JOURNAL_FILE, described)
         return cls(
             journal,
@@ -357,6 +366,30 @@ class Trace:
         for event in self.journal.events():
             if event.kind == kind:
                 yield self._returned(event, returns)
+
+    def erase_derived(
+        self, gone: Sequence[Digest], *, acts: frozenset[str], sweep: bool = False
+    ) -> int:
+        """Erase the bodies of records that derive from erased ones, where bodies are kept apart.
+
+        Args:
+            gone: Records of which a tombstone says that they no longer hold.
+            acts: As for `Validity`; what was done stays, and so does what rests on it alone.
+            sweep: Whether artifacts that no record names are erased although no body is left to erase.
+
+        Returns:
+            Number of bodies that were erased.
+
+        Raises:
+            ArtifactError: An artifact cannot be removed.
+        """
+        if (not gone and not sweep) or not self.journal.erases:
+            return 0
+        validity = Validity(self.journal.events(), roots=self.artifacts.has, acts=acts)
+        derived = {name for target in gone for name in validity.downstream(target)}
+        return self.journal.erase(
+            {name for name in derived if not validity.valid(name)}, sweep=sweep
+        )
 
     def close(self) -> None:
         """Close the journal and let others write."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from lakatos.traces.anchor import anchor_problem
+from lakatos.traces.apart import ERASED, BodiesApart
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, JournalError, RecordError
@@ -27,6 +28,7 @@ from lakatos.traces.journal import (
     meta_of,
     place,
     place_of_stored,
+    resolved,
     start_of,
     step_key,
     stored_of,
@@ -190,7 +192,8 @@ def _verify(
                 timed.append((kept.head.seq, signed))
                 named.append((kept.head.seq, kept.head.hash, kept.time_utc))
         _verify_head(heads, 0, start_of(stored_meta), findings)
-        audit = _JournalAudit(types, roots, whole, artifacts.has, findings)
+        apart = BodiesApart.of(folder, meta_of(stored_meta))
+        audit = _JournalAudit(types, roots, whole, artifacts.has, findings, apart)
         last, times = 0, list[float | None]()
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
@@ -240,7 +243,12 @@ class _JournalAudit:
         artifacts: set[Digest],
         has_artifact: Callable[[Digest], bool],
         findings: _FaultFindings,
+        apart: BodiesApart | None,
     ) -> None:
+        self.apart = apart
+        self.without_body: list[Event] = []
+        self.inputs: dict[Digest, tuple[Digest, ...]] = {}
+        """Of records, where bodies are kept apart."""
         self.types, self.known, self.findings = types, roots | artifacts, findings
         self.records: set[Digest] = set()
         self.erased: set[Digest] = set()
@@ -252,11 +260,15 @@ class _JournalAudit:
         if row.kind != INTENT.encode():
             self.records.add(row.record_digest.decode(errors="surrogateescape"))
         try:
-            event = event_of_stored(row)
+            event = resolved(event_of_stored(row), self.apart)
             key = step_key(event.name, event.inputs, event.position)
-        except (JournalError, RecordError) as error:
+        except (JournalError, RecordError, ArtifactError) as error:
             self.findings.add("records", str(error), row.seq)
             return
+        if self.apart is not None and event.kind != INTENT:
+            self.inputs[event.record_digest] = event.inputs
+            if event.kind == ERASED:
+                self.without_body.append(event)
         if event.key != key:
             self.findings.add(
                 "keys", f"{place(event)} has a key that is not that of its step.", event.seq
@@ -290,6 +302,21 @@ class _JournalAudit:
 
     def finish(self) -> None:
         """Only now it is known which records were erased, and with them what they refer to."""
+        lost = set(self.erased)
+        for (
+            digest,
+            inputs,
+        ) in self.inputs.items():  # in the order of the journal: inputs stand before
+            if not lost.isdisjoint(inputs):
+                lost.add(digest)
+        for event in self.without_body:
+            if event.record_digest not in lost:
+                self.findings.add(
+                    "references",
+                    f"{place(event)}: the artifact {event.apart} of a {event.body['was']} record is missing, although "
+                    "nothing that it rests on was erased; restore it from a copy.",
+                    event.seq,
+                )
         for event, digest in self.unknown:
             if event.record_digest not in self.erased:
                 self.findings.add(

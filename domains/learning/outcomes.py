@@ -62,10 +62,10 @@ def estimated_schedule(
     payoff = np.zeros((n_people, n_trials, 3, n_options))
     block = _blocks(trials.stimuli)
     received = table.groupby(["block", "option"])["reward"]
-    for number in np.unique(block):
+    for number in np.unique(block).tolist():
         steps = np.flatnonzero(block == number)
         offered = trials.stimuli["available"][steps].any(axis=0)
-        for option in np.flatnonzero(offered):
+        for option in np.flatnonzero(offered).tolist():
             if (number, option) not in received.groups:
                 raise _not_known(
                     trials,
@@ -85,7 +85,7 @@ def estimated_schedule(
 
 def _blocks(stimuli: Stimuli) -> Array:
     """``(n_trials,)`` number of the block of each step."""
-    return np.maximum(np.cumsum(np.asarray(stimuli["block_start"]) > 0) - 1, 0)
+    return np.asarray(np.maximum(np.cumsum(np.asarray(stimuli["block_start"]) > 0) - 1, 0))
 
 
 def known_outcomes(trials: Trials) -> pd.DataFrame:

@@ -386,7 +386,7 @@ def keep(found: RunAudit, recompute: HowMuch) -> None:
         **found.to_json(),
     }
     write_whole(
-        _place_of(found.folder), json.dumps(told, ensure_ascii=False).encode(), private=True
+        audit_place(found.folder), json.dumps(told, ensure_ascii=False).encode(), private=True
     )
 
 
@@ -397,7 +397,7 @@ def kept_audit(folder: Path) -> KeptAudit | None:
         TraceError: The run cannot be read.
     """
     try:
-        told = json.loads(_place_of(folder).read_bytes())
+        told = json.loads(audit_place(folder).read_bytes())
         findings = tuple(
             AuditFinding(
                 item["name"],
@@ -417,7 +417,8 @@ def kept_audit(folder: Path) -> KeptAudit | None:
         return None
 
 
-def _place_of(folder: Path) -> Path:
+def audit_place(folder: Path) -> Path:
+    """The file in the laboratory's home that keeps the last audit of a run."""
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         return home() / "audits" / f"{identity(journal)}.json"
 

@@ -21,6 +21,7 @@ import lakatos
 from lakatos import IMPORT_ROOT
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
+from lakatos.experiments.record import PersonWithdrawn
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, check_run
@@ -39,7 +40,7 @@ from lakatos.traces.head import (
 )
 from lakatos.traces.journal import Journal
 from lakatos.traces.owner import for_owner
-from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE
+from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from lakatos.traces.stores import STORES
 from lakatos.traces.stores.store import EventRow
 from lakatos.traces.verify import verify
@@ -117,6 +118,7 @@ def bundle(folder: Path, out: Path) -> Path:
                 f"{place} does not verify ({failures[0].name}: {failures[0].detail}) and is not bundled; "
                 "`lakatos audit` has the whole story."
             )
+        _refuse_numbers_of_withdrawn(place)
     for place in runs.values():
         write_head(place)
     files: dict[str, bytes] = {}
@@ -150,6 +152,17 @@ def bundle(folder: Path, out: Path) -> Path:
             archive.writestr(zipfile.ZipInfo(name, WHEN), data, zipfile.ZIP_DEFLATED)
     made.replace(out)
     return out
+
+
+def _refuse_numbers_of_withdrawn(folder: Path) -> None:
+    """Refuse a run of an earlier version whose records keep numbers about a participant who withdrew."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        if not trace.journal.erases and any(trace.records(PersonWithdrawn)):
+            raise HeadError(
+                f"{folder} was begun by an earlier version, and a participant has withdrawn since: its records keep "
+                "numbers about each participant, from which the responses can be computed, so it is not bundled. Hand "
+                "on `lakatos data export` of it, or a run that is begun anew with the responses that are left."
+            )
 
 
 def _run_files(folder: Path) -> Iterator[tuple[str, bytes]]:

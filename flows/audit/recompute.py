@@ -287,6 +287,12 @@ class _WalkedTrace(Trace):
             self._compare(event, record)
         return self._returned(event, type(record))
 
+    def erase_derived(
+        self, gone: Sequence[Digest], *, acts: frozenset[str], sweep: bool = False
+    ) -> int:
+        """Nothing: an audit erases nothing."""
+        return 0
+
     def _note(self, event: Event, words: str) -> None:
         """Note what differs, or, before this code was accepted, that other code computed it."""
         if event.seq < self._own_from:

@@ -17,6 +17,7 @@ from typing import Any
 from lakatos.flows.errors import RewindError
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
+from lakatos.traces.apart import ERASED
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import RecordError
 from lakatos.traces.head import write_head
@@ -263,10 +264,12 @@ def branch(
         ) as made:
             _link_artifacts(origin / ARTIFACT_FOLDER, folder / ARTIFACT_FOLDER)
             for event in kept:
-                body = body_of(record) if event.seq == chosen.seq else event.body
+                is_changed = edit is not None and event.seq == chosen.seq
                 made.journal.append(
-                    event.kind, body, key=event.key, name=event.name, position=event.position, inputs=event.inputs,
-                    attempt=event.attempt,
+                    event.body["was"] if event.kind == ERASED else event.kind,
+                    body_of(record) if is_changed else event.body,
+                    key=event.key, name=event.name, position=event.position, inputs=event.inputs,
+                    attempt=event.attempt, apart=None if is_changed else event.apart,
                 )  # fmt: skip
     write_head(folder, begins=True)
     return cited

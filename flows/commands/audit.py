@@ -12,16 +12,20 @@ from typing import Annotated
 
 import typer
 
+from lakatos.experiments.record import AnswersArrived
 from lakatos.flows.argument import Argument, RunFolder, Workers
 from lakatos.flows.audit.audit import SAMPLE, HowMuch, RunAudit, audit, keep
 from lakatos.flows.audit.bundle import bundle, unbundle
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.operations.people_export import list_export
 from lakatos.flows.result import Sentences
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.places import find_run
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.traces.anchor import stamp, stamped_at, write_anchor
 from lakatos.traces.errors import TraceError
 from lakatos.traces.head import known_key
+from lakatos.traces.step import Trace
 
 
 def audit_run(
@@ -87,6 +91,10 @@ def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
         >>> lakatos.flows.audit.bundle.bundle(folder, out)  # doctest: +SKIP
     """
     written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        n_rows = sum(item.record.n_answers for item in trace.records(AnswersArrived))
+    if n_rows:
+        list_export(folder, written, n_rows=n_rows)
     return Sentences(
         f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)",
         f"anybody verifies it with: python3 {escape(written.name)}",

@@ -17,7 +17,7 @@ from lakatos.flows.commands.options import RunOption, RunsFolder
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.tool_desk import retire_tool, run_by_hand, tool_page, validate_again
 from lakatos.flows.result import Shown
-from lakatos.flows.roles.remember import keep_library, library_path, shared_library
+from lakatos.flows.roles.remember import keep_library, library_path, not_signed, shared_library
 from lakatos.flows.run.console import escape, write
 from lakatos.flows.run.places import find_run
 from lakatos.language_models.errors import ToolError
@@ -219,6 +219,11 @@ def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
         f"{how} ({digest_bytes(after)[:10]}): "
         f"{escape(str(path))}"
     )
+    if left := not_signed(runs):
+        yield (
+            f"nothing is taken from {escape(', '.join(left))}: no head signed by this laboratory covers what is "
+            "recorded there; `lakatos audit` says why"
+        )
 
 
 def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:

@@ -115,6 +115,8 @@ class PeoplesAnswers:
     """For each experiment the cells of further columns beside each response, of those named as known, in text."""
     columns: tuple[str, ...] = ()
     """Of the file or data frame."""
+    counted_again: str = ""
+    """Of a run: a sentence where a participant counts once in each of several experiments."""
 
     @cached_property
     def frame(self) -> pd.DataFrame:

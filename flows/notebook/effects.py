@@ -374,7 +374,7 @@ def effects(
         read.text,
         found,
         codings_of(first),
-        (*notes, *first.notes),
+        tuple(dict.fromkeys([*notes, *first.notes])),
         None if figure is None else Path(figure),
         first.n_people,
     )
@@ -512,7 +512,7 @@ def response_columns(
         columns = [
             {name: in_ranges(own[name].tolist(), cuts, name) for name in own} for own in columns
         ]
-    return ResponseColumns(tuple(people), tuple(columns))
+    return ResponseColumns(tuple(people), tuple(columns), answers.counted_again)
 
 
 def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:

@@ -92,7 +92,9 @@ class StudyOutcome(Result):
             )
             again = counted_again(state.campaign.config, state)
             notes = (again,) if again else ()
-            return PeoplesAnswers(domain_of(state.campaign.config), trials, notes, people)
+            return PeoplesAnswers(
+                domain_of(state.campaign.config), trials, notes, people, counted_again=again
+            )
 
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.

@@ -26,16 +26,30 @@ from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.argument import NamedRunFolder
+from lakatos.flows.audit.audit import audit_place
 from lakatos.flows.errors import FlowError
-from lakatos.flows.operations.people_export import SHOWN, _config, _designs, _exports, _now
+from lakatos.flows.operations.lab import LAB_FOLDER
+from lakatos.flows.operations.people_export import (
+    REPORTS,
+    SHOWN,
+    _config,
+    _designs,
+    _exports,
+    _now,
+)
 from lakatos.flows.result import Result, Shown
+from lakatos.flows.roles.remember import library_path
 from lakatos.flows.run.console import escape
-from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.next_pass import PASS_FILE
+from lakatos.flows.run.now import NOW_FILE
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.study import CampaignConfig
+from lakatos.flows.run.summary import SUMMARY_FILE
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.asked import erased, key_of, waiting_in
 from lakatos.flows.stages.enough import more_asked
+from lakatos.traces.erasure import erase_file
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, Trace
@@ -152,15 +166,25 @@ class WithdrawalReport(Result):
     n_sessions: int
     """Erased from what the page keeps."""
     exports: tuple[str, ...]
-    """Files outside the run that may hold the rows."""
+    """Exports, bundles and branches that may hold the rows, or numbers computed from them."""
+    n_derived: int = 0
+    """Records that were derived from the responses, and whose content is erased with them."""
+    keeps_numbers: bool = False
+    """Whether an earlier version began the run, so that numbers about the person stay in its records."""
 
     def lines(self) -> Iterator[Shown]:
         """Lines about what is erased and what remains to be done."""
         yield (
             f"{self.person[:SHOWN]}: answers to {escape(', '.join(self.experiments)) or 'no experiment'} are erased "
-            f"({plural(self.n_batches, 'batch', 'batches')}, {plural(self.n_sessions, 'session')} of the page). "
+            f"({plural(self.n_batches, 'batch', 'batches')}, {plural(self.n_sessions, 'session')} of the page), and "
+            f"so is what was computed from them ({plural(self.n_derived, 'record')}). "
             f"`lakatos resume {escape(str(self.folder))}` computes anew what rested on them."
         )
+        if self.keeps_numbers:
+            yield (
+                "An earlier version began this run: its records keep numbers about each participant, from which "
+                "responses can be computed. Do not hand on its folder; it is not bundled any more."
+            )
         for path in self.exports:
             yield f"delete the person's rows here yourself, or make it anew: {escape(path)}"
         yield "Backups of the run's folder, and books of a recruitment service, are out of this command's reach."
@@ -196,8 +220,9 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
 def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalReport:
     """Erase everything that a person left in a run; scores that used it are computed anew by the next pass.
 
-    The records stay, so that the chain still verifies; the answers, in an artifact of their own, are gone. Doing it
-    twice changes nothing.
+    The records stay, so that the chain still verifies; the answers, in an artifact of their own, are gone, and so is
+    the content of all records that were derived from them, and reports in the run's folder. Designs and predictions
+    that were frozen later stay, because others responded to them. Doing it twice changes nothing.
 
     Raises:
         LockedError: A pass is writing the run; stop it first.
@@ -244,6 +269,10 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
                 )
         for item in own:
             trace.artifacts.erase(item.record.answers)
+        n_derived = trace.erase_derived([item.digest for item in own], acts=ACTS, sweep=True)
+        keeps_numbers = bool(own) and not trace.journal.erases
+    for path in _told_elsewhere(folder):
+        erase_file(path)
     return WithdrawalReport(
         folder=folder,
         person=person,
@@ -251,7 +280,19 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
         n_batches=len(batches),
         n_sessions=n_sessions,
         exports=tuple(_exports(folder)),
+        n_derived=n_derived,
+        keeps_numbers=keeps_numbers,
     )
+
+
+def _told_elsewhere(folder: Path) -> Iterator[Path]:
+    """Files that repeat what a run concluded, all of which are made anew."""
+    yield from map(folder.joinpath, (*REPORTS, SUMMARY_FILE, PASS_FILE, NOW_FILE))
+    yield folder.resolve().parent / LAB_FOLDER / f"pass-{folder.resolve().name}.log"
+    yield audit_place(folder)
+    library = library_path(folder.resolve().parent)
+    if library.exists():  # it may hold what the run has taught
+        yield library
 
 
 @dataclass(frozen=True)

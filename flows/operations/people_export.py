@@ -41,9 +41,9 @@ from lakatos.traces.digest import canonical_json
 from lakatos.traces.step import Recorded, Trace
 
 EXPORTS_FILE = "exports.jsonl"
-"""List of the exports of a run, so that a participant who withdraws can be informed of them."""
+"""List of the exports and bundles of a run, so that a participant who withdraws can be informed of them."""
 REPORTS = ("report.html", "summary.html")
-"""Pages of a run that may show responses."""
+"""Pages of a run that may show responses; a withdrawal removes them."""
 SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
@@ -85,13 +85,7 @@ def export(
     for name, content in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole(out / name, content, private=name.endswith(".csv"))
-    line = {
-        "path": str(out.resolve()),
-        "time_utc": _now().isoformat(timespec="seconds"),
-        "n_rows": len(rows),
-    }
-    before = (folder / EXPORTS_FILE).read_bytes() if (folder / EXPORTS_FILE).exists() else b""
-    write_whole(folder / EXPORTS_FILE, before + canonical_json(line) + b"\n")
+    list_export(folder, out, n_rows=len(rows))
     return [out / name for name in files]
 
 
@@ -151,6 +145,17 @@ def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
     }
 
 
+def list_export(folder: Path, out: Path, n_rows: int) -> None:
+    """Write down that responses, or numbers computed from them, were written to ``out``."""
+    line = {
+        "path": str(out.resolve()),
+        "time_utc": _now().isoformat(timespec="seconds"),
+        "n_rows": n_rows,
+    }
+    before = (folder / EXPORTS_FILE).read_bytes() if (folder / EXPORTS_FILE).exists() else b""
+    write_whole(folder / EXPORTS_FILE, before + canonical_json(line) + b"\n")
+
+
 def _exports(folder: Path) -> list[str]:
     file = folder / EXPORTS_FILE
     found = (
@@ -158,8 +163,8 @@ def _exports(folder: Path) -> list[str]:
         if file.exists()
         else []
     )
-    reports = [str(path) for path in map(folder.joinpath, REPORTS) if path.exists()]
-    return [*dict.fromkeys(found), *reports]
+    branches = [str(folder / "branches")] if (folder / "branches").exists() else []
+    return [*dict.fromkeys(found), *branches]
 
 
 @dataclass(frozen=True)

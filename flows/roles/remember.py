@@ -56,6 +56,7 @@ from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.theories.language.grammar import composition_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import ArtifactError, TraceError
+from lakatos.traces.head import known_key, signed_up_to
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.place import holds_journal, run_folders
 from lakatos.traces.step import Recorded, StepContext, Trace
@@ -113,11 +114,35 @@ def _events(folder: Path) -> list[Event]:
 
 
 def rebuild_library(runs: Path) -> Library:
-    """The library of a folder of runs, from their traces alone; the same traces make the same library."""
+    """The library of a folder of runs, from their traces alone; the same traces make the same library.
+
+    Of a run counts what a head covers that this laboratory signed: anybody could have written the rest.
+    """
     library = Library()
-    for _, events in traces_in(runs):
-        library = rebuild(events, library, Validity(events, roots=_anything, acts=ACTS).valid)
+    for folder, events in traces_in(runs):
+        unsigned = _unsigned(runs, folder, events)
+        signed = [event for event in events if event.record_digest not in unsigned]
+        # What was erased since the last head counts as erased all the same.
+        library = rebuild(signed, library, Validity(events, roots=_anything, acts=ACTS).valid)
     return library
+
+
+def _unsigned(runs: Path, folder: Path, events: Sequence[Event]) -> frozenset[Digest]:
+    """Records of a run that no head of this laboratory covers; the desk, which a person writes, has no heads."""
+    if folder == desk_path(runs):
+        return frozenset()
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        last = signed_up_to(folder, trace.journal, known_key() or "")
+    return frozenset(event.record_digest for event in events if event.seq > last)
+
+
+def not_signed(runs: Path) -> list[str]:
+    """Names of the runs of a folder of which nothing counts, because this laboratory signed nothing of them."""
+    return [
+        folder.name
+        for folder, events in traces_in(runs)
+        if len(_unsigned(runs, folder, events)) == len({event.record_digest for event in events})
+    ]
 
 
 def _anything(digest: Digest) -> bool:

@@ -54,10 +54,10 @@ def terms_of(config: CampaignConfig) -> StudyTerms:
 
 
 def counted_again(config: CampaignConfig, state: RunState) -> str:
-    """A sentence where people are compared who answered several experiments; empty where nobody did.
+    """A sentence where participants of several experiments of a run would be compared; empty where there are none.
 
-    Answers that were there before are opened a few trials at a time, so that a person of a file is in the experiments
-    of several cycles. Comparisons of people do not know this, and take her for several.
+    Responses that were there before are opened a few trials at a time, so that a participant of a file is in the
+    experiments of several cycles, under another number in each. Comparisons of participants cannot know this.
     """
     if not config.source.is_archive or domain_of(config).sequential:
         return ""
@@ -66,8 +66,8 @@ def counted_again(config: CampaignConfig, state: RunState) -> str:
     if len(set(asked)) == len(asked):
         return ""
     return (
-        "People who answered several of these experiments count once in each, so that p is too small and intervals are "
-        "too narrow: ask `lakatos theory effects` of the file or the study, where everybody counts once."
+        "Participants of several of these experiments count once in each, so that there is no p, and intervals are too "
+        "narrow: use `lakatos theory effects` with the file or the study, where every participant counts once."
     )
 
 

@@ -67,8 +67,9 @@ from lakatos.theories.findings.verdicts.record import (
     TheoriesMapped,
     TruthCompared,
 )
+from lakatos.traces.apart import ApartKinds
 from lakatos.traces.digest import Digest, Fingerprint
-from lakatos.traces.record import Record, RecordTypes, kind_of
+from lakatos.traces.record import Record, RecordTypes, Tombstone, kind_of
 
 
 class CampaignStarted(Record):
@@ -240,3 +241,7 @@ ACTS = frozenset(
     )
 )
 """Acts, which remain valid when the evidence behind them is withdrawn; see `traces.validity.Validity`."""
+APART_KINDS = ApartKinds(
+    roots=frozenset([kind_of(AnswersArrived)]), stay=ACTS | {kind_of(Tombstone)}
+)
+"""Bodies that a run whose participants respond one by one keeps apart, so that they go with whoever withdraws."""

@@ -23,6 +23,7 @@ from lakatos.flows.run.now import KeptProgress
 from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, clean
 from lakatos.flows.run.records import (
     ACTS,
+    APART_KINDS,
     RECORD_TYPES,
     CampaignStarted,
     CodeAccepted,
@@ -43,8 +44,10 @@ from lakatos.judges.epoch import JudgeEpoch
 from lakatos.memory.library import Library
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.theory import Theory
+from lakatos.traces.apart import ERASED
 from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.digest import Digest, Fingerprint, digest_bytes
+from lakatos.traces.errors import JournalError
 from lakatos.traces.head import write_head
 from lakatos.traces.inbox import claim_place
 from lakatos.traces.journal import INTENT
@@ -245,6 +248,12 @@ class Run:
         self.close()
 
 
+def _may_withdraw(config: CampaignConfig) -> bool:
+    """Whether the participants of a run are people of its own, who may withdraw one by one."""
+    source = config.source
+    return source.origin == "people" and source.one_by_one and source.responds_later
+
+
 def create_run(
     config: CampaignConfig,
     folder: Path,
@@ -279,11 +288,19 @@ def create_run(
         "sealed_rows": {name: list(rows) for name, rows in (sealed_rows or {}).items()} or None,
         "data": str(data.resolve()) if data else None,
     }
+    if config.domain_file is not None:
+        meta["domain_file"] = digest_bytes(config.domain_file.text.encode())
     settle(folder)
     if config.source.responds_later and is_elsewhere(folder):
         meta[INBOX_PLACE] = claim_place(folder)
     with ExitStack() as after_error:
-        trace = Trace.create(folder, seed=config.seed, types=RECORD_TYPES, meta=meta)
+        trace = Trace.create(
+            folder,
+            seed=config.seed,
+            types=RECORD_TYPES,
+            meta=meta,
+            apart=APART_KINDS if _may_withdraw(config) else None,
+        )
         after_error.callback(trace.close)
         keep_answers(config, trace.artifacts, kept)
         if config.domain_file is not None:
@@ -377,6 +394,11 @@ def read_state(folder: Path, until: Digest | None = None) -> tuple[RunState, Tra
     state = RunState()
     for event in events:
         if event.kind != INTENT and validity.valid(event.record_digest):
+            if event.kind == ERASED:
+                raise JournalError(
+                    f"event {event.seq} of {folder} is in force, but the artifact {event.apart} of its "
+                    f"{event.body['was']} record is missing; restore it from a copy (`lakatos audit` lists all)."
+                )
             state = advance(state, trace.read(event))
         if event.record_digest == until:
             break

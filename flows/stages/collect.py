@@ -46,6 +46,7 @@ from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.parts import task
+from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
@@ -66,8 +67,10 @@ from lakatos.flows.stages.enough import (
     wanted_in,
 )
 from lakatos.theories.engine.scoring.score import noise_ceiling
+from lakatos.traces.apart import ERASED
 from lakatos.traces.digest import Digest, digest_of
-from lakatos.traces.record import Tombstone
+from lakatos.traces.journal import Event
+from lakatos.traces.record import Tombstone, kind_of
 from lakatos.traces.step import Recorded, StepContext, Trace
 from lakatos.traces.wording import plural
 
@@ -180,7 +183,7 @@ class _Collection:
     key: Digest
     """Key of the step that recruited."""
     design: Design
-    tables: tuple[Recorded[TrialsCollected], ...]
+    tables: tuple[Event, ...]
     closed: Recorded[CollectionClosed] | None
     """Record that ended it before all planned participants had completed."""
 
@@ -255,7 +258,7 @@ def _collection(
     trace: Trace, plan: Recorded[Preregistration], asked: Recorded[PeopleRecruited]
 ) -> _Collection:
     name = plan.record.experiment
-    tables = [item for item in trace.records(TrialsCollected) if item.record.experiment == name]
+    tables = [event for event in trace.journal.events() if _is_table_of(event, name)]
     closed = (item for item in trace.records(CollectionClosed) if item.record.experiment == name)
     design = _design(trace.artifacts, plan.record)
     key = key_of(trace, asked)
@@ -351,16 +354,18 @@ async def _make_table(
 def take_answers(run: Run) -> None:
     """Turn every person's batch in the inbox, of whatever experiment, into a record and an artifact.
 
-    Answers of people whose withdrawal was cut short after it was recorded are erased now.
+    Answers of people whose withdrawal was cut short after it was recorded are erased now, and what derives from them.
 
     Raises:
         SourceError: A batch belongs to no experiment that people were asked for.
         TrialsError: Somebody answered what was not asked.
     """
-    gone = erased(run.trace)
+    gone, left = erased(run.trace), []
     for item in run.trace.records(AnswersArrived):
         if item.digest in gone:
             run.trace.artifacts.erase(item.record.answers)
+            left.append(item.digest)
+    run.trace.erase_derived(left, acts=ACTS)
     pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
     if not pending:
         return
@@ -485,9 +490,15 @@ def deliver(run: Run, recruitment: Recruitment, n_participants: int) -> Collecte
     return collected
 
 
+def _is_table_of(event: Event, name: str) -> bool:
+    """Whether an event is a table of an experiment, also one whose content was erased."""
+    kind = event.body["was"] if event.kind == ERASED else event.kind
+    return kind == kind_of(TrialsCollected) and event.position.get("experiment") == name
+
+
 def _displace(
     trace: Trace,
-    tables: Sequence[Recorded[TrialsCollected]],
+    tables: Sequence[Event],
     inputs: Sequence[Digest],
     people: Sequence[Recorded[AnswersArrived]],
 ) -> int:
@@ -498,16 +509,14 @@ def _displace(
     gone = erased(trace)
     n_displaced = 0
     for table in tables:
-        event = trace.journal.find_record(table.digest)
-        assert event is not None
-        if table.digest in gone:
+        if table.record_digest in gone:
             n_displaced += 1
-        elif not gone.intersection(event.inputs) and list(event.inputs) != list(inputs):
-            new = [item.digest for item in people if item.digest not in event.inputs]
+        elif not gone.intersection(table.inputs) and list(table.inputs) != list(inputs):
+            new = [item.digest for item in people if item.digest not in table.inputs]
             trace.record(
                 Tombstone(
-                    target=table.digest,
-                    reason=f"the people of experiment {table.record.experiment} changed",
+                    target=table.record_digest,
+                    reason=f"the people of experiment {table.position['experiment']} changed",
                 ),
                 name="displace",
                 inputs=new,

@@ -193,6 +193,7 @@ async def crystallise(run: Run) -> None:
         await make_tools(run)
     if run.config.memory.takes_library:
         try:
+            run.sign()  # what no head covers is not taken into the library
             keep_library(run.folder.parent)
         except OSError as error:
             run.progress.note(

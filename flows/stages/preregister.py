@@ -167,17 +167,15 @@ DEPENDENCES = (
 
 
 GROUPS = (
-    "Groups of people are compared at the end: they differ in a parameter of the theory that then predicts them best "
-    "if so large a difference, of any parameter, has a probability of at most 0.05 when labels of groups are exchanged "
-    "among people. Whether numbers of its own predict a group's people better, by more than two standard errors, is "
-    "said beside it."
+    "Groups of participants are compared at the end, by the leading theories: they differ in a parameter if the 95% "
+    "interval of its difference excludes 0, and so large a statistic, of any parameter and group, has a probability of "
+    "at most 0.05 when labels of groups are exchanged among the participants of an experiment."
 )
 """How answers decide between groups, where a study compares some."""
 EFFECTS = (
-    "Effects of what is known of people are learned at the end: a parameter is said to change with it if so strong a "
-    "connection, of any parameter, has a probability of at most 0.05 when what is known is exchanged among people; of "
-    "several groups those are named whose own 95% interval, corrected for their number, excludes 0. Whether to know it "
-    "predicts other people better, by more than two standard errors, is said beside it."
+    "Effects of what is known of participants are estimated at the end, by the leading theories: a parameter changes "
+    "with it if the 95% interval of its change excludes 0, and so large a statistic, of any parameter, has a "
+    "probability of at most 0.05 when what is known is exchanged among the participants of an experiment."
 )
 """How answers decide on effects, where a study asks about some."""
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from lakatos.flows.report.reader import JournalPlace
 from lakatos.traces.digest import Digest, is_digest
-from lakatos.traces.errors import JournalError
+from lakatos.traces.errors import JournalError, TraceError
 from lakatos.traces.journal import INTENT
 from lakatos.traces.stores.sqlite import problem_of, read_apart
 from lakatos.traces.stores.store import EventRow
@@ -51,7 +53,7 @@ class WantedEvents:
             parts.append("(position LIKE ? OR position LIKE ?)")
             values += [f'%"cycle":{self.cycle},%', f'%"cycle":{self.cycle}}}%']
         if self.text:
-            inner = json.dumps(self.text, ensure_ascii=False)[1:-1].lower()
+            inner = self._inner
             parts.append(
                 "(instr(lower(name), ?) OR instr(lower(position), ?) OR instr(lower(body), ?) "
                 "OR record_digest = ? OR hash = ?)"
@@ -59,12 +61,25 @@ class WantedEvents:
             values += [inner, inner, inner, self.text.lower(), self.text.lower()]
         return parts, values
 
+    @property
+    def _inner(self) -> str:
+        return json.dumps(self.text, ensure_ascii=False)[1:-1].lower()
+
+    def is_in(self, row: EventRow) -> bool:
+        """Whether a row holds the text that is looked for."""
+        texts = (row.name, row.position, row.body)
+        return self.text.lower() in (row.record_digest, row.hash) or any(
+            self._inner in text.lower() for text in texts
+        )
+
 
 class JournalOutline:
     """The events of one journal by kind, and their contents on demand."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, whole: Callable[[EventRow], EventRow] | None = None) -> None:
+        """Follow the journal at ``path``; ``whole`` completes rows where bodies are kept apart from it."""
         self.path = path
+        self.whole = whole
         self.head = 0
         """Number of the last event that was seen."""
         self.n_events = 0
@@ -119,9 +134,18 @@ class JournalOutline:
         for start in range(0, len(seqs), BATCH):
             batch = seqs[start : start + BATCH]
             marks = ",".join("?" * len(batch))
-            found = {row[0]: EventRow._make(row) for row in self.read(
+            found = {row[0]: self._made(row) for row in self.read(
                 f"SELECT {COLUMNS} FROM event WHERE seq IN ({marks})", *batch)}  # fmt: skip
             yield from (found[seq] for seq in batch if seq in found)
+
+    def _made(self, row: Sequence[Any]) -> EventRow:
+        made = EventRow._make(row)
+        if self.whole is None:
+            return made
+        try:
+            return self.whole(made)
+        except TraceError:  # damaged; the audit says what
+            return made
 
     def row(self, seq: int) -> EventRow | None:
         """Read one event by its number; None if there is none."""
@@ -144,17 +168,19 @@ class JournalOutline:
 
     def search(self, wanted: WantedEvents, before: int, most: int) -> list[EventRow]:
         """Events below number ``before`` that are looked for, newest first."""
-        parts, values = wanted.condition()
+        is_apart = self.whole is not None and bool(wanted.text)
+        parts, values = (replace(wanted, text="") if is_apart else wanted).condition()
         where = " AND ".join(["seq < ?", *parts])
-        return [
-            EventRow._make(row)
+        found = (
+            self._made(row)
             for row in self.read(
                 f"SELECT {COLUMNS} FROM event WHERE {where} ORDER BY seq DESC LIMIT ?",
                 before,
                 *values,
-                most,
+                self.head if is_apart else most,
             )
-        ]
+        )
+        return list(islice((row for row in found if not is_apart or wanted.is_in(row)), most))
 
     def citing(self, digest: Digest, most: int = 200) -> list[tuple[int, str, str]]:
         """Number, kind and name of later records whose inputs name a record or an artifact."""
@@ -169,6 +195,9 @@ class JournalOutline:
 
     def counted(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
         """How many records of a kind have which values in some fields: values, then the number."""
+        if self.whole is not None:
+            told = Counter(self.values(kind, *fields))
+            return [(*values, number) for values, number in told.items()]
         places = ", ".join(f"json_extract(body, '$.{field}')" for field in fields)
         return [
             tuple(row)
@@ -177,8 +206,19 @@ class JournalOutline:
             )
         ]
 
+    def values(self, kind: str, *fields: str) -> list[tuple[Any, ...]]:
+        """Values of some fields of all records of a kind, in order."""
+        rows = (row for row in self.rows(self.seqs(kind)) if row.kind == kind)
+        bodies = (json.loads(row.body) for row in rows)
+        return [tuple(body.get(field) for field in fields) for body in bodies]
+
     def whose(self, kind: str, values: Mapping[str, object], most: int = 100_000) -> list[EventRow]:
         """Records of a kind with these values in their fields, in order."""
+        if self.whole is not None:
+            rows = [(row, json.loads(row.body)) for row in self.rows(self.seqs(kind))]
+            own = [row for row, body in rows
+                   if all(body.get(field) == value for field, value in values.items())]  # fmt: skip
+            return own[:most]
         parts = [f"json_extract(body, '$.{field}') = ?" for field in values]
         where = " AND ".join(["kind = ?", *parts])
         return [

@@ -287,6 +287,20 @@ WHERE kind <> 'intent' AND attempt > 1 GROUP BY name ORDER BY 2 DESC
 MOST_BARS: Final = 14
 
 
+def _model_calls(look: RunMoment) -> list[tuple[Any, ...]]:
+    """What `MODEL_CALLS` finds, also where bodies are kept apart from the journal."""
+    outline = look.outline
+    if outline.whole is None:
+        return outline.read(MODEL_CALLS)
+    fields = ("role", "model", "n_prompt_tokens", "n_completion_tokens", "outcome")
+    found: dict[tuple[Any, Any], list[int]] = {}
+    for role, model, n_read, n_written, outcome in outline.values("language_model_called", *fields):
+        sums = found.setdefault((role, model), [0, 0, 0, 0])
+        more = (1, n_read or 0, n_written or 0, outcome != "answered")
+        sums[:] = [before + new for before, new in zip(sums, more, strict=True)]
+    return sorted(((*key, *sums) for key, sums in found.items()), key=lambda row: -row[2])
+
+
 def _cost(look: RunMoment) -> dict[str, Any]:
     experiments = look.state.experiments
     steps = [
@@ -301,7 +315,7 @@ def _cost(look: RunMoment) -> dict[str, Any]:
         "total": seconds(*look.times),
         "steps": steps,
         "time_chart": _time_chart(steps[:MOST_BARS]),
-        "calls": look.outline.read(MODEL_CALLS),
+        "calls": _model_calls(look),
         "spent": spending_of(event_of(row) for row in look.outline.rows(paid)).total,
         "budget": look.config.budget.model_dump(),
         "repeated": look.outline.read(REPEATED),

@@ -238,7 +238,10 @@ class RunWatch:
     def __post_init__(self) -> None:
         check_run(self.folder)
         self.trace = Trace.open(self.folder, RECORD_TYPES, read_only=True)
-        self.outline = JournalOutline(self.folder / JOURNAL_FILE)
+        journal = self.trace.journal
+        self.outline = JournalOutline(
+            self.folder / JOURNAL_FILE, journal.whole if journal.erases else None
+        )
         self._guard = threading.RLock()
         self._state = RunState()
         self._folded: list[Recorded[Record]] = []

@@ -15,6 +15,7 @@ from lakatos.memory.plan import Plan, PlanStep, StepArgument, fill
 from lakatos.memory.tool import ToolDraft, draft_tool
 from lakatos.memory.tools import TOOLS
 from lakatos.traces.digest import digest_of
+from lakatos.traces.head import write_head
 from lakatos.traces.step import Recorded, Trace
 
 DOMAIN = "multiattribute"
@@ -90,7 +91,8 @@ def write_run(runs: Path, number: int) -> Plan:
         )
         assert plan is not None
         trace.record(plan, name="lesson", inputs=plan.evidence)
-        return plan
+    write_head(runs / f"run{number}", begins=True)
+    return plan
 
 
 def write_tool(runs: Path, plans: list[Plan], change: Any = None) -> ToolDraft:
@@ -106,6 +108,7 @@ def write_tool(runs: Path, plans: list[Plan], change: Any = None) -> ToolDraft:
         trace.record(
             outcome_of(done.record, draft.signature), name="settle tool", inputs=[done.digest]
         )
+    write_head(runs / "run9", begins=True)
     return draft
 
 

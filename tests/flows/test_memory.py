@@ -37,6 +37,7 @@ from lakatos.memory.tool import ToolDraft
 from lakatos.memory.tools import TOOLS
 from lakatos.theories.errors import BenchError
 from lakatos.traces.digest import digest_of
+from lakatos.traces.head import write_head
 from lakatos.traces.step import Trace
 from tests.flows.remembering import DOMAIN, tool_in, write_run, write_tool
 from tests.flows.small import STUDY
@@ -90,6 +91,7 @@ def with_facts(runs, *facts, seat=None):
                 inputs=[],
                 attempt=1,
             )
+    write_head(runs / "run8", begins=True)
 
 
 def test_a_deleted_library_is_rebuilt_byte_for_byte(runs):

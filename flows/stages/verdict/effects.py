@@ -159,6 +159,7 @@ def _asked(
             for item in trials
         ),
         tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
+        counted_again(evidence.config, evidence.state),
     )
     formula = formula_of(by, beside)
     found: dict[Digest, ParameterEffects] = {}
@@ -172,8 +173,6 @@ def _asked(
     told = [
         effects_in_words(evidence.state.theories.name(name), item) for name, item in found.items()
     ]
-    if found and (again := counted_again(evidence.config, evidence.state)):
-        told.append(again)
     notes = [note for item in list(found.values())[:1] for note in item.notes]
     return _Asked(found, " ".join([*told, *notes]))
 

@@ -19,6 +19,7 @@ from lakatos.flows.roles.remember import (
     library_in,
     library_path,
     look_at_library,
+    not_signed,
     rebuild_library,
     recall_in,
     take_library,
@@ -34,6 +35,7 @@ from lakatos.memory.library import Library
 from lakatos.memory.recall import RecallSituation
 from lakatos.memory.winner import TheoryWon
 from lakatos.traces.digest import digest_of
+from lakatos.traces.head import identity, kept_apart, write_head
 from lakatos.traces.step import Trace
 from tests.flows.operations.test_adopt import answers
 from tests.flows.small import SHORT, small_study
@@ -51,6 +53,7 @@ def leave(runs, name, source, **changes):
         cited = trace.record(winner(source, name), name="cited", inputs=[verdict])
         record = winner(source, name, evidence=(cited.digest,), justified_by=(cited.digest,))
         trace.record(record.model_copy(update=changes), name="winner", inputs=[cited.digest])
+    write_head(runs / name, begins=True)
     return cited.digest
 
 
@@ -135,6 +138,30 @@ def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(
         assert winners_in(run.evidence) == []
         assert library_in(run.evidence).doubted
     assert rebuild_library(tmp_path).winners("multiattribute") == []
+
+
+def test_the_winner_of_an_unsigned_run_does_not_enter_the_library(tmp_path):
+    leave(tmp_path, "friend", GOOD)
+    leave(tmp_path, "forged", GOOD)
+    before = {item.study for _, item in rebuild_library(tmp_path).all(TheoryWon)}
+    assert before == {"friend", "forged"}
+    with Trace.open(tmp_path / "forged", RECORD_TYPES, read_only=True) as trace:
+        kept_apart(identity(trace.journal)).unlink()
+    (tmp_path / "forged" / "heads.jsonl").unlink()
+    assert {item.study for _, item in rebuild_library(tmp_path).all(TheoryWon)} == {"friend"}
+    assert not_signed(tmp_path) == ["forged"]
+
+
+def test_a_winner_that_was_written_after_the_last_signed_head_does_not_count(tmp_path):
+    leave(tmp_path, "friend", GOOD)
+    with Trace.open(tmp_path / "friend", RECORD_TYPES) as trace:
+        *_, item = trace.records(TheoryWon)
+        won = item.record.model_copy(update={"name": "Forged"})
+        trace.record(won, name="winner", position={"number": 2}, inputs=item.record.evidence)
+    names = {found.name for _, found in rebuild_library(tmp_path).all(TheoryWon)}
+    assert "Forged" not in names
+    assert item.record.name in names
+    assert not_signed(tmp_path) == []
 
 
 def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
@@ -230,6 +257,7 @@ def leave_in(run: Run, source: str) -> None:
     won = winner(source, run.config.name, domain=run.config.domain, answers=answers)
     won = won.model_copy(update={"evidence": (verdict,), "justified_by": (verdict,)})
     run.trace.record(won, name="winner", inputs=[verdict])
+    write_head(run.folder, begins=True)
 
 
 def found_here(run: Run) -> tuple[str, ...]:

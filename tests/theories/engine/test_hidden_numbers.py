@@ -24,6 +24,7 @@ BITS = np.random.default_rng(2).integers(0, 2, N).tolist()
 TEXT = "".join(map(str, DIGITS))
 LETTERS = "".join(chr(97 + digit) for digit in DIGITS)
 PRIOR = '{"prior": "uniform", "low": 0.2, "high": 2.0}'
+BARE = "a, b = 1, 0\n"
 HEAD = f'"""A rule: it is followed."""\nPARAMETERS = {{"s": {PRIOR}}}\n'
 
 
@@ -156,6 +157,44 @@ HIDDEN = {
     ),
     "decorators": source(
         "t = 0", before="".join(f"@d({bit})\n" for bit in BITS) + "def g(): pass\n"
+    ),
+    "doubled and raised": source(
+        "x = a\n    " + "\n    ".join("x = x + x + a" if bit else "x = x + x" for bit in BITS), before=BARE
+    ),
+    "doubled in blocks": source(
+        "x = a" + "".join(f"\n    if {name}:\n        x += x" for name in NAMES), before=BARE
+    ),
+    "sums of names": source("x = " + " + ".join(NAMES), before=BARE),
+    "shifts of names": source("x = a" + "".join(" << a | a" if bit else " << a" for bit in BITS), before=BARE),
+    "powers of names": source("x = " + "**".join(NAMES), before=BARE),
+    "names in turn": source("x = " + " and ".join(NAMES), before=BARE),
+    "assignments inside": source("x = a + " + "+".join(f"(y := a + {name})" for name in NAMES), before=BARE),
+    "unpacked names": source(f"x = [{', '.join(f'*{name}' for name in NAMES)}]", before="a, b = (1,), (0,)\n"),
+    "differences in a row": source(f"x = [{', '.join('a - a' if b else 'a - b' for b in BITS)}]", before=BARE),
+    "signs in a row": source(f"x = [{', '.join('-a' if b else '+a' for b in BITS)}]", before=BARE),
+    "calls in a row": source(
+        f"x = [{', '.join(f'{name}()' for name in NAMES)}]",
+        before="def a(): return 1\n\ndef b(): return 0\n"
+    ),
+    "attributes in a row": source(f"x = [{', '.join('a.real' if b else 'a.imag' for b in BITS)}]", before=BARE),
+    "conditions in a row": source(
+        f"x = [{', '.join('(a if s else b)' if bit else '(b if s else a)' for bit in BITS)}]", before=BARE
+    ),
+    "a text of names": source(
+        'x = int(f"' + "".join(f"{{{name}}}" for name in NAMES) + '", a + a)', before=BARE
+    ),
+    "loops in a row": source(
+        f"x = [a {' '.join(f'for c in {name}' for name in NAMES)}]", before="a, b = (1,), (0,)\n"
+    ),
+    "functions of functions": source("x = " + "".join(f"lambda {name}: " for name in NAMES) + "a", before=BARE),
+    "exchanges": source("; ".join("x, y = y, x" if bit else "y, x = y, x" for bit in BITS), before=BARE),
+    "slices": source("; ".join(f"y = x[{name}:a:{name}]" for name in NAMES), before=BARE),
+    "functions": source(
+        "x = a",
+        before=BARE + "".join(f"def f(x): return {'x + x + a' if bit else 'x + x'}\n\n" for bit in BITS)
+    ),
+    "branches": source(
+        "x = a\n    " + "\n    ".join(f"if {name}: x = x + x" for name in NAMES), before=BARE
     ),
 }  # fmt: skip
 

@@ -1,8 +1,9 @@
 """How many numbers a theory's source could hide: a table of answers is no rule, in whatever form it is written down.
 
 A number of two digits is the unit. Counted are digits and texts, and what stands for numbers without being one: truth
-values, names and empty brackets in long rows, long chains of comparisons, digits in names, and declarations (clauses,
-units) that the functions read. The limit (`exam.MOST_NUMBERS`) leaves room for what honest theories hold.
+values, entries of long rows, long chains of comparisons and operators, statements that are alike or long, digits in
+names, and declarations (clauses, units) that the functions read. The limit (`exam.MOST_NUMBERS`) leaves room for what
+honest theories hold.
 """
 
 from __future__ import annotations
@@ -20,6 +21,18 @@ LONGEST_ROW = 8
 """Entries of a row (a list, arguments, a chain) from which on each counts, even one of a single digit."""
 LONGEST_ROWS = 16
 """Entries of rows within rows, constants of a statement, and links of a chain, from which on each counts."""
+MOST_OPERANDS = 20
+"""Operands of a chain of operators, or parts of a text with places, from which on each counts."""
+MOST_ALIKE = 24
+"""Statements of one shape, in whatever block, from which on each counts."""
+MOST_ALIKE_BARE = 12
+"""The same for statements without any constant."""
+MOST_STATEMENTS = 220
+"""Statements of a source, beyond which each counts."""
+MOST_WORDS = 32
+"""Names and constants of one statement, beyond which each counts."""
+MOST_FUNCTIONS = 40
+"""Functions of a source, those without a name among them, beyond which each counts."""
 LONGEST_WORD = 40
 """Characters of a text that names an entry, beyond which it counts as more than a name."""
 MOST_CONSTANTS = 400
@@ -55,6 +68,7 @@ def table_size(source: str) -> int:
     listed = _listed(nodes, free).values()
     size += sum(_in_constant(item, keys, comments) == 0 for item in listed)
     size += _chained(nodes, free) + _excess(nodes, comments | free)
+    size += _nameless(nodes) + _long_statements(nodes)
     size += sum(map(_digits, names | keys)) // 2
     return size + _letters(nodes, names, keys, comments)
 
@@ -226,12 +240,86 @@ def _statements_of(node: ast.AST) -> Iterator[list[ast.AST]]:
             yield row
 
 
-def _shape(node: ast.AST) -> str:
-    """What a statement is like, whatever its names and numbers are."""
-    inside = ",".join(
-        _shape(item) for item in ast.iter_child_nodes(node) if not isinstance(item, ast.stmt)
+def _nameless(nodes: Sequence[ast.AST]) -> int:
+    """What could stand for numbers without any constant: operands, entries of rows, and statements that are alike."""
+    inner = {id(item) for node in nodes for item in _operands(node)}
+    lengths = [_length_of_chain(node) for node in nodes if id(node) not in inner]
+    size = sum(length for length in lengths if length > MOST_OPERANDS)
+    for node in nodes:
+        row = _row(node)
+        made = [item for item in row if not isinstance(item, (ast.Constant, ast.Name, *DISPLAYS))]
+        without = [
+            item
+            for item in made
+            if not any(isinstance(part, ast.Constant) for part in ast.walk(item))
+        ]
+        size += len(without) if len(row) > LONGEST_ROW else 0
+        loops = getattr(node, "generators", ())
+        size += len(loops) if len(loops) > LONGEST_ROW else 0
+    statements = _statements(nodes)
+    bare = {id(item) for item in statements
+            if not any(isinstance(part, ast.Constant) for part in ast.walk(item))}  # fmt: skip
+    alike = Counter((_shape(item), id(item) in bare) for item in statements)
+    size += sum(
+        number
+        for (_, is_bare), number in alike.items()
+        if number > (MOST_ALIKE_BARE if is_bare else MOST_ALIKE)
     )
-    return f"{type(node).__name__}({inside})"
+    size += max(0, len(statements) - MOST_STATEMENTS)
+    functions = sum(isinstance(item, ast.FunctionDef | ast.Lambda) for item in nodes)
+    return size + max(0, functions - MOST_FUNCTIONS)
+
+
+def _operands(node: ast.AST) -> list[ast.AST]:
+    """What a chain of operators combines, or the parts of a text with places; nothing for other nodes."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.BoolOp | ast.JoinedStr):
+        return list(node.values)
+    return []
+
+
+def _length_of_chain(node: ast.AST) -> int:
+    """Operands of a chain of operators, those of its operands included."""
+    length, rest = 0, _operands(node)
+    while rest:
+        inner = _operands(rest.pop())
+        rest += inner
+        length += not inner
+    return length
+
+
+def _long_statements(nodes: Sequence[ast.AST]) -> int:
+    """Names and constants of statements beyond those that a readable statement holds."""
+    return sum(max(0, _words(item) - MOST_WORDS) for item in _statements(nodes))
+
+
+def _statements(nodes: Sequence[ast.AST]) -> list[ast.stmt]:
+    """All statements but definitions of functions and classes, in whatever block."""
+    defined = (ast.FunctionDef, ast.ClassDef)
+    return [item for item in nodes if isinstance(item, ast.stmt) and not isinstance(item, defined)]
+
+
+def _words(node: ast.stmt) -> int:
+    """Names and constants of a statement, without those of statements inside it."""
+    inside = [
+        item
+        for item in ast.iter_child_nodes(node)
+        if not isinstance(item, ast.stmt | ast.match_case | ast.ExceptHandler)
+    ]
+    parts = (item for part in inside for item in ast.walk(part))
+    return sum(isinstance(item, ast.Name | ast.Constant) for item in parts)
+
+
+def _shape(node: ast.AST) -> str:
+    """What a statement is like, whatever its names and numbers are; statements inside it are left out."""
+    found, rest = list[str](), [node]
+    while rest:
+        item = rest.pop()
+        inside = [part for part in ast.iter_child_nodes(item) if not isinstance(part, ast.stmt)]
+        found.append(f"{type(item).__name__}{len(inside)}")
+        rest += inside
+    return " ".join(found)
 
 
 def _next_link(node: ast.AST) -> ast.AST | None:

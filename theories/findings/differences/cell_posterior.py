@@ -8,7 +8,9 @@ drawn from (adaptive multiple importance sampling).
 Parameters are compared on the scale of their prior: logarithms where the prior is logarithmic, log odds of shares, the
 plain values of others. A cell's *information* is what remains of its posterior when the population is divided out, in
 the normal approximation: a cell whose responses say little about a parameter has a large variance there, and hardly
-counts where cells are compared.
+counts where cells are compared. For this the population has independent parameters. Where responses say little about a
+parameter, its correlation with a well-known one is estimated near 1 by chance; each cell would then repeat the other
+parameter's value as if it were its own, and an effect on one would be shown as an effect on both.
 
 References:
     Cornuet, Marin, Mira & Robert (2012), Scandinavian Journal of Statistics 39, 798-812 (the sampler).
@@ -23,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
@@ -148,26 +150,40 @@ class CellPosteriors:
         return np.asarray(np.clip(1 - own / np.diag(self.covariance), 0.0, 1.0))
 
 
-@dataclass
 class _Tried:
-    """Points that were tried on some cells."""
+    """Points that were tried on some cells, and the density of all that they were drawn from."""
 
-    points: list[Array]
-    """``(n_points, n_parameters)`` each, on the scales."""
-    log_p: list[Array]
-    """``(n_points, n_cells)`` each."""
-    drawn_from: list[tuple[Array, Array, int]]
-    """Centers ``(n, n_parameters)``, covariances, and points drawn from each."""
+    def __init__(self, points: Array, log_p: Array, centers: Array, covariances: Array) -> None:
+        self.points = points
+        """``(n_points, n_parameters)`` on the scales."""
+        self.log_p = log_p
+        """``(n_points, n_cells)``."""
+        self.drawn_from = [(centers, covariances, len(points))]
+        """Centers ``(n, n_parameters)``, covariances, and points drawn from each."""
+        self._log_sum = _log_counted(points, *self.drawn_from[0])
+
+    def add(
+        self, points: Array, log_p: Array, centers: Array, covariances: Array, n_each: int
+    ) -> None:
+        """More points, as many from each of some normals."""
+        theirs = [_log_counted(points, *own) for own in self.drawn_from]
+        drawn_from = (centers, covariances, n_each)
+        whole = np.concatenate([self.points, points])
+        before = np.concatenate([self._log_sum, np.logaddexp.reduce(theirs, axis=0)])
+        self._log_sum = np.logaddexp(before, _log_counted(whole, *drawn_from))
+        self.points, self.log_p = whole, np.concatenate([self.log_p, log_p])
+        self.drawn_from.append(drawn_from)
 
     def log_mixture(self) -> Array:
         """``(n_points,)`` log density of all that points were drawn from."""
-        points = np.concatenate(self.points)
-        parts = []
-        for centers, covariances, n_each in self.drawn_from:
-            density = log_normal(points, centers, covariances)
-            parts.append(density + np.log(n_each))
-        counts = sum(len(centers) * n_each for centers, _, n_each in self.drawn_from)
-        return np.asarray(logsumexp(np.concatenate(parts), axis=0) - np.log(counts))
+        return np.asarray(self._log_sum - np.log(len(self.points)))
+
+
+def _log_counted(points: Array, centers: Array, covariances: Array, n_each: int) -> Array:
+    """``(n_points,)`` log of the sum of some normals' densities, times the points drawn from each."""
+    density = log_normal(points, centers, covariances)
+    largest = density.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(density - largest).sum(axis=0)) + np.log(n_each))
 
 
 def log_normal(points: Array, centers: Array, covariances: Array) -> Array:
@@ -234,19 +250,18 @@ def find_cell_posteriors(
         for part in _groups_of(item, own)
     ]
     asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
-    tried = [
-        _Tried([first], [ask(first)], [(start[0][None], start[1][None], n_first)]) for ask in asked
-    ]
+    tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in asked]
     center, covariance = _population(tried, start, least)
     for _ in range(N_ROUNDS):
         for ask, own in zip(asked, tried, strict=True):
             centers, covariances = _proposals(own, center, covariance, least)
             near = _near(rng, centers, covariances, n_near)
-            own.points.append(near)
-            own.log_p.append(ask(near))
-            own.drawn_from.append((centers, covariances, n_near))
+            own.add(near, ask(near), centers, covariances, n_near)
         center, covariance = _population(tried, (center, covariance), least)
-    parts = [_summary(own, center, covariance) for own in tried]
+    independent = _population(
+        tried, (center, np.diag(np.diag(covariance))), least, is_independent=True
+    )
+    parts = [_summary(own, center, covariance, independent) for own in tried]
     place = np.concatenate(
         [
             np.flatnonzero(part) + sum(n_in[:number])
@@ -325,9 +340,8 @@ def _near(rng: np.random.Generator, centers: Array, covariances: Array, n_near: 
 
 def _log_weights(tried: _Tried, center: Array, covariance: Array) -> tuple[Array, Array]:
     """Points, and ``(n_points, n_cells + 1)`` log weights of them in each cell; in the population in the last."""
-    points = np.concatenate(tried.points)
+    points, log_p = tried.points, tried.log_p
     prior = log_normal(points, center[None], covariance[None])[0] - tried.log_mixture()
-    log_p = np.concatenate(tried.log_p)
     inside = np.where(np.isfinite(log_p[:, :1]), 0.0, -np.inf)
     return points, np.concatenate([log_p, inside], axis=1) + prior[:, None]
 
@@ -345,13 +359,16 @@ def _moments(points: Array, log_weights: Array) -> tuple[Array, Array, Array]:
 
 
 def _population(
-    tried: Sequence[_Tried], start: tuple[Array, Array], least: Array
+    tried: Sequence[_Tried],
+    start: tuple[Array, Array],
+    least: Array,
+    *,
+    is_independent: bool = False,
 ) -> tuple[Array, Array]:
     """Mean and covariance of the population of cells, by expectation maximisation on the points there are."""
     center, covariance = start
     mixtures = [own.log_mixture() for own in tried]
-    points = [np.concatenate(own.points) for own in tried]
-    log_p = [np.concatenate(own.log_p) for own in tried]
+    points, log_p = [own.points for own in tried], [own.log_p for own in tried]
     for _ in range(N_LEARNED):
         means, within = [], []
         for where, log_q, own in zip(points, mixtures, log_p, strict=True):
@@ -364,6 +381,8 @@ def _population(
         away = everybody - center
         covariance = np.concatenate(within).mean(axis=0) + away.T @ away / len(away)
         covariance = covariance + np.diag(np.maximum(least - np.diag(covariance), 0.0))
+        if is_independent:
+            covariance = np.diag(np.diag(covariance))
         covariance = _positive(covariance[None], 1e-6)[0]
     return center, covariance
 
@@ -394,13 +413,16 @@ def _proposals(
     return mean, _positive(spread, 1e-4)
 
 
-def _summary(tried: _Tried, center: Array, covariance: Array) -> dict[str, Array]:
-    """Posteriors of some cells, and what their responses say with the population divided out."""
+def _summary(
+    tried: _Tried, center: Array, covariance: Array, independent: tuple[Array, Array]
+) -> dict[str, Array]:
+    """Posteriors of some cells, and what their responses say with an independent population divided out."""
+    apart, spread_apart, _ = _moments(*_log_weights(tried, *independent))
+    spread_apart = _positive(spread_apart, 1e-6)
+    value, variance = without_population(apart[:-1], spread_apart[:-1], apart[-1], spread_apart[-1])
     points, log_weights = _log_weights(tried, center, covariance)
     mean, spread, n_effective = _moments(points, log_weights)
-    prior_mean, prior_spread = mean[-1], _positive(spread[-1:], 1e-6)[0]
     mean, spread = mean[:-1], _positive(spread[:-1], 1e-6)
-    value, variance = without_population(mean, spread, prior_mean, prior_spread)
 
     own = log_weights[:, :-1]
     best = (own + tried.log_mixture()[:, None]).argmax(axis=0)
@@ -413,7 +435,6 @@ def _summary(tried: _Tried, center: Array, covariance: Array) -> dict[str, Array
         for side, share in enumerate((0.025, 0.975)):
             place = np.minimum((below < share).sum(axis=0), len(points) - 1)
             ends[side, :, k] = points[order, k][place]
-    log_p = np.concatenate(tried.log_p)
     return {
         "mean": mean,
         "spread": spread,
@@ -421,7 +442,7 @@ def _summary(tried: _Tried, center: Array, covariance: Array) -> dict[str, Array
         "interval": ends,
         "value": value,
         "variance": variance,
-        "log_likelihood": log_p[best, np.arange(len(best))],
+        "log_likelihood": tried.log_p[best, np.arange(len(best))],
         "n_effective": n_effective[:-1],
     }
 

@@ -2,7 +2,10 @@
 
 Simulated participants answer the planned trials; the engine of `parameter_effect` is applied to simulated studies of
 them, whatever varies: a condition within participants, a group, or a number such as an age. What cells say is found for
-one large pool of participants, of whom every study draws some.
+one large pool of participants, who are the population of the simulated studies: each draws its participants with
+replacement, so that studies of one pool are independent of each other. In the pool itself the parameters change by what
+was asked for: changes of single participants have the mean 0, and groups (or both sides of a number) are of the same
+participants. Where there is no effect, each study draws its labels, too.
 """
 
 from __future__ import annotations
@@ -113,24 +116,33 @@ class SimulatedPool:
     """Their responses, of each condition."""
 
     def study(
-        self, n_people: int, rng: np.random.Generator, n_exchanges: int = N_EXCHANGES_PLANNED
+        self,
+        n_people: int,
+        rng: np.random.Generator,
+        n_exchanges: int = N_EXCHANGES_PLANNED,
+        *,
+        is_null: bool = False,
     ) -> tuple[ParameterEffects, NDArray[np.int64]]:
-        """Effects in a study of some of the participants, and who they are."""
+        """Effects in a study of participants of the pool, and who they are.
+
+        Args:
+            n_people: Participants.
+            rng: For participants, labels and their exchanges.
+            n_exchanges: Exchanges of labels.
+            is_null: Whether labels are drawn, so that they mean nothing.
+        """
         n_pool = self.frame[PERSON].nunique()
-        if self.kind == "group":  # the pool's first half is one group
-            half = n_pool // 2
-            sizes = (n_people // 2, n_people - n_people // 2)
-            who = np.concatenate(
-                [
-                    start + _some(rng, half, size)
-                    for start, size in zip((0, half), sizes, strict=True)
-                ]
-            )
+        if self.kind == "group" and not is_null:  # the pool's first half is one group
+            half, first = n_pool // 2, n_people // 2
+            second = rng.integers(half, n_pool, n_people - first)
+            who = np.concatenate([rng.integers(0, half, first), second])
         else:
-            who = _some(rng, n_pool, n_people)
+            who = rng.integers(0, n_pool, n_people)
         n_each = len(self.frame) // n_pool
         rows = np.concatenate([who + part * n_pool for part in range(n_each)])
+        labels = rows if not is_null else self._drawn_labels(n_people, rng)
         frame = self.frame.iloc[rows].reset_index(drop=True)
+        frame["x"] = self.frame["x"].array[labels]
         frame[PERSON] = [f"{place:05d}" for place in np.tile(np.arange(n_people), n_each)]
         slope = f"(x | {PERSON})" if self.kind == "condition" else f"(1 | {PERSON})"
         found = effects_of_cells(
@@ -145,10 +157,15 @@ class SimulatedPool:
         )
         return found, who
 
-
-def _some(rng: np.random.Generator, n_pool: int, n: int) -> NDArray[np.int64]:
-    """Some of a pool; nobody twice where it is large enough."""
-    return np.asarray(rng.choice(n_pool, size=n, replace=n > n_pool))
+    def _drawn_labels(self, n_people: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """``(n_rows of a study,)`` rows of the frame whose labels the study's cells have, by chance."""
+        n_pool = self.frame[PERSON].nunique()
+        if self.kind == "condition":  # the two cells of each participant, in either order
+            first = np.where(rng.random(n_people) < 0.5, 0, n_pool)
+            return np.concatenate([first, n_pool - first])
+        if self.kind == "group":
+            return rng.permutation(np.where(np.arange(n_people) < n_people // 2, 0, n_pool - 1))
+        return rng.integers(0, n_pool, n_people)
 
 
 def simulate_pool(
@@ -188,10 +205,13 @@ def simulate_pool(
     people = replace(theory, priors={name: as_normal(p) for name, p in theory.priors.items()})
     drawn = people.population(1024)
     chosen = rng.choice(1024, size=n_pool, replace=False)
+    if kind != "condition":  # both groups, and both sides of a number, are of the same participants
+        chosen = np.resize(chosen[: n_pool // 2], n_pool)
     spread = {name: float(scale.to_scale(drawn[name]).std()) for name, scale in scales.items()}
     x = _predictor(kind, n_pool, rng)
     differing = SLOPE_SD if kind == "condition" else 0.0
     slopes = {name: rng.normal(0.0, differing, n_pool) for name in scales}
+    slopes = {name: own - own.mean() for name, own in slopes.items()}
     played, rows = stimuli, np.tile(np.arange(len(stimuli)), (n_pool, 1))
     if observed is not None:
         schedules = outcome_schedules(laboratory.domain, observed, n_pool, rng)
@@ -246,8 +266,10 @@ def _predictor(kind: Kind, n_pool: int, rng: np.random.Generator) -> Array:
         return np.tile([0.0, 1.0], (n_pool, 1))
     if kind == "group":
         return (np.arange(n_pool) >= n_pool // 2).astype(float)[:, None]
-    places = ndtri((np.arange(n_pool) + 0.5) / n_pool)
-    return np.asarray(rng.permutation(places / places.std()))[:, None]
+    half = n_pool // 2
+    places = rng.permutation(ndtri((half + np.arange(half) + 0.5) / n_pool))
+    places = np.concatenate([places, -places, np.zeros(n_pool - 2 * half)])
+    return np.asarray(places / places.std())[:, None]
 
 
 def _orders(
@@ -301,7 +323,10 @@ def power_of_effects(
         return []
     asked = (theory, stimuli, laboratory, rng)
     none = simulate_pool(*asked, kind=kind, n_trials=n_trials, observed=observed)
-    n_false = {n: sum(_is_shown(none, n, "", rng) for _ in range(n_simulations)) for n in n_people}
+    n_false = {
+        n: sum(_is_shown(none, n, "", rng, is_null=True) for _ in range(n_simulations))
+        for n in n_people
+    }
     found = []
     for name in names:
         pool = simulate_pool(
@@ -319,14 +344,17 @@ def power_of_effects(
     return found
 
 
-def _is_shown(pool: SimulatedPool, n_people: int, parameter: str, rng: np.random.Generator) -> bool:
-    """Whether a simulated study shows an effect on a parameter; of any where none is named."""
-    found, _ = pool.study(n_people, rng)
-    return any(
-        item.p is not None and item.p <= LEVEL
-        for item in found.effects
-        if parameter in ("", item.parameter)
-    )
+def _is_shown(
+    pool: SimulatedPool,
+    n_people: int,
+    parameter: str,
+    rng: np.random.Generator,
+    *,
+    is_null: bool = False,
+) -> bool:
+    """Whether a verdict on a simulated study names a parameter; any where none is given."""
+    found, _ = pool.study(n_people, rng, is_null=is_null)
+    return any(item.is_shown for item in found.effects if parameter in ("", item.parameter))
 
 
 def text_of_effect_powers(by: str, powers: Sequence[EffectPower]) -> str:

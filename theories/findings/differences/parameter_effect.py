@@ -69,6 +69,8 @@ class ResponseColumns:
     """``(n_rows,)`` of each experiment: the participant, by the same name in all experiments."""
     columns: tuple[Mapping[str, NDArray[Any]], ...]
     """``(n_rows,)`` of each experiment, by column, in text; empty where it is not known."""
+    untested: str = ""
+    """Why labels cannot be exchanged, as a sentence: nothing is tested then, and effects have no p."""
 
 
 def formula_of(by: str, beside: ResponseColumns) -> EffectFormula:
@@ -342,10 +344,11 @@ def find_effects(
         formula,
         divided.within,
         asked,
-        notes,
+        [*notes, beside.untested] if beside.untested else notes,
         prior_sd=prior_sd,
         seed=seed,
         n_exchanges=n_exchanges,
+        is_testable=not beside.untested,
     )
     return replace(found, theory=theory)
 
@@ -375,6 +378,7 @@ def effects_of_cells(
     prior_sd: float | None = None,
     seed: int = 0,
     n_exchanges: int = N_EXCHANGES,
+    is_testable: bool = True,
 ) -> ParameterEffects:
     """Effects from what cells say; see `find_effects`.
 
@@ -387,6 +391,7 @@ def effects_of_cells(
         asked: Parameters that are tested.
         notes: So far.
         prior_sd, seed, n_exchanges: As in `find_effects`.
+        is_testable: Whether labels may be exchanged at all; effects have no p otherwise.
     """
     notes = list(notes)
     chosen = frame.iloc[used].reset_index(drop=True)
@@ -415,14 +420,17 @@ def effects_of_cells(
         exchange = Exchange(term.columns, kind == "within", stratum)
         statistics = p_values = None
         is_tested = [True] * len(term.columns)
-        if kind == "between":
+        if is_testable and kind == "between":
             is_tested = _tested_columns(shown[:, 0][:, list(term.columns)], stratum)
-        if any(is_tested):
+        if not is_testable:
+            is_tested = [False] * len(term.columns)
+        elif any(is_tested):
             statistics, p_values = exchange_p(
                 cells, shown, estimated.covariances, exchange, tested, rng,
                 counted=is_tested, n_exchanges=n_exchanges, ridge=ridge,
             )  # fmt: skip
-        for label in (label for label, own in zip(term.labels, is_tested, strict=True) if not own):
+        confounded = [label for label, own in zip(term.labels, is_tested, strict=True) if not own]
+        for label in confounded if is_testable else ():
             notes.append(
                 f"{label} is confounded with experiments, each of which has one value of it only, so its effects are "
                 "not tested and have no p."

@@ -9,6 +9,8 @@ from scipy.special import expit
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.findings.differences.cell_posterior import (
+    _summary,
+    _Tried,
     find_cell_posteriors,
     scale_of_parameter,
     without_population,
@@ -56,6 +58,21 @@ def test_a_posterior_as_wide_as_the_population_says_next_to_nothing() -> None:
     spread = np.eye(2)[None]
     _, variance = without_population(np.zeros((1, 2)), spread, np.zeros(2), np.eye(2))
     assert np.diagonal(variance[0]).min() >= 49.9
+
+
+def test_a_parameter_of_which_responses_say_nothing_does_not_repeat_another() -> None:
+    """Its posterior follows the one it is correlated with, and its value says nothing."""
+    rng = np.random.default_rng(5)
+    together = np.array([[1.0, 0.99], [0.99, 1.0]])
+    points = rng.normal(0, 1.2, (40_000, 2))
+    at = np.array([-1.0, 0.0, 1.0])
+    log_p = -0.5 * (points[:, :1] - at) ** 2 / 0.1
+    tried = _Tried(points, log_p, np.zeros((1, 2)), 1.44 * np.eye(2)[None])
+    found = _summary(tried, np.zeros(2), together, (np.zeros(2), np.eye(2)))
+    np.testing.assert_allclose(found["mean"][:, 1], 0.99 * found["mean"][:, 0], atol=0.05)
+    np.testing.assert_allclose(found["value"][:, 0], at, atol=0.05)
+    np.testing.assert_allclose(found["variance"][:, 0, 0], 0.1, rtol=0.1)
+    assert found["variance"][:, 1, 1].min() > 20  # of a population whose variance is 1
 
 
 def test_posteriors_of_coins_are_those_of_quadrature(laboratory: Laboratory) -> None:

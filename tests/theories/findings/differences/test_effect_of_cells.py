@@ -26,7 +26,12 @@ from lakatos.theories.findings.differences.parameter_effect import (
 
 
 def effects_on(
-    values: np.ndarray, columns: dict[str, list[object]], person: list[str], formula: str
+    values: np.ndarray,
+    columns: dict[str, list[object]],
+    person: list[str],
+    formula: str,
+    *,
+    is_testable: bool = True,
 ) -> ParameterEffects:
     """Effects on one parameter of a plain scale, whose cells are known as well as each other."""
     n = len(values)
@@ -42,8 +47,9 @@ def effects_on(
         name for name in columns if (frame.groupby(PERSON)[name].nunique() > 1).any()
     )
     return effects_of_cells(
-        posteriors, frame, np.arange(n), read_formula(formula), within, ["rate"], n_exchanges=19
-    )
+        posteriors, frame, np.arange(n), read_formula(formula), within, ["rate"], n_exchanges=19,
+        is_testable=is_testable,
+    )  # fmt: skip
 
 
 def effect_of(found: ParameterEffects, label: str) -> ParameterEffect:
@@ -81,6 +87,16 @@ def test_values_without_and_with_an_effect_are_those_of_levels() -> None:
     mean = np.mean(means)
     coded = effects_on(values, {"dose": list("abc") * 10}, person, "~ C(dose, Sum)")
     assert effect_of(coded, "C(dose, Sum)[a]").in_unit == pytest.approx((mean, means[0]))
+
+
+def test_effects_whose_labels_cannot_be_exchanged_are_estimated_without_p() -> None:
+    values, columns, person = crossed()
+    tested = effects_on(values, columns, person, "~ group * task")
+    found = effects_on(values, columns, person, "~ group * task", is_testable=False)
+    assert [item.estimate for item in found.effects] == [item.estimate for item in tested.effects]
+    assert all(item.p is not None for item in tested.effects)
+    assert all(item.p is None and not item.is_shown for item in found.effects)
+    assert not any("confounded" in note for note in found.notes)
 
 
 def test_values_of_an_interaction_begin_where_both_have_their_own_effects() -> None:

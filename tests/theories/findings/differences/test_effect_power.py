@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.differences.cell_posterior import CellPosteriors, ParameterScale
 from lakatos.theories.findings.differences.effect_power import (
     EffectPower,
     Kind,
+    SimulatedPool,
     power_of_effects,
     text_of_effect_powers,
+)
+from lakatos.theories.findings.differences.parameter_effect import (
+    EXPERIMENT,
+    N_RESPONSES,
+    PERSON,
 )
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -38,6 +48,41 @@ def choose(parameters, trials, xp):
     plain = read_program(TheoryProgram(source, "somebody"))
     rng = np.random.default_rng(1)
     assert power_of_effects(plain, STIMULI, [20], laboratory, rng, kind="group") == []
+
+
+def pool_of(values: np.ndarray, kind: Kind, x: Any) -> SimulatedPool:
+    """A pool of participants whose cells are known."""
+    n = len(values)
+    n_people = n // 2 if kind == "condition" else n
+    column, square = values.reshape(-1, 1), np.full((n, 1, 1), 1e-4)
+    posteriors = CellPosteriors(
+        (ParameterScale("rate", "plain", -100.0, 100.0),), np.zeros(1), np.eye(1), column, square,
+        column, np.stack([column, column]), column, square, np.zeros(n), np.ones(n),
+    )  # fmt: skip
+    people = np.tile(np.arange(n_people), n // n_people)
+    frame = pd.DataFrame({EXPERIMENT: 0, PERSON: people, N_RESPONSES: 10, "x": x})
+    return SimulatedPool(posteriors, frame, kind, np.ones(1), ())
+
+
+def halves(n: int) -> pd.Categorical:
+    return pd.Categorical.from_codes(
+        np.repeat([0, 1], n // 2), categories=["first", "second"], ordered=True
+    )
+
+
+@pytest.mark.parametrize("kind", ["condition", "group", "number"])
+def test_a_pools_effect_is_shown_in_studies_of_it_and_not_where_labels_are_drawn(
+    kind: Kind,
+) -> None:
+    """The change is two standard deviations; drawn labels show one in 5% of studies at most, nearly."""
+    rng, n = np.random.default_rng(3), 64
+    x = np.repeat([0.0, 1.0], n // 2) if kind != "number" else np.linspace(-1, 1, n)
+    labels = x if kind == "number" else halves(n)
+    pool = pool_of(2 * x + rng.normal(0, 1, n), kind, labels)
+    shown = [pool.study(24, rng, 99)[0].effects[0].is_shown for _ in range(12)]
+    false = [pool.study(24, rng, 99, is_null=True)[0].effects[0].is_shown for _ in range(40)]
+    assert sum(shown) >= 10
+    assert sum(false) <= 6  # more have a probability of 1.4% at 5%
 
 
 @pytest.mark.slow

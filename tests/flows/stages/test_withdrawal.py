@@ -1,0 +1,135 @@
+"""What is left of a participant who withdrew: two worlds in which the participant had responded otherwise are alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.audit.bundle import bundle
+from lakatos.flows.operations.people import withdraw
+from lakatos.flows.report.report import write_report
+from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.start import resume_run
+from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.traces.journal import INTENT
+from lakatos.traces.step import Trace
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from arriving import Asked, ask
+
+GONE = 3
+DIGEST = re.compile(rb"[0-9a-f]{64}")
+OF_THE_WORLD = ("journal.sqlite", "inbox.sqlite", "heads.jsonl", "summary.json", "pass.json")
+"""Files that hold digests of what was erased: compared by content, or without digests."""
+PLACES = ("LAKATOS_HOME", "LAKATOS_HEADS")
+TIMES = re.compile(rb'"(at|time_utc)":("[^"]*"|[0-9.]+)')
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    place = tmp_path_factory.mktemp("worlds")
+    asked = ask(place / "asked")
+    asked.deliver(asked.folder, *(number for number in range(13) if number != GONE))
+    return asked
+
+
+def enter(
+    place: Path, monkeypatch: pytest.MonkeyPatch, laboratory: dict[str, str] | None = None
+) -> None:
+    """Use the laboratory of a world, which is a copy of ``laboratory`` where it is new."""
+    for name in PLACES:
+        if laboratory:
+            shutil.copytree(laboratory[name], place / name)
+        monkeypatch.setenv(name, str(place / name))
+
+
+def live(
+    asked: Asked,
+    laboratory: dict[str, str],
+    place: Path,
+    responses: tuple[int, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
+    """A world with its own laboratory, in which the participant gave these responses and withdrew after the verdict."""
+    enter(place, monkeypatch, laboratory)
+    folder = asked.copy(place / "run")
+    people = [*asked.people]
+    people[GONE] = replace(people[GONE], response=responses)
+    Asked(folder, people).deliver(folder, GONE)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
+    write_report(folder)
+    assert withdraw(folder, people[GONE].person).n_derived >= 9
+    return folder
+
+
+def read(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Records that can be read, without digests and times of arrival."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        events = [event for event in trace.journal.events() if event.kind not in (INTENT, "erased")]
+    texts = [
+        DIGEST.sub(b"", json.dumps({**event.body, "arrived_utc": ""}).encode()) for event in events
+    ]
+    return [(event.kind, json.loads(text)) for event, text in zip(events, texts, strict=True)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files of a run whose content does not name digests of what was erased, without times."""
+    return {
+        path.relative_to(folder).as_posix(): TIMES.sub(b"", path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.name not in OF_THE_WORLD
+        and "artifacts" not in path.relative_to(folder).parts
+    }
+
+
+@pytest.mark.slow
+def test_worlds_in_which_a_withdrawn_participant_responded_otherwise_are_alike(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, laboratory = asked.people[GONE].response, {name: os.environ[name] for name in PLACES}
+    worlds = [
+        live(asked, laboratory, tmp_path / str(number), responses, monkeypatch)
+        for number, responses in enumerate([own, tuple(1 - response for response in own)])
+    ]
+    # After the withdrawal, every artifact that is left is one that both worlds have; nothing computed is left.
+    one, other = ({path.name for path in folder.glob("artifacts/*/*")} for folder in worlds)
+    assert one == other
+    assert files(worlds[0]) == files(worlds[1])
+    assert read(worlds[0]) == read(worlds[1])
+    assert {kind for kind, _ in read(worlds[0])} - ACTS <= {
+        "campaign_started", "machine_used", "theory_admitted", "tombstone",
+    }  # fmt: skip
+    assert not [
+        name for name in ("report.html", "summary.json", "pass.json") if (worlds[0] / name).exists()
+    ]
+    # The next pass computes the same from those who stay, and the audit and the bundle agree.
+    for number, folder in enumerate(worlds):
+        enter(tmp_path / str(number), monkeypatch)
+        assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
+        write_report(folder)
+        found = audit(folder, n_workers=1)
+        assert found.passed, [item.detail for item in found.findings if not item.passed]
+        bundle(folder, tmp_path / f"{number}.zip")
+    assert read(worlds[0]) == read(worlds[1])
+    pages = [(folder / "summary.html").read_bytes() for folder in worlds]
+    assert (
+        DIGEST.sub(b"", pages[0]).splitlines()[:20] == DIGEST.sub(b"", pages[1]).splitlines()[:20]
+    )
+    # A new bundle holds no artifact that the folder does not hold.
+    for number, folder in enumerate(worlds):
+        with zipfile.ZipFile(tmp_path / f"{number}.zip") as archive:
+            names = {name.rpartition("/")[2] for name in archive.namelist()
+                     if name.startswith("artifacts/")}  # fmt: skip
+        assert names == {path.name for path in folder.glob("artifacts/*/*")}
+        assert "apart.key" not in names

@@ -1,0 +1,209 @@
+"""Bodies of records that are kept apart from the journal: read as before, erased with the responses, never guessed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from lakatos.traces.apart import APART, SECRET_FILE, ApartKinds
+from lakatos.traces.digest import Digest, canonical_json, digest_bytes
+from lakatos.traces.record import Record, Tombstone
+from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.validity import Validity
+from lakatos.traces.verify import verify
+
+
+class Answered(Record):
+    """A participant responded."""
+
+    kind: Literal["answered"] = "answered"
+    version: Literal[1] = 1
+    answers: Digest
+
+
+class Scored(Record):
+    """The responses of all participants were scored."""
+
+    kind: Literal["scored"] = "scored"
+    version: Literal[1] = 1
+    scores: tuple[float, ...]
+    table: Digest
+
+
+class Decided(Record):
+    """Something was done after a look at scores."""
+
+    kind: Literal["decided"] = "decided"
+    version: Literal[1] = 1
+    what: str
+
+
+TYPES = {"answered": Answered, "scored": Scored, "decided": Decided}
+ACTS = frozenset(["answered", "decided"])
+APART_KINDS = ApartKinds(roots=frozenset(["answered"]), stay=ACTS | {"tombstone"})
+ANSWERS = (b"0110", b"0111")
+
+
+def begin(folder: Path, scores: tuple[float, ...] = (-1.5, -2.5)) -> list[Recorded[Record]]:
+    """A run of two participants whose scores led to a decision."""
+    with Trace.create(folder, seed=1, types=TYPES, apart=APART_KINDS) as trace:
+        found: list[Recorded[Record]] = [
+            trace.record(Answered(answers=trace.artifacts.put(answers)), name=f"answer {number}")
+            for number, answers in enumerate(ANSWERS)
+        ]
+        table = trace.artifacts.put_json({"all": [0, 1, 1, 0, 0, 1, 1, 1], "scores": list(scores)})
+        scored = Scored(scores=scores, table=table)
+        cited = [item.digest for item in found]
+        found.append(trace.record(scored, name="score", inputs=cited))
+        decided = Decided(what="go on")
+        found.append(trace.record(decided, name="decide", inputs=[found[-1].digest]))
+    return found
+
+
+def withdraw(folder: Path, person: Digest) -> int:
+    """Erase one participant's responses, and what was computed from them."""
+    with Trace.open(folder, TYPES) as trace:
+        trace.record(Tombstone(target=person, reason="withdrew"), name="erase")
+        trace.artifacts.erase(trace.get(person, Answered).answers)
+        return trace.erase_derived([person], acts=ACTS, sweep=True)
+
+
+def bodies(folder: Path) -> list[dict[str, object]]:
+    """Bodies as they stand in the journal's rows."""
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        return [json.loads(row.body) for row in trace.journal.store.rows()]
+
+
+def test_what_derives_from_responses_is_read_from_an_artifact_and_acts_stand_in_the_journal(
+    tmp_path: Path,
+) -> None:
+    items = begin(tmp_path / "run")
+    rows = bodies(tmp_path / "run")
+    assert [set(body) == {APART} for body in rows] == [False, False, True, False]
+    with Trace.open(tmp_path / "run", TYPES, read_only=True) as trace:
+        assert trace.get(items[2].digest, Scored).scores == (-1.5, -2.5)
+        assert [item.record for item in trace.records(Scored)] == [items[2].record]
+    assert verify(tmp_path / "run", TYPES, unsigned=True).ok
+
+
+def test_a_withdrawal_leaves_no_number_in_any_file_of_the_run(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    assert withdraw(folder, items[1].digest) == 1
+    stored = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert b"-1.5" not in stored
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        held = [trace.artifacts.get(digest) for digest in trace.artifacts.digests()]
+        kinds = [event.kind for event in trace.journal.events()]
+    assert held == [ANSWERS[0]]  # of the participant who stays
+    assert kinds == ["answered", "answered", "erased", "decided", "tombstone"]
+    assert verify(folder, TYPES, unsigned=True).ok
+    assert withdraw(folder, items[1].digest) == 0
+
+
+def test_two_runs_that_differ_in_withdrawn_responses_hold_the_same_afterwards(
+    tmp_path: Path,
+) -> None:
+    held = []
+    for number, scores in enumerate([(-1.5, -2.5), (-1.5, -7.25)]):
+        folder = tmp_path / str(number)
+        items = begin(folder, scores)
+        withdraw(folder, items[1].digest)
+        with Trace.open(folder, TYPES, read_only=True) as trace:
+            events = [(event.kind, event.body) for event in trace.journal.events()]
+            held.append((events[:4], list(trace.artifacts.digests())))
+    assert held[0] == held[1]
+
+
+def test_the_digest_of_an_erased_body_cannot_be_found_by_trying_all_scores(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    before = (folder / SECRET_FILE).read_bytes()
+    withdraw(folder, items[1].digest)
+    after = (folder / SECRET_FILE).read_bytes()
+    assert before != after
+    (pointer,) = [body[APART] for body in bodies(folder) if set(body) == {APART}]
+    record = items[2].record.model_dump(mode="json")
+    assert pointer != digest_bytes(canonical_json(record))
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        row = list(trace.journal.store.rows())[2]
+    salt = sha256(after + row.key.encode()).hexdigest()
+    tried = b'{"salt":"%b","body":%b}' % (salt.encode(), canonical_json(record))
+    assert pointer != digest_bytes(tried)  # the secret that is left does not lead to the salt
+    salt = sha256(before + row.key.encode()).hexdigest()
+    tried = b'{"salt":"%b","body":%b}' % (salt.encode(), canonical_json(record))
+    assert pointer == digest_bytes(tried)  # the one that was overwritten did
+
+
+def test_a_body_that_is_missing_although_nothing_was_erased_fails_the_check(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    begin(folder)
+    (pointer,) = [str(body[APART]) for body in bodies(folder) if set(body) == {APART}]
+    os.remove(folder / "artifacts" / pointer[:2] / pointer)
+    (failure,) = verify(folder, TYPES, unsigned=True).failures
+    assert failure.name == "references"
+    assert "a scored record is missing, although nothing that it rests on was erased" in (
+        failure.detail
+    )
+
+
+def test_a_changed_body_fails_the_check(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    begin(folder)
+    (pointer,) = [str(body[APART]) for body in bodies(folder) if set(body) == {APART}]
+    file = folder / "artifacts" / pointer[:2] / pointer
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    assert not verify(folder, TYPES, unsigned=True).ok
+
+
+def test_an_erasure_that_was_cut_short_is_ended_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    with Trace.open(folder, TYPES) as trace:
+        trace.record(Tombstone(target=items[1].digest, reason="withdrew"), name="erase")
+        erase: Callable[[Digest], None] = trace.artifacts.erase
+        left = [2]
+
+        def cut(digest: Digest) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            erase(digest)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("lakatos.traces.artifact.ArtifactStore.erase", lambda _, name: cut(name))
+            with pytest.raises(KeyboardInterrupt):
+                trace.erase_derived([items[1].digest], acts=ACTS)
+    with Trace.open(folder, TYPES) as trace:
+        assert trace.erase_derived([items[1].digest], acts=ACTS) == 1
+        assert [event.kind for event in trace.journal.events()][2] == "erased"
+
+
+def test_a_journal_without_the_rule_keeps_all_bodies_and_erases_none(tmp_path: Path) -> None:
+    with Trace.create(tmp_path / "run", seed=1, types=TYPES) as trace:
+        item = trace.record(Answered(answers=trace.artifacts.put(b"0")), name="answer")
+        scored = Scored(scores=(-1.0,), table=trace.artifacts.put(b"t"))
+        trace.record(scored, name="score", inputs=[item.digest])
+        assert not trace.journal.erases
+        assert trace.erase_derived([item.digest], acts=ACTS, sweep=True) == 0
+    assert all(APART not in body for body in bodies(tmp_path / "run"))
+    assert not (tmp_path / "run" / SECRET_FILE).exists()
+
+
+def test_what_was_done_stays_valid_and_readable(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    withdraw(folder, items[1].digest)
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
+        assert validity.valid(items[3].digest)
+        assert not validity.valid(items[2].digest)
+        assert trace.get(items[3].digest, Decided).what == "go on"
