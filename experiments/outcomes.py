@@ -87,8 +87,12 @@ class OutcomeSchedules:
 
 def knows_outcomes(domain: Domain, trials: Trials) -> bool:
     """Whether the schedule of an experiment holds what followed each response to it, as a file's own does not."""
-    if trials.pooled or not trials.feedback:
+    if trials.pooled or not trials.feedback or (trials.count != 1).any():
         return True
+    arrays = trials.stimuli.arrays
+    shown = domain.shown({name: array[:1] for name, array in arrays.items()}, {})
+    if any(np.any(array) for name, array in arrays.items() if name not in shown):
+        return True  # a schedule; where it is not known, it holds zeros only
     sequences = trials.sequences
     before: dict[str, NDArray[Any]] = {}
     for step in range(sequences.trial.shape[1]):
