@@ -49,7 +49,6 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "compacted by arm and compactor": ("arm", "compactor"),
         "compacted by arm and attack": ("arm", "attack"),
     },
-    "models/routing": {"cells": ("arm",)},
     "models/throughput": {"levels": ("in_flight",)},
     "orchestration": {"runs": ("how",)},
     "own_task_live": {"steps": ("command",)},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -65,30 +64,6 @@ def are_forbidden(domain: Domain, stimuli: Stimuli, conditions: Sequence[str]) -
             )
         forbidden |= _COMPARISONS[comparison](np.asarray(features[name]), value)
     return forbidden
-
-
-def are_within(
-    domain: Domain, stimuli: Stimuli, ranges: Sequence[tuple[str, float, float]]
-) -> NDArray[np.bool_]:
-    """``(n_trials,)`` whether trials lie in all ranges, each the name of a feature with its lowest and highest value.
-
-    Raises:
-        DesignError: A range names no feature of the domain's trials, or holds nothing.
-    """
-    within = np.ones(len(stimuli), dtype=bool)
-    features = domain.features(stimuli)
-    for name, low, high in ranges:
-        if name not in features:
-            near = difflib.get_close_matches(name, features, n=1)
-            raise DesignError(
-                f"the range of {name!r} names no feature of the {domain.name} domain"
-                + (f"; did you mean {near[0]!r}?" if near else f"; it has: {', '.join(features)}.")
-            )
-        if low > high:
-            raise DesignError(f"the range of {name!r} from {low:g} to {high:g} holds nothing.")
-        values = np.asarray(features[name], dtype=np.float64)
-        within &= (values >= low - TINY) & (values <= high + TINY)
-    return within
 
 
 def costs_of(

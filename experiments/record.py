@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from lakatos.language_models.client import TokenSampling
 from lakatos.traces.digest import Digest, Fingerprint
@@ -20,41 +22,6 @@ class PairPower(Record):
     """Share of simulations in which the first was true and was recovered."""
     power_second: float
     separable: bool
-
-
-class ProposalWeighed(Record):
-    """What proposed trials would add to the design that the search finds by itself, in nats of one person's answers."""
-
-    kind: Literal["proposal_weighed"] = "proposal_weighed"
-    version: Literal[1] = 1
-    proposal: Digest
-    """Record of the proposal that passed its checks."""
-    how: Literal["whole", "mixed", "schedule", "the same"]
-    """Whether all of its trials are asked, those that tell most beside the search's own, or a schedule in place of
-    the search's; or whether the search asks the same by itself."""
-    n_taken: int
-    """Number of its trials in the better design that the search had not chosen itself."""
-    information: float
-    """Expected of the better design with them."""
-    information_error: float
-    own_information: float
-    """Expected of the search's own design, of as many trials."""
-    own_error: float
-    power: float
-    """The weaker power with which the design with them tells theory and rival of the proposal apart."""
-    own_power: float
-    adopted: bool
-    """Whether the design with them is asked: it is expected to say more, by more than the error of the difference."""
-
-    @property
-    def gain(self) -> float:
-        """Nats that the proposal is expected to add to one person's answers."""
-        return self.information - self.own_information
-
-    @property
-    def gain_error(self) -> float:
-        """Standard error of `gain`, as if the two were simulated apart."""
-        return float((self.information_error**2 + self.own_error**2) ** 0.5)
 
 
 class DesignChosen(Record):
@@ -93,12 +60,18 @@ class DesignChosen(Record):
     """Odds that end collection at a look."""
     stopping: str = ""
     """The stopping rule in words, with its error rates by simulation; empty for a fixed sample."""
-    weighed: tuple[ProposalWeighed, ...] = ()
-    """Proposals of language models, each compared with the search's design."""
     n_answers: int = 0
     """Number of existing responses to these trials in an archive or a file; 0 if participants are recruited."""
     groups: str = ""
     """Simulated power for differences between groups or effects of attributes, in words."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_proposals(cls, body: Any) -> Any:
+        """Earlier versions compared the design with proposals of language models."""
+        if not isinstance(body, dict):
+            return body
+        return {name: value for name, value in body.items() if name != "weighed"}
 
 
 class PeopleRecruited(Record):

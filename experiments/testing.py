@@ -32,7 +32,6 @@ from lakatos.experiments.participants.source import (
 from lakatos.experiments.participants.table import trials_of_people
 from lakatos.experiments.preregistration import Preregistration, summarise_design
 from lakatos.experiments.task import Design, Domain, Stimuli, Trials
-from lakatos.experiments.variation import HasMoves
 from lakatos.traces.digest import canonical_json, digest_of
 
 KEY = digest_of("a recruitment step")
@@ -266,18 +265,6 @@ class DomainContract:
     ) -> None:
         assert domain.admits(settings, stimuli).all()
         assert domain.admits(settings, domain.swap_sides(stimuli)).all()
-
-    def test_moves_are_other_admissible_trials(
-        self, domain: Domain, settings: Mapping[str, Any], stimuli: Stimuli
-    ) -> None:
-        if isinstance(domain, HasMoves):
-            for step in (0.3, 0.05):
-                moved, origin = domain.moves(settings, domain.swap_sides(stimuli), step)
-                assert len(moved) == len(origin) > 0
-                domain.check(moved)
-                assert domain.admits(settings, moved).all()
-                keys = domain.swap_sides(stimuli).keys
-                assert all(key != keys[row] for key, row in zip(moved.keys, origin, strict=True))
 
     def test_an_empty_space_is_refused(
         self, domain: Domain, empty_settings: Mapping[str, Any] | None

@@ -1,13 +1,12 @@
-"""Trials that differ in one way: pairs on which the claims of theories are tried, and neighbours for a design search.
+"""Trials that differ in one way: pairs on which the claims of theories are tried.
 
 A domain that can vary its trials offers them; a theory then states, for example, that raising a rating never lowers the
-probability of the option that has it, and any pair of which that is not true is a counterexample. A domain whose
-attributes are continuous also names the trials next to a trial, among which a search can go on between the levels.
+probability of the option that has it, and any pair of which that is not true is a counterexample.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -58,38 +57,6 @@ class HasMeasures(Protocol):
 
     measured: tuple[str, ...]
     """Arrays that stay as good when all of them are multiplied by nearly 1."""
-
-
-@runtime_checkable
-class HasMoves(Protocol):
-    """A domain with continuous attributes."""
-
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """Trials that differ from one of these in one attribute, by a share of what the space allows, up or down.
-
-        Args:
-            settings: Of the space; only trials that it admits are named, between its levels too.
-            stimuli: Admissible trials.
-            step: Share of each attribute's range, rounded to what people can read.
-
-        Returns:
-            The trials, and ``(n_moves,)`` the row of ``stimuli`` that each came from.
-        """
-
-
-def joined(parts: Sequence[tuple[Stimuli, Array]], stimuli: Stimuli) -> tuple[Stimuli, Array]:
-    """Moves put together, without those that change nothing; see `HasMoves.moves`."""
-    moved = Stimuli.concatenate([stimuli.take([]), *(part for part, _ in parts)])
-    origin = np.concatenate([np.zeros(0, dtype=np.intp), *(rows for _, rows in parts)])
-    keys = stimuli.keys
-    other = [
-        place
-        for place, (key, row) in enumerate(zip(moved.keys, origin, strict=True))
-        if key != keys[row]
-    ]
-    return moved.take(other), origin[other]
 
 
 def varied(

@@ -18,7 +18,6 @@ from lakatos.flows.stages.exactness import weigh_exactness
 from lakatos.flows.stages.judging.judge import judge
 from lakatos.flows.stages.preregister import preregister
 from lakatos.flows.stages.propose import propose
-from lakatos.flows.stages.propose_trials import propose_trials
 from lakatos.flows.stages.revise import revise
 from lakatos.flows.stages.score import score, settle
 from lakatos.traces.step import Recorded
@@ -68,7 +67,6 @@ async def run_cycle(run: Run, cycle: int) -> Recorded[CycleClosed] | AnswersAwai
 
 async def ask(run: Run, cycle: int, number: int) -> AskedPeople | None:
     """Choose an experiment, freeze what the rivals predict, and recruit; None where no design is worth its cost."""
-    await propose_trials(run, cycle, number)
     chosen = await design(run, cycle, number)
     if not chosen.record.accepted:
         run.progress.note(f"design refused: {chosen.record.reason}")

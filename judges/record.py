@@ -62,59 +62,6 @@ class PairDescribed(Record):
     """Artifact with the submission."""
 
 
-class StrategyChosen(Record):
-    """Only in journals of earlier versions: how the search of a cycle was varied."""
-
-    kind: Literal["strategy_chosen"] = "strategy_chosen"
-    version: Literal[1] = 1
-    cycle: int
-    strategy: Fingerprint
-    """Version."""
-    preferences: dict[str, float]
-    prompt: str
-    exploration: float
-    parents: tuple[Fingerprint, ...]
-    """Strategies that it was bred from."""
-    credits: dict[str, float]
-    """Expected success of every strategy that there was to choose from, by version."""
-    n_outcomes: int
-    """Outcomes behind them."""
-
-
-class PairRead(Record):
-    """Only in journals of earlier versions: a language model compared a candidate with the incumbent."""
-
-    kind: Literal["pair_read"] = "pair_read"
-    version: Literal[1] = 1
-    candidate: Digest
-    incumbent: Digest
-    cycle: int
-    levels: dict[str, int]
-    """By dimension, from all readings; 0 where they contradict each other."""
-    evidence: dict[str, str]
-    """Words of a reading that has this level."""
-    contradicted: tuple[str, ...]
-    """Dimensions on which the order decided, or the repeats had no majority."""
-    n_readings: int
-    """That could be read, of both orders."""
-    wording: Fingerprint | None = None
-    """Only in records of earlier versions, which had other rubrics than the laboratory's."""
-
-
-class PairPreferred(Record):
-    """Only in journals of earlier versions: a person said which of two theories is more plausible."""
-
-    kind: Literal["pair_preferred"] = "pair_preferred"
-    version: Literal[1] = 1
-    run: str
-    candidate: Digest
-    incumbent: Digest
-    item: Digest
-    """Artifact with the anchor item; its label is whether the candidate was preferred."""
-    first: Literal["candidate", "incumbent"]
-    """Which of the two was shown first; decided by lot."""
-
-
 class LabelsExposed(Record):
     """Labels of a part of the anchor set were read."""
 

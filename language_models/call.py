@@ -23,12 +23,12 @@ from lakatos.language_models.ledger import (
     cost,
     worst_case,
 )
-from lakatos.language_models.limit import InFlight, RateLimit, RetryPolicy, Sleep, wait_s
+from lakatos.language_models.limit import InFlight, RetryPolicy, Sleep, wait_s
 from lakatos.language_models.outcome import outcome_of
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.settings import ModelSettings, Price
 from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest, canonical_json, digest_of
+from lakatos.traces.digest import Digest, digest_of
 from lakatos.traces.step import StepContext, Trace
 
 STEP: Final = "ask"
@@ -60,7 +60,6 @@ class ModelCaller:
         *,
         price: Price | None = None,
         retry: RetryPolicy | None = None,
-        rate: RateLimit | None = None,
         most_in_flight: int = 16,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -72,17 +71,12 @@ class ModelCaller:
             ledger: Of the run; several callers share one.
             price: What tokens cost; nothing by default, as on one's own machine.
             retry: When a failed call is made again.
-            rate: Requests and tokens per minute; callers of one server share one.
             most_in_flight: Calls at once.
             sleep: Waits between tries.
         """
         self.model, self.trace, self.ledger = model, trace, ledger
         self._price, self._retry = price or Price(), retry or RetryPolicy()
-        self._rate, self._in_flight, self._sleep = (
-            rate or RateLimit(),
-            InFlight(most_in_flight),
-            sleep,
-        )
+        self._in_flight, self._sleep = InFlight(most_in_flight), sleep
 
     @classmethod
     def of(
@@ -100,7 +94,6 @@ class ModelCaller:
             ledger,
             price=settings.price,
             retry=retry,
-            rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
             most_in_flight=settings.most_in_flight,
         )
 
@@ -133,7 +126,6 @@ class ModelCaller:
         found = self.trace.recorded(STEP, cited, place)
         if found is not None and isinstance(found.record, LanguageModelCalled):
             return await _read(artifacts, found.record, found.digest)
-        self._rate.check(_expected_tokens(request))
         async with self._in_flight.one():
             return await self._step(request, asked, role, cited, place)
 
@@ -200,7 +192,6 @@ class ModelCaller:
         n_tries = 0
         while True:
             n_tries += 1
-            place = await self._rate.admit(_expected_tokens(request))
             try:
                 completion = await self.model.complete(request)
             except LanguageModelError as error:
@@ -226,7 +217,6 @@ class ModelCaller:
                 cost(self._price, completion.usage) if completion.usage.n_prompt_tokens else worst
             )
             spent += SpentAmount(requests=completion.n_refused)
-            place.n_tokens = spent.tokens
             reservations[-1].settle(spent)
             measured = {
                 "try": n_tries,
@@ -243,12 +233,6 @@ class ModelCaller:
         if (error.retry_after_s or 0.0) > self._retry.longest_retry_after_s:
             return None
         return wait_s(self._retry, n_tries, rng, error.retry_after_s)
-
-
-def _expected_tokens(request: ModelRequest) -> int:
-    """For rate limits: four bytes a token, and an answer up to the limit; corrected when the server has counted."""
-    said = request.model_dump(mode="json", include={"messages", "tools"})
-    return len(canonical_json(said)) // 4 + request.sampling.max_tokens
 
 
 def _without_measures(completion: ModelCompletion) -> ModelCompletion:

@@ -79,10 +79,6 @@ class ModelSettings(FrozenPart):
     price: Price = Price()
     most_in_flight: int = Field(16, ge=1)
     """Maximum number of simultaneous calls."""
-    requests_per_minute: int | None = Field(None, ge=1)
-    """Maximum number of calls per minute."""
-    tokens_per_minute: int | None = Field(None, ge=1)
-    """Maximum number of tokens per minute, sent and received."""
     answers: tuple[str, ...] = ()
     """Answers of the client ``scripted``."""
     exchanges: str = ""

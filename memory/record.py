@@ -81,32 +81,6 @@ class LessonsWritten(Record):
     """Each lesson as written, with every reason why it is not kept."""
 
 
-class InquiryMade(Record):
-    """Only in journals of earlier versions: the grammar's advocate called laboratory tools in the order of a plan."""
-
-    kind: Literal["inquiry_made"] = "inquiry_made"
-    version: Literal[1] = 1
-    cycle: int
-    number: int
-    """Number of the experiment in its cycle; 0 after it."""
-    name: str
-    signature: Fingerprint
-    """Signature of the plan."""
-    tool: str
-    """Learned tool that made the calls; empty if they were made one by one."""
-    plan: Digest | None = None
-    """Artifact with the steps."""
-    calls: tuple[Digest, ...]
-    """Records of the calls."""
-    complete: bool
-    reason: str
-    """Reason why it is incomplete or was not made."""
-    remedies: tuple[str, ...] = ()
-    """Mechanisms to be tried, as ``slot:mechanism``."""
-    trials: Digest | None = None
-    """Artifact with proposed trials."""
-
-
 class ToolTried(Record):
     """A draft was validated, or failed validation."""
 
@@ -130,7 +104,6 @@ MEMORY_RECORDS: RecordTypes = {
         WinnersTaken,
         LessonsRecalled,
         LessonsWritten,
-        InquiryMade,
         ToolTried,
     )
 }

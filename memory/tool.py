@@ -159,11 +159,11 @@ def with_arguments(draft: ToolDraft, plan: PlanForm, arguments: Mapping[str, Any
     names = [item.name for item in draft.parameters]
     if missing := [name for name in names if name not in arguments]:
         raise PlanError(
-            f"{draft.name} also needs {', '.join(missing)}; `lakatos tools show {draft.name}` lists them."
+            f"{draft.name} also needs {', '.join(missing)}; its arguments are {', '.join(names)}."
         )
     if unknown := sorted(set(arguments) - set(names)):
         raise PlanError(
-            f"{draft.name} takes no {', '.join(unknown)}; `lakatos tools show {draft.name}` lists them."
+            f"{draft.name} takes no {', '.join(unknown)}; its arguments are {', '.join(names)}."
         )
     return replace(plan, values=tuple(arguments[name] for name in names))
 

@@ -116,7 +116,8 @@ def parse_record(kind: str, body: Mapping[str, Any], types: RecordTypes) -> Reco
     if record_type is None:
         known = ", ".join(sorted(types)) or "none"
         raise RecordError(
-            f"no record type reads the kind {kind!r} (known: {known}). Add its class to the table."
+            f"no record type reads the kind {kind!r} (known: {known}). If another version of the laboratory wrote it, "
+            "read it with that version (`campaign_started` names it); else add its class to the table."
         )
     try:
         return record_type.model_validate_json(canonical_json(dict(body)))

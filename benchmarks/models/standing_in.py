@@ -7,8 +7,8 @@
 
 The rule is drawn by ``--seed`` from the sets of plain rules that others wrote (`benchmarks.theories.discovery`), those
 about products, and is named in the result only. The mind behind the bridge may not read these files, nor the run.
-Both campaigns have the same seed, people and designs' settings; only who writes theories, and with ``--advocate`` who
-proposes experiments, differs. Whoever stands in reads the name of the rule in the result, after the campaign.
+Both campaigns have the same seed, people and designs' settings; only who writes theories differs.
+Whoever stands in reads the name of the rule in the result, after the campaign.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ def drawn_rule(seed: int) -> str:
     return names[int(np.random.default_rng(seed).integers(len(names)))]
 
 
-def study(
-    seed: int, base_url: str, *, archive: str | None = None, advocate: bool = False
-) -> dict[str, Any]:
+def study(seed: int, base_url: str, *, archive: str | None = None) -> dict[str, Any]:
     """The study; with ``base_url`` the model behind it writes all theories, without it grammar and induction do."""
     is_gambles = archive == "gambles"
     value: dict[str, Any] = {
@@ -69,8 +67,6 @@ def study(
     if base_url:
         value["models"] = {"mind": {"base_url": base_url, "model": "bridge", "timeout_s": 600.0}}
         value["roles"] = {"reviser": "mind", "lenses": ["residual"], "max_tokens": 3000}
-        if advocate:
-            value["roles"] |= {"arbiter": "mind", "advocate": "mind"}
     return value
 
 
@@ -114,12 +110,10 @@ def _hidden(seed: int) -> dict[str, Any]:
     }
 
 
-def campaign(
-    seed: int, base_url: str, folder: Path, *, archive: str | None, advocate: bool
-) -> dict[str, Any]:
+def campaign(seed: int, base_url: str, folder: Path, *, archive: str | None) -> dict[str, Any]:
     """Run one campaign and say how close it came, and what it took."""
     begun = time.perf_counter()
-    config = study(seed, base_url, archive=archive, advocate=advocate)
+    config = study(seed, base_url, archive=archive)
     data = Path(os.environ.get("LAKATOS_DATA", "data"))
     verdict = run_study(parse_study(config, "standing in"), folder, data=data, n_workers=1)
     state, trace = read_state(folder)
@@ -141,7 +135,6 @@ def campaign(
         "seed": seed,
         "rule": f"published answers of people ({archive})" if archive else drawn_rule(seed),
         "who_writes": config["theories"]["advocates"],
-        "roles": sorted(set(config.get("roles", {})) & {"arbiter", "advocate", "reviser"}),
         "cycles": CYCLES,
         "leader": state.theories.checked[leader].record.name,
         "claim": state.theories.checked[leader].record.claim,
@@ -155,15 +148,6 @@ def campaign(
         ],
         "n_analyses": len(state.roles.analyses),
         "n_admitted": sum(item.record.cycle > 0 for item in state.theories.pool.values()),
-        "experiments": [
-            [item.record.passed, item.record.reason, item.record.contrast]
-            for item in state.roles.trials_proposed
-        ],
-        "gains": [
-            [item.how, item.n_taken, item.gain, item.gain_error, item.adopted]
-            for chosen in state.experiments.designs.values()
-            for item in chosen.record.weighed
-        ],
         "answers": answers_in(folder) if base_url else None,
         "seconds": round(time.perf_counter() - begun, 1),
     }
@@ -178,7 +162,6 @@ def main() -> None:
     options.add_argument("--base-url", default="http://127.0.0.1:8411/v1")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--archive", choices=tuple(ARCHIVES), help="published answers of people")
-    options.add_argument("--advocate", action="store_true", help="also proposes experiments")
     options.add_argument("--run", type=Path, required=True, help="folder of the run")
     options.add_argument("--out", type=Path, required=True)
     chosen = options.parse_args()
@@ -187,6 +170,5 @@ def main() -> None:
         chosen.base_url if chosen.who == "model" else "",
         chosen.run,
         archive=chosen.archive,
-        advocate=chosen.advocate,
     )
     chosen.out.write_text(json.dumps(found, indent=1) + "\n")

@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 
 from lakatos.flows.commands.lazy import LazyCommand
 from lakatos.flows.commands.main import PANELS, app
-from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.records import RECORD_TYPES, EarlierRecord
 from lakatos.flows.run.study_page import words_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +82,8 @@ def records_page() -> str:
         "# Records\n\nA run's journal consists of these records. Field types are in the class of each record."
     ]
     for kind, record in sorted(RECORD_TYPES.items()):
+        if record is EarlierRecord:
+            continue
         about = " ".join((record.__doc__ or "").partition("\n\n")[0].split())
         words = words_of(record)
         fields = [

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import combinations, permutations, product
+from itertools import combinations, permutations
 from math import comb, perm, prod
 from typing import Any
 
@@ -33,7 +33,7 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
-from lakatos.experiments.variation import TrialVariation, joined, varied
+from lakatos.experiments.variation import TrialVariation, varied
 from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
@@ -421,22 +421,6 @@ class DeclaredDomain(OneShot):
         as_good = (one >= other) | (~directed & (one == other))
         as_good &= directed | (one == other)
         return np.asarray(as_good.all(axis=-1) & ((one > other) & directed).any(axis=-1))
-
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """See `experiments.variation.HasMoves`: numbers, with as many decimals as the levels have."""
-        read, parts = self.read_settings(settings), []
-        for name, place, sign in product(self.measured, range(len(self.options)), (-1, 1)):
-            levels = read.levels[name]
-            grain = 10.0 ** -self.task.attributes[name].decimals
-            reach = max(step * (levels[-1] - levels[0]), grain)
-            new = stimuli[name].astype(np.float64)
-            new[:, place] = np.round(np.round((new[:, place] + sign * reach) / grain) * grain, 9)
-            moved = Stimuli(dict(stimuli.arrays) | {name: new})
-            rows = np.flatnonzero(self.admits(settings, moved))
-            parts.append((moved.take(rows), rows))
-        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Trials at random, on the levels and between, and extremes: all lowest, all highest, all alike."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, joined, pick, varied
+from lakatos.experiments.variation import TrialVariation, pick, varied
 from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
@@ -182,21 +181,6 @@ class GamesDomain(OneShot):
         matters = (lead(own) != 0).any(axis=1)
         matters &= (other[:, :, 1] != other[:, :, 0]).any(axis=1)
         return np.asarray(inside & matters & (read.dominance | (dominant_row(own) == 0)))
-
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """See `experiments.variation.HasMoves`: one payoff, in whole numbers."""
-        read = read_settings(settings)
-        reach = max(round(step * (read.highest - read.lowest)), 1)
-        parts = []
-        for name, row, column, sign in product(PLAYERS, (0, 1), (0, 1), (-1, 1)):
-            payoffs = stimuli[name].astype(np.float64)
-            payoffs[:, row, column] += sign * reach
-            moved = Stimuli(dict(stimuli.arrays) | {name: payoffs})
-            rows = np.flatnonzero(self.admits(settings, moved))
-            parts.append((moved.take(rows), rows))
-        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Random games, known ones (prisoner's dilemma, stag hunt, chicken, pennies), and extremes."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -22,7 +21,7 @@ from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, joined
+from lakatos.experiments.variation import TrialVariation
 from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
@@ -290,29 +289,6 @@ class IntertemporalDomain(OneShot):
         kept &= gains | (read.losses & losses)
         kept &= differ
         return kept if read.dominated else kept & (dominance(stimuli) == 0)
-
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """See `experiments.variation.HasMoves`: an amount, on a scale of ratios, or a delay, in whole days."""
-        read = read_settings(settings)
-        factor = (max(read.amounts) / min(read.amounts)) ** step
-        days = step * (max(read.delays_days) + max(read.intervals_days))
-        parts = []
-        for side, sign in product((0, 1), (-1, 1)):
-            amounts, delays = (
-                stimuli["amounts"].astype(np.float64),
-                stimuli["delays_days"].astype(np.float64),
-            )
-            amounts[:, side] = np.round(amounts[:, side] * factor**sign, 2)
-            delays[:, side] = np.round(delays[:, side] + sign * days)
-            for change in ({"amounts": amounts}, {"delays_days": delays}):
-                moved = Stimuli(dict(stimuli.arrays) | change)
-                rows = np.flatnonzero(
-                    (moved["delays_days"] >= 0).all(axis=1) & self.admits(settings, moved)
-                )
-                parts.append((moved.take(rows), rows))
-        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, mirrored ones, and every extreme: today, equal, huge, tiny, far, nothing, losses."""

@@ -26,7 +26,6 @@ from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import joined
 from lakatos.theories.language.family import Family
 
 Array = NDArray[Any]
@@ -279,28 +278,6 @@ class OffersDomain(OneShot):
             (table[:, a] != table[:, b]).any(axis=-1) for a, b in combinations(range(N_OFFERS), 2)
         ]
         return np.asarray(inside.all(axis=1) & np.all(differ, axis=0))
-
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """See `experiments.variation.HasMoves`: a fixed price, in tenths of a cent, or a contract, in half years."""
-        read = read_settings(settings)
-        parts = []
-        for name, levels, unit in (
-            ("price", read.prices, 0.1),
-            ("contract_years", read.contracts_years, 0.5),
-        ):
-            reach = step * (max(levels, default=0) - min(levels, default=0))
-            for place, sign in product(range(N_OFFERS), (-1, 1)):
-                new = stimuli[name].astype(np.float64)
-                new[:, place] = np.round((new[:, place] + sign * reach) / unit) * unit
-                moved = Stimuli(dict(stimuli.arrays) | {name: new.round(6)})
-                rows = np.flatnonzero(
-                    self.admits(settings, moved)
-                    & ((stimuli["price"] == 0) == (moved["price"] == 0)).all(1)
-                )
-                parts.append((moved.take(rows), rows))
-        return joined(parts, stimuli)
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, reversed ones, and extremes: all alike, no fixed price, tiny and huge numbers."""

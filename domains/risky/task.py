@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from lakatos.domains.risky.variation import gamble_variations
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
-from lakatos.experiments.variation import TrialVariation, joined
+from lakatos.experiments.variation import TrialVariation
 from lakatos.theories.language.family import Family
 
 _TEN: Gamble = [(float(amount), 0.1) for amount in range(-5, 5)]
@@ -179,29 +178,6 @@ class RiskyDomain(OneShot):
         kept &= np.abs(expected[:, 1] - expected[:, 0]) <= read.most_ev_difference + TOLERANCE
         return np.asarray(kept if read.dominated else kept & (dominance(stimuli) == 0))
 
-    def moves(
-        self, settings: Mapping[str, Any], stimuli: Stimuli, step: float
-    ) -> tuple[Stimuli, Array]:
-        """See `experiments.variation.HasMoves`: one amount, or probability from the worst amount to another one."""
-        read = read_settings(settings)
-        amounts = _amounts(read)
-        reach = max(amounts) - min(amounts)
-        chances = read.probabilities
-        widest = max(chances, default=0) - min(chances, default=0)
-        shift = max(round(step * widest, 2), 0.01)
-        parts = []
-        for side, at, sign in product((0, 1), range(read.n_outcomes), (-1, 1)):
-            changes = [_amount_move(stimuli, side, at, sign * step * reach, _readable_unit(reach))]
-            if at > 0:
-                changes.append(_chance_move(stimuli, side, at, sign * shift))
-            for change, possible in changes:
-                rows = np.flatnonzero(possible)
-                arrays = dict(stimuli.arrays) | change
-                moved = Stimuli({name: array[rows] for name, array in arrays.items()})
-                kept = np.flatnonzero(self.admits(settings, moved)) if len(rows) else rows
-                parts.append((moved.take(kept), rows[kept]))
-        return joined(parts, stimuli)
-
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random trials, and every extreme: sure, identical, huge, unlikely, losing, ambiguous, correlated."""
         ordinary: list[tuple[Gamble, Gamble]] = [
@@ -336,40 +312,6 @@ DOMAIN = RiskyDomain()
 def _amounts(read: RiskySettings) -> list[float]:
     """All amounts of the study, losses among them where it has any."""
     return [*read.amounts, *(-amount for amount in read.amounts if read.losses)]
-
-
-def _readable_unit(reach: float) -> float:
-    """To which moved amounts are rounded: where they reach over 40 to tenths, over 500 to whole ones."""
-    return float(10.0 ** np.floor(np.log10(reach / 100))) if reach > 0 else 1.0
-
-
-ArrayMove = tuple[dict[str, Array], Array]
-"""Arrays that differ, and ``(n_trials,)`` where the move can be made."""
-
-
-def _amount_move(stimuli: Stimuli, side: int, at: int, by: float, unit: float) -> ArrayMove:
-    """One gamble's amount in place ``at`` is moved, if it stays between its neighbours."""
-    outcomes = stimuli["outcomes"].copy()
-    top = (stimuli["probabilities"][:, side] > 0).sum(axis=-1) - 1
-    place = np.arange(N_OUTCOMES)
-    unused = (at == top)[:, None] & (place > at)  # they repeat the best
-    moved = (np.round((outcomes[:, side] + by) / unit) * unit).round(6)
-    outcomes[:, side] = np.where((place == at) | unused, moved, outcomes[:, side])
-    ascending = (np.diff(outcomes[:, side], axis=-1) > 0) | (place[1:] > top[:, None])
-    return {"outcomes": outcomes}, (at <= top) & ascending.all(axis=1)
-
-
-def _chance_move(stimuli: Stimuli, side: int, at: int, by: float) -> ArrayMove:
-    """Probability is moved from one gamble's worst amount to that in place ``at``, if it is told."""
-    probabilities = stimuli["probabilities"].copy()
-    own = probabilities[:, side]
-    top = (own > 0).sum(axis=-1) - 1
-    moved_to = np.round(own[:, at] + by, 2)
-    rest = own.sum(axis=-1) - own[:, at] - own[:, 0]
-    own[:, 0] = 1 - rest - moved_to
-    own[:, at] = moved_to
-    possible = (at <= top) & (moved_to > TOLERANCE) & (own[:, 0] > TOLERANCE)
-    return {"probabilities": probabilities}, possible & (stimuli["ambiguous"][:, side] == 0)
 
 
 def _nothing(settings: Mapping[str, Any]) -> str:

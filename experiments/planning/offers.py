@@ -13,7 +13,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError
 from lakatos.experiments.information import information_of_batch, information_of_people
 from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.planning.question import DesignQuestion
-from lakatos.experiments.task import Domain, Stimuli, StimulusOffer, identities, with_random_sides
+from lakatos.experiments.task import StimulusOffer
 
 Array = NDArray[Any]
 FINALISTS: Final = 4
@@ -55,19 +55,6 @@ def without_forbidden(
             f"the study forbids every trial that could be presented ({forbidden}). Allow some."
         )
     return kept
-
-
-def with_trials(
-    domain: Domain, offer: StimulusOffer, tables: Sequence[Stimuli], rng: np.random.Generator
-) -> StimulusOffer:
-    """An offer with further trials that are not in it yet, their options on sides drawn by lot."""
-    stimuli = with_random_sides(domain, Stimuli.concatenate(tables), rng)
-    there = set(identities(domain, offer.stimuli))
-    new = {key: row for row, key in enumerate(identities(domain, stimuli)) if key not in there}
-    if not new:
-        return offer
-    both = [offer.stimuli, stimuli.take(sorted(new.values()))]
-    return replace(offer, stimuli=Stimuli.concatenate(both))
 
 
 def most_informative_first(

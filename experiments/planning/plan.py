@@ -31,7 +31,6 @@ from lakatos.experiments.power import (
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.stopping import StoppingPlan, operate, plan_looks
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer
-from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
 PEOPLE: Final = 64
@@ -61,13 +60,6 @@ class PlannedDesign:
     def name(self) -> str:
         """Name of the experiment, without that of its archive."""
         return self.design.name.partition(" ")[0]
-
-    def power_of(self, first: Digest, second: Digest) -> float:
-        """The weaker power with which two rivals are told apart; 0 where it tells nothing of them."""
-        for pair in self.powers:
-            if {pair.first, pair.second} == {first, second}:
-                return min(pair.power_first, pair.power_second)
-        return 0.0
 
 
 def plan_design(

@@ -65,8 +65,6 @@ class DesignConfig(ConfigSection):
     sides: Literal["random", "both"] = "random"
     """Whether the sides of the options are drawn at random, or each side is used in half of the
     repetitions."""
-    continuous: bool = False
-    """Whether attributes of chosen trials are also moved between the levels of the space."""
     forbidden: tuple[str, ...] = ()
     """Trials that are never presented, as conditions on their features, for example ``amount_size >
     100``."""

@@ -52,7 +52,6 @@ USED: Final = frozenset(
         "search_finished",
         "diagnosis",
         "theory_scored",
-        "pair_read",
         "critic_answered",
     }
 )

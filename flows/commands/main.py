@@ -111,10 +111,6 @@ TOOLS = Noun(
     "Show the laboratory's tools and those learned from recurring plans.",
     {
         "list": f"{FLOWS}.commands.memory:tools_list",
-        "show": f"{FLOWS}.commands.memory:tools_show",
-        "validate": f"{FLOWS}.commands.memory:tools_validate",
-        "retire": f"{FLOWS}.commands.memory:tools_retire",
-        "run": f"{FLOWS}.commands.memory:tools_run",
     },
 )
 MODELS = Noun(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.table import Table
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.flows.argument import Argument
-from lakatos.flows.commands.options import RunOption, RunsFolder
+from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import StudyError
-from lakatos.flows.operations.tool_desk import retire_tool, run_by_hand, tool_page, validate_again
 from lakatos.flows.result import Shown
 from lakatos.flows.roles.remember import keep_library, library_path, not_signed, shared_library
-from lakatos.flows.run.console import escape, write
-from lakatos.flows.run.places import find_run
-from lakatos.language_models.errors import ToolError
+from lakatos.flows.run.console import escape
 from lakatos.memory.errors import LessonError
-from lakatos.memory.item import ToolValidated
 from lakatos.memory.library import Lesson, Library
 from lakatos.memory.recall import LexicalRecall, RecallSituation, lesson_text
 from lakatos.memory.signature import canonical_form
@@ -32,8 +26,6 @@ from lakatos.memory.winner_start import campaigns_found
 from lakatos.theories.discovery.grammar_search.prior_odds import prior_odds
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.wording import plural
-
-ToolName = Annotated[str, Argument(help="A learned tool, or the beginning of its name.")]
 
 
 def memory_list(
@@ -258,83 +250,3 @@ def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
             escape(plan_in_short(draft.plan_text)),
         )
     yield table
-
-
-def tools_show(name: ToolName, *, runs: RunsFolder = Path("runs")) -> None:
-    """Show a learned tool on one page: plan, tests, evidence and use.
-
-    In Python: `lakatos.flows.operations.tool_desk.tool_page(library, name)`.
-
-    Examples:
-        $ lakatos tools show compare_leaders
-    """
-    if name in TOOLS:
-        verb = TOOLS[name]
-        print(
-            f"# {name}\n{verb.description}\n\n{json.dumps(verb.arguments.model_json_schema(), indent=1)}"
-        )
-        return
-    write(tool_page(shared_library(runs), name))
-
-
-def tools_validate(name: ToolName, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """Validate a learned tool again; exit status 1 if it fails.
-
-    In Python: `lakatos.flows.operations.tool_desk.validate_again(runs, name)`.
-
-    Examples:
-        $ lakatos tools validate compare_leaders
-    """
-    found = validate_again(runs, name)
-    if not isinstance(found, ToolValidated):
-        yield f"[red]refused[/red] at {found.rung}: {escape(found.reason)}"
-        raise typer.Exit(1)
-    yield f"[green]{found.name} passed[/green]"
-    for line in found.passed:
-        yield f"  {escape(line)}"
-
-
-def tools_retire(
-    name: ToolName, *, reason: str, runs: RunsFolder = Path("runs")
-) -> Iterator[Shown]:
-    """Stop offering a learned tool. Nothing is deleted; `lakatos tools validate` offers it again.
-
-    In Python: `lakatos.flows.operations.tool_desk.retire_tool(runs, name, reason)`.
-
-    Args:
-        reason: Why; it stands in the trace.
-
-    Examples:
-        $ lakatos tools retire compare_leaders --reason "its plan is out of date"
-    """
-    done = retire_tool(runs, name, reason)
-    yield (f"{done.name} is retired: {escape(done.reason)}. Its plan stays text.")
-
-
-def tools_run(
-    name: str,
-    arguments: str,
-    *,
-    run_name: RunOption = "",
-    runs: RunsFolder = Path("runs"),
-) -> None:
-    """Call a tool on the theories and responses of a run, and print its result; the call is recorded.
-
-    In Python: `lakatos.flows.operations.tool_desk.run_by_hand(runs, folder, name, arguments)`.
-
-    Args:
-        name: A tool of the table.
-        arguments: JSON, for example {"theories": ["A", "B"], "design": "1.1"}.
-
-    Examples:
-        $ lakatos tools run score_theory '{}' --run taste-1
-    """
-    try:
-        given = json.loads(arguments)
-    except ValueError as error:
-        raise ToolError(
-            f"the arguments are no JSON ({error}); write an object in single quotes."
-        ) from None
-    if not isinstance(given, dict):
-        raise ToolError("the arguments are no JSON object; write names and values in braces.")
-    print(json.dumps(run_by_hand(runs, find_run(run_name, runs), name, given), indent=1))

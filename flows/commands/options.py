@@ -21,7 +21,6 @@ RunName = Annotated[
 RunNeeded = Annotated[
     str, Argument(metavar="run", help="Name of a run in the runs folder, or its path.")
 ]
-RunOption = Annotated[str, Argument(flag="--run", help="A run; the newest by default.")]
 DataFolder = Annotated[
     Path | None,
     Argument(flag="--data", help="Folder of the published data sets.", environment="LAKATOS_DATA"),

@@ -32,7 +32,6 @@ VERSIONS = {
     "judge_bred": "a judge",
     "judge_seated": "a judge's seat",
     "epoch_opened": "a panel of judges",
-    "pair_read": "a reading by a language model",
 }
 """Kinds of records that name a version of something, and of what."""
 

@@ -71,20 +71,12 @@ def utterance_facts(reading: RunReading) -> dict[str, Any] | None:
     for digest, item in reading.state.roles.answered.items():
         cycles[item.record.cycle].append(_utterance(reading, digest, item.record, became, looked))
     spent = spending_of(reading.trace.journal.events()).total
-    routed = Counter(
-        (choice.role, choice.model)
-        for item in chosen
-        for choice in item.choices
-        if item.asked and choice.how != "only"
-    )
     return {
         "speakers": list(_speakers(reading)),
         "cycles": sorted(cycles.items()),
         "not_asked": [item for item in chosen if not item.asked],
-        "routed": sorted(routed.items()),
         "spent": spent,
         "money": spent.millionths / 1e6,
-        "experiments": list(_experiments(reading)),
         "n_refused": sum(
             item.record.answer is None for item in reading.state.roles.answered.values()
         ),
@@ -107,40 +99,6 @@ def _speakers(reading: RunReading) -> Iterator[ModelSpeaker]:
         own.outcomes[record.outcome] += 1
         own.withheld.update(record.withheld)
     yield from found.values()
-
-
-@dataclass(frozen=True)
-class ProposedExperiment:
-    """What an experiment in a model's own words would add to the search's own design."""
-
-    number: str
-    about: str
-    contrast: str
-    how: str
-    n_taken: int
-    own: str
-    gain: str
-    powers: str
-    adopted: bool
-
-
-def _experiments(reading: RunReading) -> Iterator[ProposedExperiment]:
-    """Proposals that passed their checks, each weighed against the design that the search finds by itself."""
-    proposals = {item.digest: item.record for item in reading.state.roles.trials_proposed}
-    for name, chosen in reading.state.experiments.designs.items():
-        for item in chosen.record.weighed:
-            record = proposals[item.proposal]
-            yield ProposedExperiment(
-                number=name,
-                about=f"{reading.label(record.theory).tag} against {reading.label(record.rival).tag}",
-                contrast="; ".join((record.contrast, *record.where)),
-                how=item.how,
-                n_taken=item.n_taken,
-                own=f"{item.own_information:.3f}",
-                gain=f"{item.gain:+.3f} ± {2 * item.gain_error:.3f}",
-                powers=f"{item.power:.2f} ({item.own_power:.2f})",
-                adopted=item.adopted,
-            )
 
 
 def _utterance(
@@ -225,7 +183,7 @@ def _became(reading: RunReading) -> dict[Digest, list[tuple[bool, str]]]:
     """What came of answers, by the digest of their record."""
     found: dict[Digest, list[tuple[bool, str]]] = defaultdict(list)
     state = reading.state
-    for part in (_of_readings, _of_drafts, _of_audits, _of_trials):
+    for part in (_of_readings, _of_drafts, _of_audits):
         for answer, passed, words in part(state):
             found[answer].append((passed, words))
     return found
@@ -260,14 +218,3 @@ def _of_audits(state: RunState) -> _Became:
             (False, "cannot be tried", audited.record.not_tried),
         ):
             yield from ((audited.record.answer, passed, f"{words}: {text}") for text in texts)
-
-
-def _of_trials(state: RunState) -> _Became:
-    for proposed in state.roles.trials_proposed:
-        trials = proposed.record
-        said = "can be asked" if trials.passed else f"refused: {trials.reason}"
-        words = f"{trials.n_trials} trials {said}"
-        if trials.left_out:
-            words += f"; {len(trials.left_out)} of them left out: {'; '.join(trials.left_out)}"
-        if trials.answer is not None:
-            yield trials.answer, trials.passed, words

@@ -44,18 +44,18 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "theory": (
         "theory_checked", "theory_admitted", "theory_failed", "draws_limited", "theory_compared", "theory_scored",
         "search_finished",
-        "successor_tried", "drafts_screened", "analysis_made", "successors_proposed", "strategy_chosen",
+        "successor_tried", "drafts_screened", "analysis_made", "successors_proposed",
         "theories_mapped", "claim_audited", "completeness_measured",
     ),
     "experiment": (
         "design_chosen", "preregistration", "recruited", "more_asked", "consent_asked", "answers_arrived",
         "session_held", "model_takes_part", "person_excluded", "collection_closed", "trials_collected",
-        "sealed_opened", "trials_proposed",
+        "sealed_opened",
     ),
     "diagnosis": ("diagnosis", "case_read", "exactness_weighed"),
     "judge": (
         "epoch_opened", "verdict", "verdict_resolved", "critic_answered", "candidate_decided", "anchor_taken",
-        "anchor_exposed", "judge_bred", "judge_seated", "pair_described", "pair_read", "pair_preferred",
+        "anchor_exposed", "judge_bred", "judge_seated", "pair_described",
         "measured", "epoch_frozen", "gate_registered", "gate_decided", "epoch_committed",
         "epoch_refilled",
     ),

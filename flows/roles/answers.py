@@ -18,7 +18,6 @@ from lakatos.theories.discovery.roles.record import (
     ModelsChosen,
     RoleAnswered,
     SuccessorTried,
-    TrialsProposed,
 )
 from lakatos.theories.engine.record import TheoryAdmitted
 from lakatos.traces.digest import Digest
@@ -51,7 +50,6 @@ def answers_in(folder: Path) -> dict[str, Any]:
             ),
             **_theories(all_of(SuccessorTried), admitted),
             "claims": _claims(all_of(ClaimAudited)),
-            "trials": _trials(all_of(TrialsProposed)),
         }
 
 
@@ -88,12 +86,6 @@ def _claims(audited: Sequence[ClaimAudited]) -> dict[str, int]:
         "contradicted": sum(len(item.contradicted) for item in audited),
         "not tried": sum(len(item.not_tried) for item in audited),
     }
-
-
-def _trials(proposed: Sequence[TrialsProposed]) -> dict[str, int]:
-    return _counted(
-        "asked about" if item.passed else f"refused: {_class_of(item.reason)}" for item in proposed
-    )
 
 
 def _counted(values: Iterable[str]) -> dict[str, int]:

@@ -1,7 +1,7 @@
-"""Ask language models in roles: which model, within which budget, under which rules, and what is written down of it.
+"""Ask language models in roles: within which budget, under which rules, and what is written down of it.
 
 Every call is a step of its own, made before the step that uses its answer. A stage of questions begins only if the
-budget covers all of them; which model serves each is decided, and written down, before anything is sent.
+budget covers all of them; that, and which model is asked, is written down before anything is sent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from pydantic import BaseModel
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.failures import failures
 from lakatos.flows.roles.investigate import investigate
-from lakatos.flows.roles.outcomes import outcomes_of
 from lakatos.flows.run.model_settings import RolesConfig
 from lakatos.flows.run.models import RoleModels, out_of_budget
 from lakatos.flows.run.state import RunState
@@ -32,14 +31,12 @@ from lakatos.language_models.errors import (
 from lakatos.language_models.ledger import NOTHING, worst_case
 from lakatos.language_models.pins import PinnedRule, render
 from lakatos.language_models.record import LanguageModelCalled
-from lakatos.language_models.routing import ModelChoice, RoutingArm, choose
-from lakatos.language_models.settings import Price
 from lakatos.language_models.structured import TypedAnswer, ask_for
 from lakatos.theories.discovery.roles.exhibit import Exhibit
 from lakatos.theories.discovery.roles.question import RoleQuestion, pinned_request, request_of
-from lakatos.theories.discovery.roles.record import ModelsChosen, RoleAnswered
+from lakatos.theories.discovery.roles.record import ModelChoice, ModelsChosen, RoleAnswered
 from lakatos.traces.digest import Digest, digest_bytes
-from lakatos.traces.step import Recorded, StepContext, Trace
+from lakatos.traces.step import Recorded, StepContext
 
 if TYPE_CHECKING:
     from lakatos.flows.run.run import Run
@@ -47,8 +44,6 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=BaseModel)
 _SHOWN = 300
 """Characters of an error, in the record of a question without an answer."""
-TYPICAL_TOKENS = 4000
-"""Assumed tokens of a prompt, for the expected cost of a model that was not asked yet."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +101,7 @@ async def ask_stage(
         cycle: Of the campaign.
         stage: Name, for the position of its steps.
         questions: Differ in prompt, subject or sample.
-        number: Of the experiment in its cycle, where there are several.
+        number: Of the round, where a stage has several.
 
     Raises:
         FlowError: The budget is exhausted or a server gives no answer, and the study says to stop then. What was
@@ -182,17 +177,9 @@ class _DraftReply:
 async def _choose(
     run: Run, cycle: int, stage: str, questions: Sequence[RoleQuestion[Any]], number: int
 ) -> Recorded[ModelsChosen]:
-    """Decide who is asked, and whether the budget covers it; once."""
+    """Write down who is asked, and whether the budget covers it; once."""
     roles, config = run.models, run.config.roles
-    routed = {question.role for question in questions if len(config.models_of(question.role)) > 1}
-    found = (
-        outcomes_of(run.state, lambda name, calls: _spent(run.trace, roles, name, calls))
-        if routed
-        else ()
-    )
-    outcomes = [item for item in found if item.role in routed]
-    inputs = dict.fromkeys(digest for question in questions for digest in question.inputs)
-    cited = tuple(dict.fromkeys([*inputs, *(item.record for item in outcomes)]))
+    cited = tuple(dict.fromkeys(digest for question in questions for digest in question.inputs))
 
     async def work(context: StepContext) -> ModelsChosen:
         await _look(roles, config, run.folder, run.progress.note)
@@ -200,8 +187,10 @@ async def _choose(
         worst = NOTHING
         for question in questions:
             role = question.role
-            arms = [_arm(run.state, roles, config, name) for name in config.models_of(role)]
-            choice = choose(role, arms, context.rng, outcomes=outcomes)
+            name = config.model_of(role)
+            choice = ModelChoice(
+                role=role, model=name, version=_version_now(run.state, roles, name)
+            )
             who = _AskedModel(choice, roles.contexts[choice.model])
             chosen.append(who)
             try:
@@ -353,37 +342,7 @@ def _request(
     )
 
 
-def _arm(state: RunState, roles: RoleModels, config: RolesConfig, name: str) -> RoutingArm:
-    settings = roles.settings[name]
-    return RoutingArm(
-        model=name,
-        version=_version_now(state, roles, name),
-        expected_cost=_expected_cost(settings.price, config),
-    )
-
-
-def _expected_cost(price: Price, config: RolesConfig) -> float:
-    """Expected cost of a call in the study's currency; 1 if no model has a price."""
-    money = (price.input * TYPICAL_TOKENS + price.output * config.max_tokens) / 1e6
-    return money or 1.0
-
-
 def _version_now(state: RunState, roles: RoleModels, name: str) -> Digest:
     """Version that answered last under this name in a stage that is over; before that, the declared one."""
     last = [item.record for item in state.roles.answered.values() if item.record.model == name]
     return last[-1].served if last else roles.settings[name].version
-
-
-def _spent(trace: Trace, roles: RoleModels, name: str, calls: Sequence[Digest]) -> float:
-    """What these calls cost, in the unit of `_expected_cost`."""
-    price = roles.settings[name].price
-    if not (price.input or price.output):
-        return float(len(calls))
-    records = [trace.get(digest, LanguageModelCalled) for digest in calls]
-    return (
-        sum(
-            item.n_prompt_tokens * price.input + item.n_completion_tokens * price.output
-            for item in records
-        )
-        / 1e6
-    )

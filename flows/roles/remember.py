@@ -1,9 +1,8 @@
 """What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
 
-Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there and of
-the desk, a trace of its own for what a person decides about tools. It can be deleted and rebuilt, byte for byte. A
-campaign that shares it takes it once, when it begins, into its own trace, so that a resumed run recalls what it
-recalled the first time.
+Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there. It
+can be deleted and rebuilt, byte for byte. A campaign that shares it takes it once, when it begins, into its own trace,
+so that a resumed run recalls what it recalled the first time.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
 MEMORY_FOLDER = ".memory"
 LIBRARY_FILE = "library.json"
 DESK = "desk"
-"""Trace of what people decided about learned tools, and of the calls they made themselves."""
+"""Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
 """Between the names of archives."""
 START_SHARE = 3

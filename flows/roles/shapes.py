@@ -16,7 +16,6 @@ from lakatos.theories.discovery.roles.answer import (
     Reflection,
     Steelman,
     Successor,
-    trials_type,
 )
 from lakatos.theories.discovery.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
@@ -112,14 +111,6 @@ def _role_questions(domain: str) -> list[SharedQuestion]:
             (CASE_FILE, *facts),
             Reflection,
             1.0,
-        ),
-        (
-            "advocate",
-            "experiment",
-            "Propose trials.",
-            (*sources, facts[0]),
-            trials_type(stimuli),
-            2.0,
         ),
     )
     return [

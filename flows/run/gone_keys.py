@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lakatos.theories.discovery.roles.lens import LENSES
+
+_PER_MINUTE = (
+    "the laboratory keeps to no rate of its own any more; it waits as long as the server asks (Retry-After), and "
+    "most_in_flight limits simultaneous calls"
+)
+
 GONE: dict[str, dict[str, tuple[Any, str]]] = {
+    "design": {
+        "continuous": (
+            False,
+            "trials are not moved between the levels of a space any more, as no gain in a study was measured; list "
+            "closer levels in [space] instead",
+        ),
+    },
     "judges": {
         "tier": (
             "certified",
@@ -25,6 +39,10 @@ GONE: dict[str, dict[str, tuple[Any, str]]] = {
             "candidates are not refined any more, and people are asked where the judges' odds are worth judges.asking",
         ),
     },
+    "models": {
+        "requests_per_minute": (None, _PER_MINUTE),
+        "tokens_per_minute": (None, _PER_MINUTE),
+    },
     "roles": {
         "judge": (
             "",
@@ -43,22 +61,51 @@ GONE: dict[str, dict[str, tuple[Any, str]]] = {
 }
 """Keys of earlier versions by section, with the value that asks for nothing that is gone, and what became of them."""
 
+SEVERAL_MODELS = ("arbiter", "reviser", "advocate", "auditor")
+"""Roles for which earlier versions chose among several models."""
+
 
 def refuse_gone_keys(study: Mapping[str, Any]) -> None:
     """Refuse a study that asks for something which earlier versions did and this one does not.
 
     Raises:
-        ValueError: A key of `GONE` asks for it.
+        ValueError: A key of `GONE` asks for it, a role has several models, or an advocate would read for nobody.
     """
     for section, keys in GONE.items():
-        given = study.get(section)
-        if not isinstance(given, Mapping):
-            continue
-        for name, (nothing, why) in keys.items():
-            if given.get(name, nothing) != nothing:
-                raise ValueError(
-                    f"{section}.{name} = {given[name]!r}: {why}; remove {section}.{name}"
-                )
+        for place, given in _tables(study, section):
+            for name, (nothing, why) in keys.items():
+                if given.get(name, nothing) != nothing:
+                    raise ValueError(
+                        f"{place}.{name} = {given[name]!r}: {why}; remove {place}.{name}"
+                    )
+    roles = study.get("roles")
+    if not isinstance(roles, Mapping):
+        return
+    for role, models in roles.items():
+        if role in SEVERAL_MODELS and isinstance(models, list | tuple) and len(models) > 1:
+            raise ValueError(
+                f"roles.{role}: one model takes a role now, not {', '.join(map(str, models))}; name one of them, and "
+                "compare models in studies of their own"
+            )
+    if roles.get("advocate") and not _has_steelman(roles):
+        raise ValueError(
+            "roles.advocate: advocates propose no experiments any more, as no gain was measured, and read only for a "
+            "reviser under the lens 'steelman'; name roles.reviser with that lens, or remove roles.advocate"
+        )
+
+
+def _tables(study: Mapping[str, Any], section: str) -> list[tuple[str, Mapping[str, Any]]]:
+    """The tables of a section with their places in the study: of ``[models]`` one for each model."""
+    given = study.get(section)
+    tables = {section: given}
+    if section == "models" and isinstance(given, Mapping):
+        tables = {f"models.{name}": item for name, item in given.items()}
+    return [(place, item) for place, item in tables.items() if isinstance(item, Mapping)]
+
+
+def _has_steelman(roles: Mapping[str, Any]) -> bool:
+    lenses = roles.get("lenses", LENSES)
+    return bool(roles.get("reviser")) and isinstance(lenses, Iterable) and "steelman" in lenses
 
 
 def without_gone_keys(section: str, value: Any) -> Any:

@@ -28,30 +28,28 @@ ROLES = ("arbiter", "reviser", "advocate", "auditor", "reflector")
 MOST_RULES = 8
 
 
-def _one_or_several(value: Any) -> Any:
-    return ((value,) if value else ()) if isinstance(value, str) else value
+def _one(value: Any) -> Any:
+    """Earlier versions wrote the models of a role as a list; `refuse_gone_keys` refuses several in a study file."""
+    if not isinstance(value, list | tuple):
+        return value
+    return value[0] if value else ""
 
 
-Models = Annotated[
-    tuple[str, ...], BeforeValidator(_one_or_several, json_schema_input_type=str | tuple[str, ...])
-]
-"""One model of a study by its name, or several."""
+RoleModel = Annotated[str, BeforeValidator(_one, json_schema_input_type=str)]
+"""A model of a study by its name; empty for none."""
 
 
 class RolesConfig(FrozenPart):
-    """Models that take roles; a role without a model is left to the search, or not used.
+    """Models that take roles; a role without a model is left to the search, or not used."""
 
-    With several models for a role, a bandit chooses for each question, by improvements per cost.
-    """
-
-    arbiter: Models = ()
+    arbiter: RoleModel = ""
     """Reads the case of the losing theory and states what is wrong with it, citing records."""
-    reviser: Models = ()
+    reviser: RoleModel = ""
     """Writes successors, one under each lens."""
-    advocate: Models = ()
-    """Makes the strongest case for the losing theory, and proposes trials on which its own theory
-    should win."""
-    auditor: Models = ()
+    advocate: RoleModel = ""
+    """Makes the strongest case for the losing theory, which the lens ``steelman`` shows a
+    reviser."""
+    auditor: RoleModel = ""
     """Reads claims of new theories without their code and states what they predict, which is tested
     on the code."""
     reflector: str = ""
@@ -111,13 +109,6 @@ class RolesConfig(FrozenPart):
             raise ValueError(f"a {what} is named twice")
         return names
 
-    @field_validator("arbiter", "reviser", "advocate", "auditor")
-    @classmethod
-    def _each_model_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(names)) < len(names):
-            raise ValueError("a model is named twice")
-        return names
-
     @field_validator("rules")
     @classmethod
     def _few_plain_rules(cls, rules: tuple[str, ...]) -> tuple[str, ...]:
@@ -127,15 +118,14 @@ class RolesConfig(FrozenPart):
             )
         return rules
 
-    def models_of(self, role: str) -> tuple[str, ...]:
-        """Names of the models that may take a role; none where the study gives it to nobody."""
-        named: tuple[str, ...] | str = getattr(self, role)
-        return named if isinstance(named, tuple) else (named,) if named else ()
+    def model_of(self, role: str) -> str:
+        """Name of the model that takes a role; empty where the study gives it to nobody."""
+        return str(getattr(self, role))
 
     @property
     def named(self) -> Iterator[tuple[str, str]]:
-        """Every role with every model that may take it."""
-        return ((role, model) for role in ROLES for model in self.models_of(role))
+        """Every role that a model takes, with its name."""
+        return ((role, self.model_of(role)) for role in ROLES if self.model_of(role))
 
     @property
     def used(self) -> bool:
@@ -152,7 +142,9 @@ def with_names(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {
-        name: {"name": name, **settings} if isinstance(settings, dict) else settings
+        name: without_gone_keys("models", {"name": name, **settings})
+        if isinstance(settings, dict)
+        else settings
         for name, settings in value.items()
     }
 
@@ -183,16 +175,6 @@ def check_models(models: dict[str, ModelSettings], roles: RolesConfig, budget: B
         raise ValueError(
             "budget.participants: people are planned in `design` and `stop`, not here; remove it"
         )
-    for role in ROLES:
-        prices = [
-            bool(models[name].price.input or models[name].price.output)
-            for name in roles.models_of(role)
-        ]
-        if any(prices) and not all(prices):
-            raise ValueError(
-                f"roles.{role}: models are compared by improvement per cost, and some of these have no price; "
-                "give each one under [models.NAME.price], local ones what their machine costs"
-            )
 
 
 __all__ = ["Budget", "ModelSettings", "RolesConfig", "check_models", "with_names"]

@@ -11,7 +11,6 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import ModelCaller
 from lakatos.language_models.clients import CLIENTS
 from lakatos.language_models.ledger import Budget, BudgetLedger
-from lakatos.language_models.limit import RateLimit
 from lakatos.language_models.pins import PinnedRule, active
 from lakatos.language_models.preflight import ServedModel, preflight
 from lakatos.language_models.settings import ModelSettings
@@ -49,7 +48,6 @@ class RoleModels:
                 trace,
                 self.ledger,
                 price=settings.price,
-                rate=RateLimit(settings.requests_per_minute, settings.tokens_per_minute),
                 most_in_flight=settings.most_in_flight,
             )
             for name, settings in self.settings.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -32,9 +32,6 @@ from lakatos.judges.record import (
     JudgeBred,
     LabelsExposed,
     PairDescribed,
-    PairPreferred,
-    PairRead,
-    StrategyChosen,
 )
 from lakatos.judges.transition import EpochCommitted, EpochFrozen, EpochRefilled, JudgeSeated
 from lakatos.language_models.record import RECORDS as CALL_RECORDS
@@ -153,69 +150,81 @@ class CycleClosed(Record):
     """Reason why the campaign ends here; empty if it continues."""
 
 
-RECORD_TYPES: RecordTypes = {
-    kind_of(record): record
-    for record in (
-        CampaignStarted,
-        MachineUsed,
-        CodeAccepted,
-        CycleClosed,
-        ExactnessWeighed,
-        CampaignConcluded,
-        ConfirmationFinished,
-        ExclusionSensitivity,
-        TruthCompared,
-        TheoriesMapped,
-        FoldFinished,
-        TheoryChecked,
-        TheoryAdmitted,
-        TheoryCompared,
-        TheoryFailed,
-        TheoryFitted,
-        TheoryScored,
-        CompletenessMeasured,
-        TheoriesTold,
-        GroupsCompared,
-        DrawsLimited,
-        EffectsLearned,
-        SealedScored,
-        Diagnosis,
-        SearchFinished,
-        EpochOpened,
-        Verdict,
-        VerdictResolved,
-        CriticAnswered,
-        CandidateDecided,
-        DesignChosen,
-        Preregistration,
-        PeopleRecruited,
-        MoreAsked,
-        ConsentAsked,
-        AnswersArrived,
-        ModelTakesPart,
-        SessionHeld,
-        PersonExcluded,
-        CollectionClosed,
-        PersonWithdrawn,
-        TrialsCollected,
-        SealedOpened,
-        PairRead,
-        PairPreferred,
-        AnchorTaken,
-        LabelsExposed,
-        JudgeBred,
-        JudgeSeated,
-        PairDescribed,
-        JudgeMeasured,
-        EpochFrozen,
-        GateRegistered,
-        LevelDrawn,
-        GateDecided,
-        EpochCommitted,
-        EpochRefilled,
-        StrategyChosen,
-    )
-} | {**CALL_RECORDS, **TOOL_RECORDS, **ROLE_RECORDS, **LESSON_RECORDS, **MEMORY_RECORDS}
+class EarlierRecord(Record):
+    """A record of a kind that only earlier versions wrote. It stays in its journal, and nothing is made of it."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: str = "earlier"
+    version: int = 1
+
+
+GONE_KINDS = ("inquiry_made", "pair_preferred", "pair_read", "strategy_chosen", "trials_proposed")
+"""Inquiries, preferences and readings of theories, varied searches, and experiments proposed by language models."""
+
+RECORD_TYPES: RecordTypes = (
+    {
+        kind_of(record): record
+        for record in (
+            CampaignStarted,
+            MachineUsed,
+            CodeAccepted,
+            CycleClosed,
+            ExactnessWeighed,
+            CampaignConcluded,
+            ConfirmationFinished,
+            ExclusionSensitivity,
+            TruthCompared,
+            TheoriesMapped,
+            FoldFinished,
+            TheoryChecked,
+            TheoryAdmitted,
+            TheoryCompared,
+            TheoryFailed,
+            TheoryFitted,
+            TheoryScored,
+            CompletenessMeasured,
+            TheoriesTold,
+            GroupsCompared,
+            DrawsLimited,
+            EffectsLearned,
+            SealedScored,
+            Diagnosis,
+            SearchFinished,
+            EpochOpened,
+            Verdict,
+            VerdictResolved,
+            CriticAnswered,
+            CandidateDecided,
+            DesignChosen,
+            Preregistration,
+            PeopleRecruited,
+            MoreAsked,
+            ConsentAsked,
+            AnswersArrived,
+            ModelTakesPart,
+            SessionHeld,
+            PersonExcluded,
+            CollectionClosed,
+            PersonWithdrawn,
+            TrialsCollected,
+            SealedOpened,
+            AnchorTaken,
+            LabelsExposed,
+            JudgeBred,
+            JudgeSeated,
+            PairDescribed,
+            JudgeMeasured,
+            EpochFrozen,
+            GateRegistered,
+            LevelDrawn,
+            GateDecided,
+            EpochCommitted,
+            EpochRefilled,
+        )
+    }
+    | {**CALL_RECORDS, **TOOL_RECORDS, **ROLE_RECORDS, **LESSON_RECORDS, **MEMORY_RECORDS}
+    | dict.fromkeys(GONE_KINDS, EarlierRecord)
+)
 
 ACTS = frozenset(
     kind_of(record)

@@ -35,9 +35,8 @@ from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.proposal import are_forbidden, check_proposal, costs_of
 from lakatos.experiments.task import Domain, Stimuli
 from lakatos.experiments.task_file import TaskFile
-from lakatos.experiments.variation import HasMoves
 from lakatos.flows.errors import StudyError
-from lakatos.flows.run.gone_keys import refuse_gone_keys
+from lakatos.flows.run.gone_keys import refuse_gone_keys, without_gone_keys
 from lakatos.flows.run.judge_settings import JudgesConfig, MemoryConfig
 from lakatos.flows.run.model_settings import (
     Budget,
@@ -108,6 +107,11 @@ class CampaignConfig(ConfigSection):
     """Limits of what language models may use in the whole run."""
     judges: JudgesConfig = JudgesConfig()
     memory: MemoryConfig = MemoryConfig()
+
+    @field_validator("design", mode="before")
+    @classmethod
+    def _without_keys_that_went(cls, design: Any) -> Any:
+        return without_gone_keys("design", design)
 
     @field_validator("models", mode="before")
     @classmethod
@@ -326,10 +330,6 @@ class CampaignConfig(ConfigSection):
                 raise DesignError("design.forbidden: the steps of a schedule cannot be left out")
             are_forbidden(domain, example, design.forbidden)
             costs_of(domain, example, per_response=1e9, features=design.cost.features)
-            if design.continuous and not isinstance(domain, HasMoves):
-                raise DesignError(
-                    f"design.continuous: trials of the {self.domain} domain have levels only"
-                )
             if design.proposed and self.source.is_archive:
                 raise DesignError("design.proposed: an archive has answers to its own trials only")
             if design.proposed:

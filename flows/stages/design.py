@@ -15,19 +15,16 @@ from lakatos.experiments.planning.offers import (
     most_informative_first,
     ranked_schedules,
     with_schedules,
-    with_trials,
     without_forbidden,
 )
 from lakatos.experiments.planning.plan import PlannedDesign, plan_design
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.planning.trials import asked_whole, choose_from
-from lakatos.experiments.planning.weigh import DesignProposal, weigh_proposals
-from lakatos.experiments.record import DesignChosen, ProposalWeighed
+from lakatos.experiments.record import DesignChosen
 from lakatos.experiments.task import Design, Stimuli, StimulusOffer
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.run import Run
-from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.discovery.rivals import design_question, leading_rivals
 from lakatos.traces.digest import Digest
@@ -55,7 +52,6 @@ async def design(run: Run, cycle: int, number: int) -> Recorded[DesignChosen]:
     inputs = [run.state.theories.pool[name].digest for name in names]
     inputs += [item.digest for item in run.state.experiments.collected.values()]
     inputs += run.state.theories.score_records(names, run.state.experiments.collected)
-    inputs += [item.digest for item in run.state.roles.proposals(cycle, number)]
     return await run.step(
         "design",
         lambda context: search_design(run.evidence, run.source, context, cycle, number, names),
@@ -75,24 +71,20 @@ def search_design(
 ) -> DesignChosen:
     """Look at every offer, choose trials by expected information, keep the most informative offer with power."""
     question = design_question(evidence, names)
-    offers = _offers(evidence, question, source, context, cycle, number)
+    offers = _offers(question, source, context, cycle)
     searched: list[tuple[StimulusOffer, Array | None]] = [(offer, None) for offer in offers]
     if evidence.domain.sequential:
         searched = [*ranked_schedules(question, offers, context.rng)]
     elif len(offers) > 1:
         best_first = most_informative_first(question, offers, context.rng)
         searched = [(offer, None) for offer in best_first]
-    own = _planned(question, searched, (cycle, number), context.rng)
-    proposals = _proposals_of_roles(evidence.state, context, cycle, number)
-    best, weighed = weigh_proposals(
-        question, [offer for offer, _ in searched], own, proposals, context.rng
-    )
+    best = _planned(question, searched, (cycle, number), context.rng)
     groups = ""
     if not best.offer.pooled:
         asked = [name for name in COMPARISONS if getattr(evidence.config.validation, name)]
         told = [COMPARISONS[name](evidence, names[0], best.design, context.rng) for name in asked]
         groups = " ".join(text for text in told if text)
-    return _chosen(evidence.config, context, best, weighed, (cycle, number), names, groups)
+    return _chosen(evidence.config, context, best, (cycle, number), names, groups)
 
 
 def _planned(
@@ -122,7 +114,6 @@ def _chosen(
     config: CampaignConfig,
     context: StepContext,
     best: PlannedDesign,
-    weighed: tuple[ProposalWeighed, ...],
     position: tuple[int, int],
     names: Sequence[Digest],
     groups: str,
@@ -155,20 +146,14 @@ def _chosen(
         looks=() if best.stopping is None else best.stopping.looks,
         bayes_factor=0.0 if best.stopping is None else best.stopping.bayes_factor,
         stopping=best.stopping_text,
-        weighed=weighed,
         groups=groups,
     )
 
 
 def _offers(
-    evidence: RunEvidence,
-    question: DesignQuestion,
-    source: ParticipantSource,
-    context: StepContext,
-    cycle: int,
-    number: int,
+    question: DesignQuestion, source: ParticipantSource, context: StepContext, cycle: int
 ) -> list[StimulusOffer]:
-    """Trials that can be presented, with proposed trials that simulation supported."""
+    """Trials that can be presented and that the study does not forbid."""
     settings = question.settings
     offers = list(source.offers(context.rng, max(settings.candidates, settings.trials)))
     if not offers:
@@ -176,35 +161,5 @@ def _offers(
             f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
         )
     if question.domain.sequential:
-        offers = with_schedules(question, offers, context.rng)
-    else:
-        offers = without_forbidden(question, offers)
-    asked = [
-        item.record.trials
-        for item in evidence.state.roles.proposals(cycle, number)
-        if item.record.answer is None
-    ]
-    tables = [Stimuli.from_json(context.artifacts.get_json(trials)) for trials in asked if trials]
-    if not asked:
-        return offers
-    return [
-        offer if offer.archive else with_trials(question.domain, offer, tables, context.rng)
-        for offer in offers
-    ]
-
-
-def _proposals_of_roles(
-    state: RunState, context: StepContext, cycle: int, number: int
-) -> list[DesignProposal]:
-    """Trials that language models proposed and that passed their checks."""
-    found = [item for item in state.roles.proposals(cycle, number) if item.record.answer]
-    return [
-        DesignProposal(
-            item.digest,
-            item.record.archive,
-            Stimuli.from_json(context.artifacts.get_json(item.record.trials)),
-            (item.record.theory, item.record.rival),
-        )
-        for item in found
-        if item.record.trials
-    ]
+        return with_schedules(question, offers, context.rng)
+    return without_forbidden(question, offers)

@@ -33,6 +33,7 @@ from starlette.exceptions import HTTPException
 
 from lakatos.experiments.participants.web.door import Receive, Scope, Send, headers_of, is_named
 from lakatos.experiments.participants.web.headers import security_headers, sending_with
+from lakatos.flows.audit.audit import kept_audit
 from lakatos.flows.errors import FlowError
 from lakatos.flows.report.reader import UNREADABLE
 from lakatos.flows.report.templating import TEMPLATES, page_environment
@@ -49,7 +50,6 @@ from lakatos.flows.view import (
     theory_pages,
     trace_pages,
 )
-from lakatos.flows.view.check import NewestAudits, last_audit
 from lakatos.flows.view.outline import WantedEvents
 from lakatos.flows.view.watch import RunMoment, RunObservatory, RunWatch
 from lakatos.flows.view.words import address
@@ -150,6 +150,19 @@ def _trace(look: RunMoment, request: Request) -> dict[str, Any]:
     )
 
 
+def _audit(look: RunMoment) -> dict[str, Any]:
+    """The last audit that was kept on this machine, and what the run consists of."""
+    try:
+        kept = kept_audit(look.folder)
+    except UNREADABLE:
+        kept = None
+    kinds = [
+        (kind, kind_words(kind), len(seqs), meaning(kind))
+        for kind, seqs in sorted(look.outline.by_kind.items())
+    ]
+    return {"kept": kept, "folder": shlex.quote(str(look.folder)), "kinds": kinds}
+
+
 PAGES: Final[tuple[tuple[str, str, str, PageMaker], ...]] = (
     ("", "story", "", _of(page.story)),
     ("theories", "theories", "theories", _of(theory_pages.theories)),
@@ -170,6 +183,7 @@ PAGES: Final[tuple[tuple[str, str, str, PageMaker], ...]] = (
     ("trace", "trace", "trace", _trace),
     ("record/{number}", "record", "trace", _numbered(trace_pages.record)),
     ("artifact/{name_of}", "artifact", "trace", _named(trace_pages.artifact)),
+    ("audit", "audit", "audit", _of(_audit)),
     ("cost", "cost", "cost", _of(trace_pages.cost)),
     ("part/cost", "part_cost", "part/cost", _of(trace_pages.cost_part)),
     ("part/limits", "part_limits", "part/limits", _of(page.limits_part)),
@@ -185,7 +199,6 @@ class _ObservatoryPages:
 
     observatory: RunObservatory
     access: ViewAccess
-    checks: NewestAudits = field(default_factory=NewestAudits)
 
     def shown(self, template: str, code: int = 200, /, **values: Any) -> HTMLResponse:
         """A page from a template."""
@@ -205,7 +218,7 @@ class _ObservatoryPages:
 
     def version(self, look: RunMoment) -> str:
         """What a page compares with what it shows, to learn whether to look again."""
-        return f"{look.seq}:{look.progress}:{self.checks.version(look.watch.name)}"
+        return f"{look.seq}:{look.progress}"
 
     def run_page(
         self, look: RunMoment, template: str, here: str, values: dict[str, Any] | None
@@ -273,29 +286,6 @@ class _ObservatoryPages:
             "fingerprint of something that is kept elsewhere.",
         )
 
-    def audit(self, name: str) -> Response:
-        """What the audits of a run found; a small run is checked by looking at the page."""
-        watch = self.found(name)
-        look = watch.look()
-        self.checks.consider(watch, look.seq)
-        facts = {
-            "check": self.checks.of(watch.name),
-            "kept": last_audit(look.folder),
-            "folder": shlex.quote(str(look.folder)),
-            "live": look.progress,
-            "kinds": _kinds(look),
-        }
-        return self.run_page(look, "audit", "audit", facts)
-
-    def audit_now(self, name: str, request: Request) -> Response:
-        """Check a run because somebody asked for it on its page."""
-        origin = request.headers.get("origin", "")
-        if not origin.endswith(f"://{request.headers.get('host', '')}"):
-            raise HTTPException(403, "Another site asks.")
-        watch = self.found(name)
-        self.checks.start(watch, watch.look().seq)
-        return RedirectResponse(address(name, "audit"), 303)
-
     def entered(self, given: str) -> Response:
         """Let a browser in that shows the token."""
         if not self.access.token or not _same(given.strip(), self.access.token):
@@ -321,11 +311,10 @@ def create_app(place: Path, access: ViewAccess | None = None) -> FastAPI:
     """
     pages = _ObservatoryPages(RunObservatory(place), access or ViewAccess())
     app = FastAPI(title="Lakatos: observatory", openapi_url=None, docs_url=None, redoc_url=None)
-    app.state.observatory, app.state.checks = pages.observatory, pages.checks
+    app.state.observatory = pages.observatory
     app.add_middleware(_ViewGuard, access=pages.access)
     _add_files(app)
     _add_run_pages(app, pages)
-    _add_audits(app, pages)
     _add_doors(app, pages)
 
     @app.exception_handler(HTTPException)
@@ -380,18 +369,6 @@ def _add_run_pages(app: FastAPI, pages: _ObservatoryPages) -> None:
         return pages.ref(name, digest)
 
 
-def _add_audits(app: FastAPI, pages: _ObservatoryPages) -> None:
-    """The page of audits, and the button on it."""
-
-    @app.get("/run/{name}/audit")
-    def audit(name: str) -> Response:
-        return pages.audit(name)
-
-    @app.post("/run/{name}/audit")
-    def audit_now(name: str, request: Request) -> Response:
-        return pages.audit_now(name, request)
-
-
 def _add_doors(app: FastAPI, pages: _ObservatoryPages) -> None:
     """The first page, and the one that asks for the token."""
 
@@ -418,13 +395,6 @@ def _unreadable(
 ) -> Response:
     _log.warning("a page could not be made", exc_info=error)
     return problem(500, "This part of the run cannot be read", str(error) or type(error).__name__)
-
-
-def _kinds(look: RunMoment) -> list[tuple[str, str, int, str]]:
-    return [
-        (kind, kind_words(kind), len(seqs), meaning(kind))
-        for kind, seqs in sorted(look.outline.by_kind.items())
-    ]
 
 
 def _number(text: str) -> int | None:

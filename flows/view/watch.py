@@ -49,7 +49,6 @@ BULKY: Final = frozenset(
         "language_model_called",
         "role_answered",
         "anchor_exposed",
-        "pair_read",
     }
 )
 """Kinds of which a run can hold tens of thousands; they are read where a page shows them, and not folded."""

@@ -26,7 +26,6 @@ from lakatos.experiments.information import (
     pair_prior,
     simulate_counts,
 )
-from lakatos.experiments.refinement import refine_trials
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.traces.digest import canonical_json
 
@@ -389,64 +388,6 @@ class TestKeep:
             row[kept] = new
         error = drawn.std(axis=0, ddof=1) / np.sqrt(4000)
         assert np.all(np.abs(drawn.mean(axis=0) - weight) <= 4 * error + 1e-9)
-
-
-class TestRefineTrials:
-    """People say yes to what is above a threshold of their own; a trial is a number."""
-
-    THRESHOLDS = (np.linspace(0.2, 0.4, 9), np.linspace(0.33, 0.53, 9))
-
-    def answers(self, stimuli):
-        x = stimuli["x"]
-        return [two_options(1 / (1 + np.exp(-40 * (x - own[:, None])))) for own in self.THRESHOLDS]
-
-    def moves(self, stimuli, step):
-        rows = np.repeat(np.arange(len(stimuli)), 2)
-        x = stimuli["x"][rows] + np.tile([-step, step], len(stimuli))
-        inside = np.flatnonzero((x >= 0) & (x <= 1))
-        return Stimuli({"x": x[inside]}), rows[inside]
-
-    def refine(self, start, movable):
-        return refine_trials(
-            Stimuli({"x": np.array(start)}),
-            movable,
-            self.moves,
-            self.answers,
-            uniform(2),
-            identify=lambda stimuli: stimuli.keys,
-            rng=np.random.default_rng(0),
-            n_people=4000,
-        )
-
-    def test_a_single_trial_ends_where_its_information_is_greatest(self):
-        found, gained = self.refine([0.2], [0])
-        grid = Stimuli({"x": np.linspace(0, 1, 1001)})
-        predictive = np.stack([p.mean(axis=0) for p in self.answers(grid)])
-        exact = expected_information_gain(np.log(predictive), uniform(2))
-        at = expected_information_gain(
-            np.log(
-                np.stack(
-                    [
-                        p.mean(axis=0)
-                        for p in self.answers(Stimuli({"x": np.array([0.2, *found["x"]])}))
-                    ]
-                )
-            ),
-            uniform(2),
-        )
-        assert gained == pytest.approx(at[1] - at[0], abs=1e-5)
-        assert at[1] > 0.999 * exact.max()  # the top is flat: many trials are as good
-
-    def test_a_batch_says_more_than_before_and_other_trials_stay(self):
-        found, gained = self.refine([0.1, 0.9, 0.5], [0, 1])
-        before, after = (
-            exact_information(self.answers(Stimuli({"x": np.array(x)})), uniform(2), range(3))
-            for x in ([0.1, 0.9, 0.5], found["x"])
-        )
-        assert found["x"][2] == 0.5
-        assert after > before + 0.1
-        assert abs(after - before - gained) < 4 * np.log(2) / np.sqrt(4000)
-        assert len(set(found.keys)) == 3
 
 
 class TestInformationOfBatch:

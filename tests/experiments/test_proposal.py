@@ -7,7 +7,6 @@ from lakatos.domains import DOMAINS
 from lakatos.experiments.errors import DesignError, StimuliError
 from lakatos.experiments.proposal import (
     are_forbidden,
-    are_within,
     check_proposal,
     costs_of,
     problems_of_trials,
@@ -105,24 +104,3 @@ class TestProposals:
         )
         with pytest.raises(DesignError, match="would cost"):
             costs_of(self.DOMAIN, space, per_response=1.0, features={"n_discriminating_cues": -0.5})
-
-    def test_ranges_hold_their_ends_and_all_of_them_must_hold(self):
-        trials = self.trials([[2, 0, 1], [0, 1, 1]], [[2, 0, 0], [0, 1, 1]], [[0, 1, 2], [1, 1, 0]])
-        conflict = self.DOMAIN.features(trials)["conflict"]
-        assert conflict.tolist() == [0, -1, 0]
-        within = are_within(self.DOMAIN, trials, [("conflict", -1, -1)])
-        assert within.tolist() == [False, True, False]
-        both = [("conflict", 0, 1), ("level", 0, 0.1)]
-        assert not are_within(self.DOMAIN, trials, both).any()
-
-    @pytest.mark.parametrize(
-        ("ranges", "words"),
-        [
-            ([("conflikt", 0, 1)], r"names no feature .*; did you mean 'conflict'\?"),
-            ([("weather", 0, 1)], "names no feature .*; it has: "),
-            ([("conflict", 1, 0)], "from 1 to 0 holds nothing"),
-        ],
-    )
-    def test_a_range_that_makes_no_sense_is_refused_with_what_to_do(self, ranges, words):
-        with pytest.raises(DesignError, match=words):
-            are_within(self.DOMAIN, self.trials([[2, 0, 1], [0, 1, 1]]), ranges)

@@ -30,7 +30,6 @@ TASKS = {
     "You write a successor": "reviser",
     "You wrote a theory": "repair",
     "You audit the claim": "auditor",
-    "Propose an experiment on which": "experiment",
 }
 LENS_WORDS = {
     "Change one mechanism": "mechanism",
@@ -169,22 +168,12 @@ def _auditor(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _experiment(body: Mapping[str, Any]) -> dict[str, Any]:
-    trials = [
-        json.loads(line)["trial"]
-        for line in said(body).split("\n")
-        if line.startswith('{"trial": {')
-    ]
-    return {"reason": "These are the trials on which they differ.", "trials": trials}
-
-
 _GOOD: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "arbiter": _arbiter,
     "steelman": _steelman,
     "reviser": _reviser,
     "repair": _repair,
     "auditor": _auditor,
-    "experiment": _experiment,
 }
 _FLAT = '''"""Guessing: people choose at random."""
 PARAMETERS = {}

@@ -25,7 +25,6 @@ from lakatos.language_models.errors import (
     BudgetExhaustedError,
     KeyRefusedError,
     RateLimitedError,
-    RequestRefusedError,
     ServerFailedError,
     SlowServerError,
     TransientError,
@@ -39,7 +38,7 @@ from lakatos.language_models.ledger import (
     spending_of,
     worst_case,
 )
-from lakatos.language_models.limit import RateLimit, RetryPolicy, wait_s
+from lakatos.language_models.limit import RetryPolicy, wait_s
 from lakatos.language_models.preflight import preflight
 from lakatos.language_models.record import RECORDS, LanguageModelCalled
 from lakatos.language_models.serving.app_thread import free_port
@@ -286,12 +285,6 @@ def test_a_server_that_does_not_count_is_charged_the_worst(caller_of):
     ledger = BudgetLedger(Budget())
     ask(caller_of(Silent(), ledger))
     assert ledger.total == worst_case(PRICE, QUESTION)
-
-
-def test_a_request_over_the_rate_alone_is_refused_before_it_is_begun(trace, caller_of):
-    with pytest.raises(RequestRefusedError, match="can never be sent at 5 tokens per minute"):
-        ask(caller_of(Failing(), rate=RateLimit(None, 5)))
-    assert list(trace.journal.events()) == []
 
 
 def test_a_call_that_is_cancelled_stays_charged(trace, caller_of):

@@ -1,6 +1,5 @@
 """Costs, budgets, rates: closed forms, and properties under any order of events."""
 
-import asyncio
 from dataclasses import dataclass, field
 
 import pytest
@@ -8,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakatos.language_models.client import ChatMessage, ModelRequest, TokenSampling, TokenUsage
-from lakatos.language_models.errors import BudgetExhaustedError, RequestRefusedError
+from lakatos.language_models.errors import BudgetExhaustedError
 from lakatos.language_models.ledger import (
     Budget,
     BudgetLedger,
@@ -19,7 +18,6 @@ from lakatos.language_models.ledger import (
     spend,
     worst_case,
 )
-from lakatos.language_models.limit import MINUTE_S, RateLimit
 from lakatos.language_models.settings import Price
 from lakatos.traces.fold import fold
 from lakatos.traces.journal import INTENT
@@ -172,70 +170,3 @@ def test_settling_twice_changes_nothing():
     reservation.settle(SpentAmount(tokens=2))
     reservation.settle()
     assert ledger.total == SpentAmount(tokens=2)
-
-
-class Clock:
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        return self.now
-
-    async def sleep(self, seconds):
-        assert seconds > 0
-        self.now += seconds
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 20), st.integers(1, 50)), min_size=1, max_size=40),
-    st.integers(1, 6),
-    st.integers(50, 120),
-)
-def test_no_minute_holds_more_requests_or_tokens_than_allowed(arrivals, most_requests, most_tokens):
-    clock = Clock()
-    limit = RateLimit(most_requests, most_tokens, clock=clock, sleep=clock.sleep)
-
-    async def send():
-        sent = []
-        for pause, n_tokens in arrivals:
-            clock.now += pause
-            await limit.admit(n_tokens)
-            sent.append((clock.now, n_tokens))
-        return sent
-
-    sent = asyncio.run(send())
-    for start, _ in sent:
-        inside = [n_tokens for moment, n_tokens in sent if start <= moment < start + MINUTE_S]
-        assert len(inside) <= most_requests
-        assert sum(inside) <= most_tokens
-
-
-def test_nothing_waits_below_the_limit_and_no_longer_than_needed_above():
-    clock = Clock()
-    limit = RateLimit(2, clock=clock, sleep=clock.sleep)
-
-    async def send():
-        moments = []
-        for _ in range(3):
-            await limit.admit(1)
-            moments.append(clock.now)
-        return moments
-
-    first, second, third = asyncio.run(send())
-    assert (first, second) == (0.0, 0.0)
-    assert third == pytest.approx(MINUTE_S, abs=1e-3)
-
-
-def test_a_request_that_took_fewer_tokens_makes_room():
-    clock = Clock()
-    limit = RateLimit(None, 100, clock=clock, sleep=clock.sleep)
-
-    async def send():
-        sent = await limit.admit(90)
-        sent.n_tokens = 10
-        await limit.admit(90)
-        return clock.now
-
-    assert asyncio.run(send()) == 0.0
-    with pytest.raises(RequestRefusedError, match="can never be sent"):
-        limit.check(101)

@@ -26,7 +26,7 @@ from lakatos.language_models.record import LanguageModelCalled
 from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.item import Fact, PlanUsed, ToolValidated
 from lakatos.memory.plan import PlanStep
-from lakatos.memory.record import InquiryMade, LessonsRecalled, LibraryTaken
+from lakatos.memory.record import LessonsRecalled, LibraryTaken
 from lakatos.memory.tool import ToolDraft
 from lakatos.traces.digest import digest_of
 from lakatos.traces.step import Trace
@@ -103,11 +103,6 @@ def learned(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             cycle=1, stage="revise", situation=EVIL, lessons=(), texts=(EVIL,), notes=(EVIL,)
         )
         trace.record(recalled, name="recall")
-        made = InquiryMade(
-            cycle=1, number=1, name=EVIL, signature=digest_of(2), tool=EVIL, calls=(called.digest,), complete=False,
-            reason=EVIL, remedies=(EVIL,),
-        )  # fmt: skip
-        trace.record(made, name="inquire")
     return folder
 
 

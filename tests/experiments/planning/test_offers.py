@@ -16,13 +16,12 @@ from lakatos.experiments.planning.offers import (
     most_informative_first,
     ranked_schedules,
     with_schedules,
-    with_trials,
     without_forbidden,
 )
 from lakatos.experiments.planning.plan import PEOPLE
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.planning.settings import DesignConfig
-from lakatos.experiments.task import StimulusOffer, identities
+from lakatos.experiments.task import StimulusOffer
 from lakatos.theories.discovery.design_rivals import RivalTheories
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.language.theory import read_program
@@ -123,16 +122,6 @@ def test_a_study_that_forbids_every_trial_is_refused_with_its_conditions():
     asked = question_of(forbidden=["delay_difference >= 60"])
     with pytest.raises(EmptyDesignSpaceError, match=r"delay_difference >= 60\)\. Allow some"):
         without_forbidden(asked, [StimulusOffer("none", MIXED["none"], 5)])
-
-
-def test_only_new_trials_are_added_to_an_offer_each_once():
-    offer = StimulusOffer("", trials(2, 0), 0)
-    first, second = trials(0, 1), trials(0, 2)
-    turned = DOMAIN.swap_sides(trials(2, 0))  # the same trials, with their options exchanged
-    found = with_trials(DOMAIN, offer, [turned, first, second], np.random.default_rng(0))
-    assert found.stimuli.keys[:2] == offer.stimuli.keys
-    assert identities(DOMAIN, found.stimuli)[2:] == identities(DOMAIN, second)
-    assert with_trials(DOMAIN, offer, [turned], np.random.default_rng(0)) is offer
 
 
 def test_of_many_schedules_the_most_telling_are_tried_on_more_participants():

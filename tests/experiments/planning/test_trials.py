@@ -9,9 +9,8 @@ import pytest
 from known_rivals import is_telling, question_of, trials
 
 from lakatos.domains import DOMAINS
-from lakatos.experiments.errors import DesignError
 from lakatos.experiments.planning.trials import ChosenTrials, choose_from
-from lakatos.experiments.task import Stimuli, StimulusOffer
+from lakatos.experiments.task import StimulusOffer
 
 OFFER = StimulusOffer("", trials(6, 14), 0)
 
@@ -66,25 +65,3 @@ def test_a_schedule_is_chosen_whole() -> None:
     found = choose_from(question, StimulusOffer("", steps, 0), np.random.default_rng(0))
     assert found.stimuli is steps
     assert (found.information, found.random) == ((0.0,) * 6, ())
-
-
-def test_trials_are_moved_between_levels_only_where_the_study_says_so() -> None:
-    known = set(OFFER.stimuli.keys)
-    assert set(chosen(trials=4, random_share=0.0).stimuli.keys) <= known
-    moved = chosen(trials=4, random_share=0.5, continuous=True)
-    assert {moved.stimuli.keys[row] for row in moved.random} <= known
-
-
-def test_a_task_whose_trials_cannot_be_moved_says_what_to_leave_out() -> None:
-    domain = DOMAINS["multiattribute"]
-    space = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2]}
-    stimuli = domain.candidates(space, np.random.default_rng(0), 6)
-
-    def first(stimuli: Stimuli) -> np.ndarray:
-        return np.full(len(stimuli), 0.9)
-
-    question = replace(
-        question_of(first, lambda item: 1 - first(item), continuous=True), domain=domain
-    )
-    with pytest.raises(DesignError, match="multiattribute domain cannot be moved between levels"):
-        choose_from(question, StimulusOffer("", stimuli, 0), np.random.default_rng(0))

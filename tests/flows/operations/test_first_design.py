@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.design import design_from_json
-from lakatos.experiments.task import Stimuli, identities
+from lakatos.experiments.task import Stimuli
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.first_design import preview_design
@@ -139,28 +139,6 @@ def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_p
     assert "trials on which the two" in text
 
 
-@pytest.mark.long
-def test_attributes_are_moved_between_the_levels() -> None:
-    settings = {
-        "design__trials": 6,
-        "design__random_share": 0.0,
-        "design__participants": 20,
-        "design__repetitions": 1,
-    }
-    grid, moved = (
-        preview_design(risky_study(**settings, design__continuous=go), n_workers=1)
-        for go in (False, True)
-    )
-    domain, space = DOMAINS["risky"], grid.study.space
-    on_grid = set(identities(domain, domain.space(space)))
-    assert set(identities(domain, grid.design.stimuli)) <= on_grid
-    assert not set(identities(domain, moved.design.stimuli)) <= on_grid
-    assert domain.admits(space, moved.design.stimuli).all()
-    assert len(set(identities(domain, moved.design.stimuli))) == 6
-    # Six trials are enumerated, so that both values are exact over the draws.
-    assert moved.chosen.total_information > grid.chosen.total_information
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -173,7 +151,6 @@ def test_attributes_are_moved_between_the_levels() -> None:
             "design.forbidden: the condition 'level' is not a feature",
         ),
         ({"design__cost": {"features": {"colour": 1.0}}}, "the cost of 'colour' names no feature"),
-        ({"design__continuous": True}, "trials of the multiattribute domain have levels only"),
         (
             {"design__proposed": trials(([2, 2, 2], [0, 0, 0]))},
             "proposed trial 0 .* better whatever one's taste",

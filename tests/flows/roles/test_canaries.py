@@ -18,7 +18,7 @@ from lakatos.flows.run.study import parse_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
 from lakatos.language_models.tool_record import ToolCalled
-from lakatos.theories.discovery.roles.record import AnalysisMade, SuccessorTried, TrialsProposed
+from lakatos.theories.discovery.roles.record import AnalysisMade, SuccessorTried
 from tests.rehearsal.app import RehearsalSettings
 from tests.rehearsal.serve import running
 
@@ -41,7 +41,6 @@ def choose(parameters, trials, xp):
     worst = trials["outcomes"].min(axis=-1)
     return 0.5 + (0.5 - parameters["lapse"] / 2) * xp.sign(worst[:, 1] - worst[:, 0])
 '''
-EVERYWHERE = {"feature": "ev_difference", "low": -9e9, "high": 9e9}
 
 
 class Prying:
@@ -55,8 +54,6 @@ class Prying:
         if "response_format" not in body:
             return self.call(body)
         match task_of(body):
-            case "experiment":
-                value = {"reason": "all", "rival": "", "where": [EVERYWHERE], "picked": [1, 2]}
             case "reviser" | "repair":
                 first = "your last analysis" not in said(body)
                 value = {"change": "x", "source": "" if first else DRAFT, "predictions": []}
@@ -101,7 +98,7 @@ def pried(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prying]:
                 "stop": {"cycles": 2, "least_cycles": 2},
                 "models": {"writer": {"base_url": served.base_url, "model": served.model}},
                 "roles": {
-                    "arbiter": "writer", "reviser": "writer", "advocate": "writer", "lenses": ["leap"], "drafts": 2,
+                    "arbiter": "writer", "reviser": "writer", "lenses": ["leap"], "drafts": 2,
                     "max_tokens": 1500, "tools": ["score", "compare_predictions"],
                 },
             },
@@ -133,8 +130,6 @@ def test_no_sealed_trial_is_ever_shown(pried: Any) -> None:
     ]
     assert len(own) >= 3
     with_results = "\n".join(prying.seen)
-    collected = [item for item in records(folder, TrialsProposed) if item.trials]
-    assert collected
     assert "A: " in with_results
     assert [text for text in (*own, *turned) if text in with_results] == []
 
@@ -150,16 +145,11 @@ def test_analyses_tools_and_reports_hold_open_trials_only(pried: Any) -> None:
     }
     state, trace = read_state(folder)
     with trace:
-        offered = [
-            Stimuli.from_json(trace.artifacts.get_json(item.trials))
-            for item in records(folder, TrialsProposed)
-            if item.trials
-        ]
         asked = [
             Stimuli.from_json(trace.artifacts.get_json(item.record.design)["stimuli"])
             for item in state.experiments.designs.values()
         ]
-    for table in (*offered, *asked):
+    for table in asked:
         for row in range(len(table)):
             key = tuple(np.asarray(table["outcomes"][row], dtype=float).ravel())
             key += tuple(np.asarray(table["probabilities"][row], dtype=float).ravel())

@@ -20,7 +20,6 @@ from lakatos.theories.discovery.roles.record import (
     DraftsScreened,
     SuccessorsProposed,
     SuccessorTried,
-    TrialsProposed,
 )
 from tests.rehearsal.app import RehearsalSettings
 from tests.rehearsal.serve import running
@@ -48,23 +47,12 @@ class Worker:
     def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> str:
         self.bodies.append(dict(body))
         text = said(body)
-        if task_of(body) == "experiment":
-            return self.proposed(text)
         value: dict[str, Any] = {"change": "odd totals", "source": FOUND, "predictions": []}
         if "your last analysis" not in text:
             value |= {"source": "", "analysis": LOOK, "note": "Sums that are odd matter."}
         elif "your drafts so far" not in text:
             value |= {"source": MISTAKEN, "analysis": LOOK, "note": "Sums that are odd matter."}
         return json.dumps(value)
-
-    def proposed(self, text: str) -> str:
-        """At first only trials in which one product is better, then one of them beside others."""
-        better = {"ratings": [[0, 0, 0], [2, 2, 2]]}
-        shown = [
-            json.loads(line)["trial"] for line in text.split("\n") if line.startswith('{"trial": {')
-        ]
-        again = "why it was refused" in text
-        return json.dumps({"reason": "x", "trials": [better, *(shown if again else [better])]})
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +64,6 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Worker, RunS
             models={"writer": {"base_url": served.base_url, "model": served.model}},
             roles={
                 "reviser": "writer",
-                "advocate": "writer",
                 "lenses": ["leap"],
                 "max_tokens": 1500,
             },
@@ -104,7 +91,7 @@ def test_drafts_are_tried_in_rounds_and_the_same_one_again_ends_the_work(worked:
     proposed = records(folder, SuccessorsProposed)[0]
     assert (proposed.n_asked, proposed.n_answered) == (5, 5)
     assert [item.source for item in proposed.submissions] == [first[1].fitted]
-    told = [said(body) for body in worker.bodies if task_of(body) != "experiment"]
+    told = [said(body) for body in worker.bodies]
     assert "You have 6 rounds, this one included." in told[0]
     assert "your last draft: the refusal" in told[2]
     assert "parametres" in told[2]
@@ -146,21 +133,6 @@ def test_later_cycles_are_told_the_standing_the_fate_of_proposals_and_ones_own_n
     assert "question: Which rule do simulated people follow?" in text
     for name in ("1.1", "2.1"):
         assert f"from experiment {name}" in text
-
-
-def test_of_proposed_trials_the_bad_are_named_and_the_others_tried(worked: Any) -> None:
-    folder, worker, _ = worked
-    first, _, mended, _ = records(folder, TrialsProposed)[:4]
-    assert (first.passed, first.trials) == (False, None)
-    assert first.reason == "DesignError: 0 of 2 trials can be asked"
-    assert len(first.left_out) == 2
-    assert [item.partition(" ")[0] for item in first.left_out] == ["trial", "trial"]
-    assert len(mended.left_out) == 1
-    assert mended.left_out[0].startswith("trial 1 lies outside the ranges")
-    assert mended.trials is not None
-    assert mended.power is not None
-    asked = [said(body) for body in worker.bodies if "why it was refused" in said(body)]
-    assert "trial 2 lies outside" in asked[0]
 
 
 @pytest.mark.long

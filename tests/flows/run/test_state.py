@@ -22,10 +22,12 @@ from lakatos.experiments.record import (
     TrialsCollected,
 )
 from lakatos.flows.run.records import (
+    GONE_KINDS,
     RECORD_TYPES,
     CampaignStarted,
     CodeAccepted,
     CycleClosed,
+    EarlierRecord,
     MachineUsed,
 )
 from lakatos.flows.run.state import RunState, advance
@@ -41,9 +43,6 @@ from lakatos.judges.record import (
     JudgeBred,
     LabelsExposed,
     PairDescribed,
-    PairPreferred,
-    PairRead,
-    StrategyChosen,
 )
 from lakatos.judges.transition import (
     EpochCommitted,
@@ -59,7 +58,6 @@ from lakatos.language_models.tool_record import ToolCalled
 from lakatos.memory.library import RECORDS as LESSON_RECORDS
 from lakatos.memory.library import Pitfall
 from lakatos.memory.record import (
-    InquiryMade,
     LessonsRecalled,
     LessonsWritten,
     LibraryLookedAt,
@@ -74,11 +72,11 @@ from lakatos.theories.discovery.roles.record import (
     ClaimAudited,
     DraftsScreened,
     MatterInvestigated,
+    ModelChoice,
     ModelsChosen,
     RoleAnswered,
     SuccessorsProposed,
     SuccessorTried,
-    TrialsProposed,
 )
 from lakatos.theories.engine.record import (
     ENGINE,
@@ -221,10 +219,6 @@ ONE_OF_EACH = {
         cycle=1, lens="leap", attempt=0, answer=ANY, model="m", outcome="refused",
         reason="no claim", name="", source=ANY, fitted=None, parents=(), change="", criterion=None, error=None,
     ),
-    "roles.trials_proposed": TrialsProposed(
-        cycle=1, number=1, answer=ANY, theory=A, rival=B, trials=ANY, n_trials=2, power=0.9, power_of_rival=0.9,
-        passed=True, reason="",
-    ),
     "judging.epochs": EpochOpened(number=1, epoch=ANY, judges={}),
     "judging.verdicts": verdict(),
     "judging.resolved": VerdictResolved(verdict=ANY, experiment="e", favoured=True, log_score=-0.1),
@@ -291,8 +285,7 @@ ONE_OF_EACH = {
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
     CodeAccepted, MachineUsed,
-    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, InquiryMade,
-    PairPreferred, PairRead, StrategyChosen,
+    LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, EarlierRecord,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""
 OF_EPOCHS = {
@@ -389,6 +382,30 @@ def test_a_persons_answers_count_once_however_often_they_are_found_again():
 @pytest.mark.parametrize("record", ONE_OF_EACH.values(), ids=list(ONE_OF_EACH))
 def test_every_record_reads_back_from_its_body(record):
     assert parse_record(record.kind, body_of(record), RECORD_TYPES) == record
+
+
+@pytest.mark.parametrize("kind", GONE_KINDS)
+def test_a_record_of_a_kind_that_is_gone_stays_as_it_was_and_changes_nothing(kind):
+    body = {"kind": kind, "version": 1, "cycle": 2, "answer": ANY, "levels": {"fit": 1}}
+    read = parse_record(kind, body, RECORD_TYPES)
+    assert read.model_dump(mode="json") == body
+    assert fold(read) == RunState()
+
+
+def test_a_design_that_was_weighed_against_proposals_is_read_without_them():
+    design = ONE_OF_EACH["experiments.designs"]
+    weighed = {**body_of(design), "weighed": [{"proposal": ANY, "how": "whole"}]}
+    assert parse_record("design_chosen", weighed, RECORD_TYPES) == design
+
+
+def test_models_that_were_chosen_by_draws_are_read_without_these():
+    choice = ModelChoice(role="reviser", model="large", version="0" * 64)
+    chosen = ModelsChosen(
+        cycle=1, stage="write", choices=(choice,), contexts=(8192,), asked=True, reason=""
+    )
+    old = body_of(chosen)
+    old["choices"][0] |= {"how": "bandit", "draws": {"large": 0.2}, "n_evidence": 3}
+    assert parse_record("models_chosen", old, RECORD_TYPES) == chosen
 
 
 def test_the_study_reads_back_from_the_first_record():

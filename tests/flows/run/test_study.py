@@ -340,6 +340,17 @@ def test_studies_in_journals_of_earlier_versions_are_read():
     assert CampaignConfig.model_validate(value) == study
 
 
+def test_a_study_that_moves_trials_between_levels_is_refused_and_one_in_an_old_journal_is_read():
+    asking = changed(design={"continuous": True})
+    with pytest.raises(
+        StudyError, match=r"design\.continuous = True: .* list closer levels .*remove design\.cont"
+    ):
+        parse_study(asking, "here")
+    for value in (asking, changed(design={"continuous": False})):
+        assert CampaignConfig.model_validate(value) == parse_study(changed(), "here")
+    assert parse_study(changed(design={"continuous": False}), "h") == parse_study(changed(), "h")
+
+
 def test_judges_that_take_seats_need_one_anchor_set_and_others_need_none(tmp_path):
     for judges, message in (
         ({"panel": "evolving"}, "'evolving' needs settled comparisons"),

@@ -15,7 +15,6 @@ from lakatos.flows.stages.exactness import weigh_exactness
 from lakatos.flows.stages.inherit import admit_winners
 from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.propose import propose
-from lakatos.flows.stages.propose_trials import propose_trials
 from lakatos.flows.stages.verdict.confirm import confirm
 from lakatos.flows.stages.verdict.effects import compare_by_group, learn_effects_of_people
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
@@ -30,7 +29,6 @@ ASKED_FOR: dict[Any, tuple[Any, ...]] = {
     seat_judges: (),
     weigh_exactness: (1,),
     propose: (1, NOTHING),
-    propose_trials: (1, 1),
     confirm: (),
     learn_effects_of_people: (),
     compare_by_group: (),

@@ -5,23 +5,16 @@ Texts are bounded, so that a model that does not know when to stop still comes t
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from lakatos.experiments.errors import StimuliError
-from lakatos.experiments.task import Stimuli
 from lakatos.theories.discovery.roles.option_name import option_place
 from lakatos.theories.engine.checks.prediction import ClaimPrediction
 
 Sentence = Annotated[str, Field(min_length=1, max_length=400)]
 Citation = Annotated[str, Field(pattern=r"^#[0-9a-f]{8,64}$")]
 """``#`` and the beginning of a record's digest, as the record is shown."""
-MOST_TRIALS = 12
-"""Of an experiment that an advocate proposes."""
-MOST_RANGES = 4
 
 
 class Answer(BaseModel):
@@ -173,99 +166,3 @@ class Reflection(Answer):
 
     pitfalls: Annotated[tuple[WrittenPitfall, ...], Field(max_length=3)]
     facts: Annotated[tuple[WrittenFact, ...], Field(max_length=3)]
-
-
-class FeatureRange(Answer):
-    """A range of a property of trials, by the name under which it is listed."""
-
-    feature: Annotated[str, Field(min_length=1, max_length=80)]
-    low: float
-    high: float
-
-
-class ProposedTrials(Answer):
-    """The advocate's: an experiment in its own words. Make the type for what can be asked with `trials_type`."""
-
-    reason: Sentence
-    """The contrast: where the two theories part, and why."""
-    rival: Annotated[str, Field(max_length=200)] = ""
-    """From which theory it tells its own apart; empty for the one that the question names."""
-    where: Annotated[tuple[FeatureRange, ...], Field(max_length=MOST_RANGES)] = ()
-    """Ranges in which the laboratory looks for trials on which the two theories part."""
-
-    @property
-    def made(self) -> tuple[BaseModel, ...]:
-        """Trials of its own making, where any can be asked."""
-        return tuple(getattr(self, "trials", ()))
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Numbers of the trials of an archive, or of the schedule, that it picks where they are listed."""
-        return tuple(getattr(self, "picked", ()))
-
-
-def trials_type(
-    example: Stimuli, *, n_listed: int = 0, sequential: bool = False
-) -> type[ProposedTrials]:
-    """`ProposedTrials` for trials such as those of ``example``; what is the same in all of them need not be given.
-
-    Args:
-        example: Trials of the study.
-        n_listed: How many trials of an archive, or schedules, are listed to be picked; 0 where any trial can be made.
-        sequential: Whether one of the listed schedules is to be picked, whole.
-    """
-    if n_listed:
-        number = Annotated[int, Field(ge=1, le=n_listed)]
-        least, most = (1, 1) if sequential else (0, MOST_TRIALS)
-        picks: Any = Annotated[tuple[number, ...], Field(min_length=least, max_length=most)]
-        ranges: Any = Annotated[
-            tuple[FeatureRange, ...], Field(max_length=0 if sequential else MOST_RANGES)
-        ]
-        return create_model(
-            "ProposedTrials", __base__=ProposedTrials, where=(ranges, ()), picked=(picks, ...)
-        )
-    fields: dict[str, Any] = {
-        name: (_numbers(np.asarray(array)), ...) for name, array in varied(example).items()
-    }
-    trial = create_model("ProposedTrial", __base__=Answer, **fields)
-    trials: Any = Annotated[tuple[trial, ...], Field(max_length=MOST_TRIALS)]
-    return create_model("ProposedTrials", __base__=ProposedTrials, trials=(trials, ...))
-
-
-def varied(example: Stimuli) -> dict[str, Any]:
-    """The arrays that differ from trial to trial; all of them where none does."""
-    found = {name: array for name, array in example.arrays.items() if (array != array[:1]).any()}
-    return found or dict(example.arrays)
-
-
-def _numbers(array: NDArray[Any]) -> Any:
-    """The type of nested lists of numbers with the shape of a trial of ``array``, within the limits of all of them.
-
-    Whole numbers stay whole: a server that enforces only the form of a number is led to write endless digits otherwise.
-    """
-    whole = bool((array == np.round(array)).all())
-    limits = Field(ge=float(array.min()), le=float(array.max()))
-    kind: Any = (
-        Annotated[int, Field(ge=int(array.min()), le=int(array.max()))]
-        if whole
-        else Annotated[float, limits]
-    )
-    for length in reversed(array.shape[1:]):
-        kind = Annotated[tuple[kind, ...], Field(min_length=length, max_length=length)]
-    return kind
-
-
-def stimuli_of(proposed: ProposedTrials, example: Stimuli) -> Stimuli:
-    """The trials as arrays, with what is the same in all trials of ``example``.
-
-    Raises:
-        StimuliError: There is none.
-    """
-    rows = [trial.model_dump() for trial in proposed.made]
-    if not rows:
-        raise StimuliError("no trial is proposed.")
-    given = {
-        name: np.asarray([row[name] for row in rows], dtype=np.float64) for name in varied(example)
-    }
-    same = {name: np.repeat(array[:1], len(rows), axis=0) for name, array in example.arrays.items()}
-    return Stimuli({name: given.get(name, same[name]) for name in example.arrays})

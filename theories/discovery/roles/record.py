@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
+from pydantic import model_validator
+
+from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.ledger import Budget
-from lakatos.language_models.routing import ModelChoice
 from lakatos.theories.engine.record import SuccessorSubmitted
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record, RecordTypes, kind_of
+
+
+class ModelChoice(FrozenPart):
+    """The model that takes a role."""
+
+    role: str
+    model: str
+    version: str
+    """Of what answered last under this name; before that, the version that the study declares."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_draws(cls, body: Any) -> Any:
+        """Earlier versions chose among several models by draws from what was believed of them."""
+        if not isinstance(body, dict):
+            return body
+        return {
+            name: item for name, item in body.items() if name not in ("how", "draws", "n_evidence")
+        }
 
 
 class ModelsChosen(Record):
@@ -250,42 +271,6 @@ class SuccessorsProposed(Record):
     submissions: tuple[SuccessorSubmitted, ...]
 
 
-class TrialsProposed(Record):
-    """An advocate proposed trials, which were checked by simulation."""
-
-    kind: Literal["trials_proposed"] = "trials_proposed"
-    version: Literal[1] = 1
-    cycle: int
-    number: int
-    answer: Digest | None = None
-    """Record of the advocate's answer; None where no language model proposed them."""
-    theory: Digest
-    """Theory of the advocate."""
-    rival: Digest
-    trials: Digest | None
-    """Artifact with the trials; None if the domain does not admit them."""
-    n_trials: int
-    power: float | None
-    """Probability that the study's participants, if they follow the theory, show it to be better than its rival."""
-    power_of_rival: float | None
-    """The same if they follow the rival; an experiment that only one theory can win is not a test."""
-    passed: bool
-    reason: str
-    left_out: tuple[str, ...] = ()
-    """Trials that are not presented, each with the reason."""
-    contrast: str = ""
-    """Difference between the theories in the advocate's words, which are not checked."""
-    where: tuple[str, ...] = ()
-    """Ranges in which trials were searched."""
-    n_found: int = 0
-    """Number of trials that the laboratory found in these ranges."""
-    archive: str = ""
-    """Archived experiment with the trials; empty if participants can be recruited."""
-    failed: Literal["", "form", "power"] = ""
-    """Problems that a repair must solve: trials that cannot be presented, or theories that they do not
-    distinguish."""
-
-
 class BudgetRaised(Record):
     """The researcher raised the budget for language models."""
 
@@ -307,7 +292,6 @@ ROLE_RECORDS: RecordTypes = {
         DraftsScreened,
         ClaimAudited,
         SuccessorsProposed,
-        TrialsProposed,
         BudgetRaised,
     )
 }

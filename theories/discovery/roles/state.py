@@ -14,7 +14,6 @@ from lakatos.theories.discovery.roles.record import (
     MatterInvestigated,
     RoleAnswered,
     SuccessorTried,
-    TrialsProposed,
 )
 from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by_digest
@@ -36,19 +35,8 @@ class RolesState:
     """Drafts that were sent together, before any fit."""
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
     """Of people's answers, by code that language models wrote."""
-    trials_proposed: tuple[Recorded[TrialsProposed], ...] = ()
-    """By advocates."""
     investigated: tuple[Recorded[MatterInvestigated], ...] = ()
     """What was looked into with the laboratory's tools."""
-
-    def proposals(self, cycle: int, number: int) -> list[Recorded[TrialsProposed]]:
-        """Trials proposed for an experiment that passed their checks."""
-        place = (cycle, number)
-        return [
-            item
-            for item in self.trials_proposed
-            if (item.record.cycle, item.record.number) == place and item.record.passed
-        ]
 
 
 RULES: Final[StateRules] = {
@@ -58,7 +46,6 @@ RULES: Final[StateRules] = {
     SuccessorTried: keep_all("tried"),
     DraftsScreened: keep_all("screened"),
     AnalysisMade: keep_all("analyses"),
-    TrialsProposed: keep_all("trials_proposed"),
     MatterInvestigated: keep_all("investigated"),
 }
 """What each record changes."""
