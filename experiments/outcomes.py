@@ -1,14 +1,20 @@
-"""What tasks declare of the outcomes that follow a choice, for theories, pages and tables that read them."""
+"""What tasks declare of the outcomes that follow a choice, and what simulated participants receive for theirs.
+
+A file of responses says what followed the chosen options only. Participants who are simulated on its trials choose
+others, so that their outcomes must come from elsewhere: from a schedule that is known, or from the file, as stated.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[np.float64]
 
@@ -45,3 +51,85 @@ class HasOutcomes(Protocol):
 
     def cue_values(self, stimuli: Stimuli) -> list[Array]:
         """``(n_trials, n_options)`` of each of these things."""
+
+
+@runtime_checkable
+class EstimatesOutcomes(Protocol):
+    """A domain that can estimate from responses what options would have paid."""
+
+    def estimated_outcomes(
+        self, trials: Trials, n_people: int, rng: np.random.Generator
+    ) -> tuple[Stimuli, str]:
+        """Schedules of simulated participants, and how they were estimated, in a sentence.
+
+        Returns:
+            The trials ``n_people`` times, one person's after another's, each with outcomes of its own.
+
+        Raises:
+            TrialsError: The responses do not say what options would have paid.
+        """
+
+
+@dataclass(frozen=True)
+class OutcomeSchedules:
+    """What follows each choice of simulated participants."""
+
+    stimuli: Stimuli
+    rows: NDArray[np.int64]
+    """``(n_people, n_trials)`` row of ``stimuli`` that stands for each trial of the file."""
+    note: str = ""
+    """How unknown outcomes were estimated; empty where the schedule is known."""
+
+    def order(self, trials: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``(n_people, n_steps)`` rows of ``stimuli`` for each person's trials."""
+        return np.take_along_axis(self.rows, trials, axis=1)
+
+
+def knows_outcomes(domain: Domain, trials: Trials) -> bool:
+    """Whether the schedule of an experiment holds what followed each response to it, as a file's own does not."""
+    if trials.pooled or not trials.feedback or (trials.count != 1).any():
+        return True
+    arrays = trials.stimuli.arrays
+    shown = domain.shown({name: array[:1] for name, array in arrays.items()}, {})
+    if any(np.any(array) for name, array in arrays.items() if name not in shown):
+        return True  # a schedule; where it is not known, it holds zeros only
+    sequences = trials.sequences
+    before: dict[str, NDArray[Any]] = {}
+    for step in range(sequences.trial.shape[1]):
+        there = sequences.trial[:, step] >= 0
+        rows = np.maximum(sequences.trial[:, step], 0)
+        arrays = {name: array[rows] for name, array in trials.stimuli.arrays.items()}
+        response = sequences.response[None, :, step]
+        found = domain.feedback(arrays, domain.shown(arrays, before), response)
+        own = {name: table[None, :, step] for name, table in sequences.feedback.items()}
+        for name in set(found) & set(own):
+            if not np.allclose(found[name][..., there], own[name][..., there]):
+                return False
+        before = own
+    return True
+
+
+def outcome_schedules(
+    domain: Domain, trials: Trials, n_people: int, rng: np.random.Generator
+) -> OutcomeSchedules:
+    """What follows the choices of participants who are simulated on an experiment's trials.
+
+    Args:
+        domain: Of the trials.
+        trials: An experiment.
+        n_people: Simulated participants.
+        rng: For outcomes that are drawn.
+
+    Raises:
+        TrialsError: It is neither known nor can be estimated.
+    """
+    n_trials = len(trials.stimuli)
+    if knows_outcomes(domain, trials):
+        return OutcomeSchedules(trials.stimuli, np.tile(np.arange(n_trials), (n_people, 1)))
+    if not isinstance(domain, EstimatesOutcomes):
+        raise TrialsError(
+            f"{trials.experiment}: participants cannot be simulated, since it is not known what the options that "
+            "were not chosen would have led to."
+        )
+    stimuli, note = domain.estimated_outcomes(trials, n_people, rng)
+    return OutcomeSchedules(stimuli, np.arange(n_people * n_trials).reshape(n_people, -1), note)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lakatos.flows.notebook.each import fit_each
     from lakatos.flows.notebook.effects import EffectsOnParameters, by_group, effects, effects_of
     from lakatos.flows.notebook.fitted import FittedTheory
+    from lakatos.flows.notebook.participants import FittedParticipants
     from lakatos.flows.notebook.plots import plot_effects, plot_predictions, plot_verdict
     from lakatos.flows.notebook.posterior import posterior
     from lakatos.flows.notebook.study import StudyOutcome, explain, read_run, run
@@ -54,6 +55,7 @@ _PLACES = {
     "each": ("fit_each",),
     "effects": ("EffectsOnParameters", "by_group", "effects", "effects_of"),
     "fitted": ("FittedTheory",),
+    "participants": ("FittedParticipants",),
     "plots": ("plot_effects", "plot_predictions", "plot_verdict"),
     "posterior": ("posterior",),
     "study": ("StudyOutcome", "explain", "read_run", "run"),
@@ -66,7 +68,7 @@ __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
     "fit_each", "transfer", "effects", "by_group", "effects_of",
     "plot_verdict", "plot_predictions", "plot_effects", "DataDescription", "PeoplesAnswers", "StudyOutcome",
-    "FittedTheory", "EffectsOnParameters", "TransferComparison", "TheorySearch", "sample",
+    "FittedTheory", "FittedParticipants", "EffectsOnParameters", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip
 
 

@@ -22,10 +22,11 @@ from pydantic import ValidationError
 from lakatos.domains.declared.declaration import read_task, with_unit
 from lakatos.domains.declared.feedback_declaration import TaskFeedback
 from lakatos.domains.declared.task import DeclaredDomain, DeclaredSpace
+from lakatos.domains.learning.outcomes import estimated_schedule
 from lakatos.domains.learning.task import HIDDEN, SHOWN, LearningDomain, steps
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.experiments.task_file import TaskFile
 from lakatos.theories.language.family import Family
 
@@ -268,6 +269,16 @@ class FeedbackDomain:
                 for place in range(len(self.options))
             }
         return found
+
+    def estimated_outcomes(
+        self, trials: Trials, n_people: int, rng: np.random.Generator
+    ) -> tuple[Stimuli, str]:
+        """What unchosen options would have paid; see `experiments.outcomes.EstimatesOutcomes`.
+
+        Raises:
+            TrialsError: The responses do not say it.
+        """
+        return estimated_schedule(trials, n_people, rng)
 
     def told_after(self, feedback: Mapping[str, float]) -> str:
         """What people read of an outcome: ``You won 3 points``, and what each option paid where all is shown."""

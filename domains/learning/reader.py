@@ -9,8 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.learning.task import steps, two_step_trials
-from lakatos.experiments.adoption.layouts import HasAttributes, StimulusLayout, layout_of_attributes
+from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
+from lakatos.experiments.adoption.layouts import (
+    HasAttributes,
+    NeededParts,
+    StimulusLayout,
+    layout_of_attributes,
+)
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
@@ -25,6 +30,8 @@ RARE_STATE = 0.2
 SAY_STATE = "say which column says to which one a first choice led: --column state=COLUMN"
 SECOND = "second_choice"
 """Part of a trial of two stages that stands in one row."""
+PAYOFF = "payoff"
+"""Part that says what every option would have paid, chosen or not."""
 
 
 def sequence_of_steps(
@@ -55,6 +62,8 @@ def sequence_of_steps(
                 f"say which column holds what {what}: --column feedback.{key}=COLUMN "
                 "(participants.columns.feedback)."
             )
+    if PAYOFF in columns.stimulus and {SECOND, "stage"} & set(columns.stimulus):
+        raise TrialsError(f"{PAYOFF}: what options would have paid can be given of one stage only.")
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, size, notes)
     lengths = np.bincount(participant)
@@ -67,8 +76,12 @@ def sequence_of_steps(
         for part in ("stage", "block_start")
         if part in columns.stimulus
     }
+    payoff = None
+    if PAYOFF in columns.stimulus:
+        payoff = np.zeros((n_steps, N_STATES, n_options))
+        payoff[:, 0] = _payoffs(cells, columns.stimulus[PAYOFF], n_options, step, n_steps) / size
     stimuli = Stimuli(
-        dict(steps(n_steps, n_options, **schedule).arrays)
+        dict(steps(n_steps, n_options, payoff=payoff, **schedule).arrays)
         | _step_attributes(cells, columns, domain, step, n_steps)
     )
     domain.check(stimuli)
@@ -82,6 +95,13 @@ def sequence_of_steps(
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
     feedback["reward"] = (feedback["reward"] / size).round(12)
+    if payoff is not None:
+        told = payoff[step, 0, chosen]
+        cells.refuse(
+            ~np.isclose(told, feedback["reward"]),
+            columns.feedback["reward"],
+            f"is not what {PAYOFF} says that the chosen option paid",
+        )
     return Trials(
         experiment=name,
         stimuli=stimuli,
@@ -167,6 +187,28 @@ def _step_attributes(
     return found
 
 
+def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: int) -> Array:
+    """``(n_steps, n_options)`` what each option would have paid, the same for everybody.
+
+    Raises:
+        TrialsError: There is not one column for each option, or participants differ.
+    """
+    if not isinstance(given, list | tuple) or len(given) != n_options:
+        raise TrialsError(
+            f"{PAYOFF}: give a list of {n_options} columns, one for each option "
+            f"(participants.columns.stimulus.{PAYOFF})."
+        )
+    values = read_part(cells, given, PAYOFF)
+    kept = np.zeros((n_steps, n_options))
+    kept[step[::-1]] = values[::-1]
+    cells.refuse(
+        (values != kept[step]).any(axis=1),
+        str(given[0]),
+        "differs between people at one step; bring them in as experiments apart",
+    )
+    return kept
+
+
 def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
     """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
     values = cells.numbers(column)
@@ -189,6 +231,7 @@ def _most_say(values: Array, step: Array, n_steps: int) -> Array:
 LAYOUT = StimulusLayout(
     {
         "options": "number of options",
+        PAYOFF: "list of columns: what each option would have paid at the step, for participants who are simulated",
         "stage": "column: 0 for a first or only stage, 1 for the second",
         "block_start": "column: 1 where a new game begins",
         SECOND: "column: the choice at the second stage, where a row is a trial of two stages",
@@ -197,6 +240,13 @@ LAYOUT = StimulusLayout(
     (),
     None,
     from_steps=sequence_of_steps,
+    inputs={
+        "second_stage": NeededParts(
+            (SECOND, "stage"),
+            "which choices are of a second stage",
+            "planning over two stages, and credit that a first choice receives for the second",
+        )
+    },
 )
 """The steps of this kind of task as columns; they are made from the order of the responses."""
 
@@ -205,4 +255,5 @@ def steps_with_attributes(domain: HasAttributes) -> StimulusLayout:
     """The layout of steps whose options are described by attributes."""
     plain = layout_of_attributes(domain)
     parts = {**plain.parts, "block_start": "column: 1 where a new game begins"}
+    parts[PAYOFF] = LAYOUT.parts[PAYOFF]
     return replace(plain, parts=parts, from_steps=sequence_of_steps)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.settings import check_limits
+from lakatos.domains.learning.outcomes import estimated_schedule
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
@@ -271,6 +272,16 @@ class LearningDomain:
             "reward": arrays["payoff"][sequence, state, response],
             "next_state": arrays["next_state"][sequence, state, response],
         }
+
+    def estimated_outcomes(
+        self, trials: Trials, n_people: int, rng: np.random.Generator
+    ) -> tuple[Stimuli, str]:
+        """What unchosen options would have paid; see `experiments.outcomes.EstimatesOutcomes`.
+
+        Raises:
+            TrialsError: The responses do not say it.
+        """
+        return estimated_schedule(trials, n_people, rng)
 
     def candidates(
         self, settings: Mapping[str, Any], rng: np.random.Generator, n_most: int

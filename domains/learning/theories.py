@@ -196,6 +196,7 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
     Mechanism(
         slot="credit",
         name="eligibility",
+        needs=("second_stage",),
         start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
         learn="""
 second = (trials["stage"] > 0) * paid
@@ -276,6 +277,7 @@ PLANNING = (
     Mechanism(
         slot="planning",
         name="model-based",
+        needs=("second_stage",),
         clause="value a first choice by where it mostly leads and by the best option there",
         code=AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
         start=LED_TO,
@@ -286,6 +288,7 @@ PLANNING = (
     Mechanism(
         slot="planning",
         name="hybrid",
+        needs=("second_stage",),
         code=AHEAD
         + 'evidence = evidence + (parameters["planning"] * first_of_two)[..., None] * (ahead - value)',
         start=LED_TO,

@@ -175,6 +175,12 @@ class WrongRows:
         first, *others = (str(error).rstrip(".") for error in self._refused)
         name, _, _ = first.partition(": ")
         told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
+        n_wrong = sum(len(error.places) for error in self._refused if not error.empty)
+        if n_wrong > MOST_BAD_SHARE * len(self._numbers):
+            raise TrialsError(
+                f"{told}. These are too many rows to leave out: correct what the columns mean (--column KEY=COLUMN; "
+                "participants.columns), or the file."
+            ) from None
         wanted = "leave_out_empty" if all(e.empty for e in self._refused) else "leave_out"
         raise TrialsError(
             f"{told}. Correct {'it' if len(self._refused) == 1 else 'them'}, or have such rows left out, counted and "

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import typer
 from typer.models import ParameterInfo
 
+from lakatos.flows.advice import by_command
 from lakatos.flows.argument import Argument, RunArgument
 from lakatos.flows.result import PlainText, Result, show_lines
 from lakatos.flows.run.console import Console, escape, write
@@ -91,8 +92,9 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
 
     def command(**given: Any) -> None:
         ways = {item.name: given.pop(item.name) for item in shown}
-        found = function(**{name: read(given) for name, read in readers.items()})
-        show(found, **ways)
+        with by_command():
+            found = function(**{name: read(given) for name, read in readers.items()})
+            show(found, **ways)
 
     command.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in wanted}
@@ -202,6 +204,8 @@ def _typed(
             return default if default is not inspect.Parameter.empty else value
         return mark.read(value) if mark.read else value
 
+    if many and not positional and text:
+        text += " May be given again."
     made = [_parameter(name, kind, _declared(name, mark, text, positional, default), typed_default)]
     if flag:
         option = typer.Option(flag, metavar="NAME", help=more)

@@ -21,8 +21,10 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
 from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import knows_outcomes
 from lakatos.experiments.participants.file import stimulus_columns
-from lakatos.experiments.task import Domain, Trials
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.flows.advice import advice_for_caller, in_callers_words
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.operations.adopt import how_it_is_read
@@ -60,12 +62,15 @@ class DataDescription:
         return "\n".join(lines)
 
 
-def describe(data: Any, domain: str = "") -> DataDescription:
+def describe(
+    data: Any, domain: str = "", columns: Mapping[str, Any] | None = None
+) -> DataDescription:
     """Say what a table of answers holds, and what its columns seem to mean; nothing is changed.
 
     Args:
         data: A path (CSV, Parquet, JSON, SPSS, R, a folder), or a data frame of pandas or polars.
         domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
+        columns: Meanings of columns that replace guessed ones, as for `adopt`.
 
     Raises:
         TrialsError: It cannot be read.
@@ -75,8 +80,10 @@ def describe(data: Any, domain: str = "") -> DataDescription:
         >>> import lakatos
         >>> print(lakatos.describe("answers.csv"))  # doctest: +SKIP
     """
-    found = describe_table(table_of(data), open_domain(domain) if domain else None)
-    columns = pd.DataFrame(
+    with advice_for_caller():
+        found = describe_table(table_of(data), open_domain(domain) if domain else None)
+        found = found.with_columns(columns or {})
+    told = pd.DataFrame(
         {
             "column": [item.name for item in found.columns],
             "seems to be": [item.meaning for item in found.columns],
@@ -85,9 +92,10 @@ def describe(data: Any, domain: str = "") -> DataDescription:
         }
     )
     mapping = found.mapping.model_dump(exclude_defaults=True)
-    odd = (*found.odd, *found.beyond_grid)
+    odd = tuple(map(in_callers_words, (*found.odd, *found.beyond_grid)))
     read = how_it_is_read(found, Path(data) if isinstance(data, str | os.PathLike) else None)
-    return DataDescription(found.domain, found.n_rows, columns, found.facts, odd, mapping, read)
+    read = tuple(map(in_callers_words, read))
+    return DataDescription(found.domain, found.n_rows, told, found.facts, odd, mapping, read)
 
 
 @dataclass(frozen=True)
@@ -112,8 +120,19 @@ class PeoplesAnswers:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """A row for each answer (or group of counted answers), with what was shown in columns of numbers."""
-        return pd.concat([frame_of(item, self.domain) for item in self.trials], ignore_index=True)
+        """A row for each answer (or group of counted answers), with what was shown in columns of numbers.
+
+        ``participant`` is a number within the experiment; ``participant_id`` is what the file says of the participant,
+        by which the frame can be merged with other tables, where that is known.
+        """
+        parts = []
+        for item, beside in zip(self.trials, self.beside or [{}] * len(self.trials), strict=True):
+            part = frame_of(item, self.domain)
+            names = next(iter(beside.values()), ())
+            if len(names) == len(part):
+                part["participant_id"] = [str(name) for name in names]
+            parts.append(part)
+        return pd.concat(parts, ignore_index=True)
 
     @cached_property
     def conditions(self) -> pd.DataFrame:
@@ -162,6 +181,20 @@ def adopt(
         >>> answers = lakatos.adopt("answers.csv")  # doctest: +SKIP
         >>> answers.frame.head()  # doctest: +SKIP
     """
+    with advice_for_caller():
+        found = _adopted(data, domain, columns, folder=folder, known=known)
+    return replace(found, notes=tuple(map(in_callers_words, found.notes)))
+
+
+def _adopted(
+    data: Any,
+    domain: str,
+    columns: Mapping[str, Any] | None,
+    *,
+    folder: str,
+    known: Sequence[str],
+) -> PeoplesAnswers:
+    """What `adopt` returns; notes and refusals name options of commands."""
     if isinstance(data, str) and data in ARCHIVES:
         own = DOMAINS[find_reader(data).domain]
         place = Path(os.environ.get("LAKATOS_DATA", folder))
@@ -252,6 +285,10 @@ def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
     """A row for each response (or group of counted responses) of an experiment, with what was shown."""
     labels = [*domain.options, *map(str, range(len(domain.options), trials.n_options))]
     people = {} if trials.pooled else {"participant": trials.participant}
+    known = trials.stimuli
+    if not knows_outcomes(domain, trials):  # zeros that stand for what is not known are not shown
+        seen = domain.shown({name: array[:1] for name, array in known.arrays.items()}, {})
+        known = Stimuli({name: array for name, array in known.arrays.items() if name in seen})
     return pd.DataFrame(
         {
             "experiment": trials.experiment,
@@ -261,9 +298,6 @@ def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
             "option": [labels[place] for place in trials.response],
             "count": trials.count,
             **trials.feedback,
-            **{
-                name: column[trials.trial]
-                for name, column in stimulus_columns(trials.stimuli).items()
-            },
+            **{name: column[trials.trial] for name, column in stimulus_columns(known).items()},
         }
     )

@@ -39,7 +39,7 @@ def fit_each(
         halves: Fit the first half of each participant's responses, and score the second half as well.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, with the keys of the section participants.columns of a study, as in
-            participant=VP. May be given again.
+            participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
 

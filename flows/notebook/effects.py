@@ -14,7 +14,9 @@ import pandas as pd
 from rich.table import Table
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.file import stimulus_columns
+from lakatos.experiments.task import Trials
 from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.asked import Answers, read_asked
@@ -298,19 +300,20 @@ def effects(
         formula: Regression as lme4 writes it: "loss_aversion ~ strategy + (strategy | participant)". Without a left
             side it is about all parameters. Categories have treatment coding, C(strategy, Sum) sum coding.
         by: One column, in place of a formula; a number is scaled.
-        parameters: Parameter that is tested; may be given again; those of the formula, or all, by default.
-        cuts: Where a range of a number of --by begins, which makes groups of it; may be given again.
+        parameters: Parameters that are tested; those of the formula, or all, by default.
+        cuts: Where ranges of the number ``by`` begin, which make groups of it.
         prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; by default
             none.
         figure: File for the figure of effects; estimates of each participant stand beside it.
         power: How often studies like this one would show an effect, in place of effects: by simulated participants of
-            the fitted theory.
-        people: Participants of planned studies; may be given again.
-        trials: Trials of each participant in each condition of planned studies; may be given again.
+            the fitted theory. Outcomes that a file does not hold are estimated from it, which a note states, or power
+            is refused.
+        people: Numbers of participants of planned studies.
+        trials: Numbers of trials of each participant in each condition of planned studies.
         size: Effect of planned studies, in standard deviations of participants.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, with the keys of the section participants.columns of a study, as in
-            participant=VP. May be given again.
+            participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
         seed: Of points that are tried, and of exchanged labels.
@@ -350,7 +353,11 @@ def effects(
             powers = _powers_of(
                 forms, known, beside, read, laboratory, wanted, people, trials, size, seed
             )
-            return EffectsOnParameters(read.text, {}, (), known.notes, powers=powers)
+            note = outcome_schedules(
+                known.domain, _largest(known), 1, np.random.default_rng(0)
+            ).note
+            notes = (*known.notes, *([note] if note else []))
+            return EffectsOnParameters(read.text, {}, (), notes, powers=powers)
         for name, form in forms.items():
             try:
                 found[name] = find_effects(
@@ -402,7 +409,7 @@ def _powers_of(
     kind: Kind = "condition" if first in divided.within else "group"
     if kind == "group" and not values_are_categories(divided.frame[first]):
         kind = "number"
-    stimuli = max(known.trials, key=lambda item: item.n_responses).stimuli
+    largest = _largest(known)
     found: list[EffectPower] = []
     for form in forms.values():
         (shared,) = laboratory.people_of([form], [{}], known.trials)
@@ -414,11 +421,16 @@ def _powers_of(
             )
         for n_trials in trials:
             found += power_of_effects(
-                form.with_people(shared), stimuli, list(people), laboratory,
+                form.with_people(shared), largest.stimuli, list(people), laboratory,
                 np.random.default_rng(seed), kind=kind, size=size, n_trials=n_trials,
-                parameters=parameters,
+                parameters=parameters, observed=largest,
             )  # fmt: skip
     return tuple(found)
+
+
+def _largest(known: PeoplesAnswers) -> Trials:
+    """The experiment with the most responses, whose trials planned studies have."""
+    return max(known.trials, key=lambda item: item.n_responses)
 
 
 def _is_of_predictor(note: str, predictors: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from rich.text import Text
 
-from lakatos.domains import open_domain
+from lakatos.domains import DOMAINS, open_domain
 from lakatos.flows.argument import Argument, RunsFolder
 from lakatos.flows.notebook.answers import adopt
 from lakatos.flows.notebook.fitted import NamedTheory, find_theory, shapes_of
@@ -19,6 +20,7 @@ from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.check_report import CheckReport
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.standalone import write_function
@@ -34,6 +36,8 @@ class CheckedFile(Result):
     """What `check` found out about the file of a theory."""
 
     report: CheckReport
+    guessed: str = ""
+    """The kind of task that was guessed, and why; empty where it was named."""
 
     @property
     def exit_status(self) -> int:  # type: ignore[override]
@@ -42,27 +46,66 @@ class CheckedFile(Result):
 
     def lines(self) -> list[Shown]:
         """Each check with what it found."""
-        return [Text(self.report.to_text().rstrip("\n"))]
+        guessed = [Text(self.guessed)] if self.guessed else []
+        return [*guessed, Text(self.report.to_text().rstrip("\n"))]
 
     def to_json(self) -> dict[str, Any]:
         """The same for a program."""
         return self.report.to_json()
 
 
-def check(file: TheoryFile, *, domain: str = "multiattribute") -> CheckedFile:
+def check(file: TheoryFile, *, domain: str = "") -> CheckedFile:
     """Try everything that a theory must prove before it enters; exit status 1 when it may not.
 
     Args:
         file: Source of the theory.
-        domain: Kind of task that the theory is about, or the file that declares it.
+        domain: Kind of task that the theory is about, or the file that declares it; guessed from what it reads of
+            trials by default.
+
+    Raises:
+        TheoryError: It is not named, and what the theory reads fits no kind of task, or several.
 
     Examples:
         $ lakatos theory check mine.py --domain intertemporal
     """
+    source, guessed = read_theory_file(Path(file)), ""
+    if not domain:
+        domain, read = guess_domain(source)
+        guessed = f"checked as a theory of {domain}, since it reads {', '.join(read)}; --domain names another"
     task = open_domain(domain)
     with Sandbox(is_own=own_texts(task)) as sandbox:
-        program = TheoryProgram(read_theory_file(Path(file)), "you")
-        return CheckedFile(check_theory(program, task, sandbox))
+        return CheckedFile(check_theory(TheoryProgram(source, "you"), task, sandbox), guessed)
+
+
+def guess_domain(source: str) -> tuple[str, list[str]]:
+    """The only kind of task whose trials show all that a theory reads of them, and what it reads.
+
+    Raises:
+        TheoryError: There are none, or several.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise TheoryError(f"this is no Python that can be read: {error}.") from None
+    read = sorted(
+        {
+            str(node.slice.value)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "trials"
+            and isinstance(node.slice, ast.Constant)
+        }
+    )
+    fitting = [name for name, task in DOMAINS.items() if read and set(read) <= set(shapes_of(task))]
+    if len(fitting) == 1:
+        return fitting[0], read
+    what = f"it reads {', '.join(read)} of trials" if read else "it reads nothing of trials by name"
+    fits = f"which {' and '.join(fitting)} show" if fitting else "which no one kind of task shows"
+    raise TheoryError(
+        f"which kind of task the theory is about cannot be guessed: {what}{f', {fits}' if read else ''}. Name it with "
+        f"--domain (domain= in Python): {', '.join(fitting or DOMAINS)}, or the file that declares it."
+    )
 
 
 def import_theory(

@@ -150,13 +150,17 @@ def shapes_of(domain: Domain) -> dict[str, tuple[int, ...]]:
 def forms_of(
     theories: Sequence[TheoryLike] | None, answers: PeoplesAnswers, laboratory: Laboratory
 ) -> dict[str, Theory]:  # fmt: skip
-    """Theories with their declared ranges, by a name each; where none is named, those published."""
-    known = find_family(answers.domain).without(answers.closed).seeds
+    """Theories with their declared ranges, by a name each; where none is named, those published.
+
+    The name of a published theory is that by which it is called, the name of another its title.
+    """
+    family = find_family(answers.domain)
+    known = family.without(answers.closed).seeds
     wanted = list(known) if theories is None else theories
     found: dict[str, Theory] = {}
     for item in wanted:
         theory = find_theory(item, answers.domain, laboratory)
-        name = item if isinstance(item, str) and "\n" not in item else theory.name
+        name = item if isinstance(item, str) and item in family.seeds else theory.name
         found[name if name not in found else theory.short] = read_program(theory.program)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,29 +24,53 @@ from lakatos.theories.findings.participant_estimate import (
 from lakatos.theories.language.theory import Theory, read_program
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
 class FittedParticipants(FittedTheory):
-    """A theory with its population, and with the parameters of each participant. Made by ``fit(..., each=True)``."""
+    """A theory with its population, and with the parameters of each participant. Made by ``fit(..., each=True)``.
+
+    ``participants`` has a row for each participant. Columns:
+
+    - ``participant``: the name in the file; ``experiment`` where there are several; ``responses``, their number;
+      ``log_likelihood`` of the most likely values, in nats.
+    - For each parameter, in its own unit: ``NAME_ml``, the most likely value of the participant alone (maximum
+      likelihood within the declared range); ``NAME_shrunken``, the mode given the estimated population (empirical
+      Bayes, or MAP); ``NAME_mean``, the posterior mean under that population, taken on the parameter's scale;
+      ``NAME_low`` and ``NAME_high``, the middle 95% of that posterior.
+    - ``flags``: parameters whose most likely value is at the limit of its range, or of which responses say next to
+      nothing (flat).
+
+    Report ``_mean`` with its interval. Use ``_ml`` where estimates of participants must not depend on one another, as
+    in a regression on a predictor: shrinkage pulls groups together; better still, use `effects`.
+
+    ``recovery`` has a row for each parameter where it was asked for, else None: correlation and bias of most likely
+    values and of means of simulated participants, and the share of intervals that hold the truth.
+    """
 
     participants: pd.DataFrame = field(default_factory=pd.DataFrame)
-    """A row for each participant: responses, log likelihood, and for each parameter the most likely value (``_ml``),
-    the shrunken one (``_shrunken``, empirical Bayes), the posterior mean (``_mean``, taken on the parameter's scale)
-    with its middle 95% (``_low``, ``_high``), in the parameter's own unit; ``flags`` says which are at the limit of
-    their range, or flat."""
+    """A row for each participant."""
     recovery: pd.DataFrame | None = None
     """A row for each parameter: correlation and bias of estimates of simulated participants, on its scale."""
 
     def to_frame(self) -> pd.DataFrame:
-        """The table `participants`, or `recovery` where that was asked for."""
-        return self.participants if self.recovery is None else self.recovery
+        """The table `participants`; `recovery` is a table of its own."""
+        return self.participants
 
     @property
     def text(self) -> str:
-        """Its name, its claim and the table."""
-        return f"{self.headline}\n{self.to_frame().to_string(index=False)}"
+        """Its name, its claim, the table, and the recovery where it was asked for."""
+        told = [self.headline, self.participants.to_string(index=False)]
+        if self.recovery is not None:
+            told += ["recovery:", self.recovery.to_string(index=False)]
+        return "\n".join(told)
+
+    def _repr_html_(self) -> str:
+        tables = [self.participants, *([] if self.recovery is None else [self.recovery])]
+        shown = "".join(table.to_html(index=False) for table in tables)
+        return f"<p>{html.escape(self.headline)}</p>{shown}"
 
     def plot(self) -> Figure:
         """Draw each participant's posterior mean with its middle 95%, and the most likely value, by parameter."""
@@ -69,12 +94,25 @@ class FittedParticipants(FittedTheory):
                 axes.plot(order[f"{name}_mean"], place, "o", ms=3, color=SERIES[0])
                 axes.plot(order[f"{name}_ml"], place, "x", ms=3, color=SERIES[1])
                 if self.theory.priors[name].is_log:
-                    axes.set_xscale("log")
+                    _log_axis(axes)
                 axes.set_yticks([])
                 axes.set_xlabel(name)
-            panels[0].set_ylabel("participants, in order of their mean")
+            panels[0].set_ylabel("participants, sorted")
             figure.suptitle(f"{self.name}: posterior means, middle 95%; x: most likely", fontsize=9)
         return figure
+
+
+def _log_axis(axes: Axes) -> None:
+    """A logarithmic axis with a few plain numbers as labels."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    low, high = axes.get_xlim()
+    n_decades = np.log10(high / low)
+    subs = (1.0, 2.0, 5.0) if n_decades < 2 else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=4))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def fit_participants(
@@ -97,9 +135,13 @@ def fit_participants(
         if recovery or simulate is not None:
             rng = np.random.default_rng(0)
             simulated = simulate_participants(theory, answers.trials, laboratory, rng)
+            notes += simulated.notes
             if simulate is not None:
                 write_responses(simulate, simulated, answers)
-                notes.append(f"responses of simulated participants are in {simulate}")
+                truth = parameters_beside(simulate)
+                notes.append(
+                    f"responses of simulated participants are in {simulate}, their true parameters in {truth}"
+                )
             if recovery:
                 recovered = recover_parameters(simulated, theory, laboratory)
                 told = pd.DataFrame([vars(item) for item in recovered])
@@ -158,4 +200,9 @@ def write_responses(file: Path, simulated: SimulatedResponses, answers: PeoplesA
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     pd.concat(tables, ignore_index=True).drop(columns="count").to_csv(file, index=False)
-    people.to_csv(file.with_stem(f"{file.stem}_parameters"), index=False)
+    people.to_csv(parameters_beside(file), index=False)
+
+
+def parameters_beside(file: Path) -> Path:
+    """The file of the true parameters of simulated participants whose responses a file holds."""
+    return file.with_stem(f"{file.stem}_parameters")

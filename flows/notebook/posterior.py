@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Annotated, Any
 
 from rich.table import Table
 
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.argument import Argument, Columns, RunFolderOption, RunsFolder
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.notebook.asked import Answers, read_asked
@@ -28,10 +31,12 @@ from lakatos.theories.engine.fitting.posterior_check import (
     posterior_predictive,
 )
 from lakatos.theories.engine.fitting.posterior_result import Posterior
+from lakatos.theories.engine.fitting.sampling_progress import duration
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import TracerSandbox
 from lakatos.theories.language.family import own_texts
+from lakatos.theories.language.theory import Theory
 
 Draws = Annotated[int, Argument(least=10)]
 Chains = Annotated[int | None, Argument(least=2)]
@@ -48,11 +53,29 @@ def posterior(
     domain: str = "",
     columns: Columns = None,
     runs: RunsFolder = "runs",
+    quiet: bool = False,
 ) -> Any:
-    """Fit a theory by hierarchical Bayesian inference with PyMC, in a sandbox; an ArviZ ``InferenceData`` comes back.
+    """Fit a theory by hierarchical Bayesian inference; an ArviZ ``InferenceData`` comes back.
 
-    It has the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``, ``constant_data`` and
-    ``posterior_predictive``, so that `arviz.plot_ppc`, `arviz.loo` and `arviz.compare` work.
+    Theories whose choices do not depend on earlier trials are sampled by PyMC (NUTS, by nutpie) where they can be
+    traced. Theories that learn cannot be: they are sampled by adaptive Metropolis from their NumPy code, which takes
+    minutes for tens of participants with a hundred trials each, and gives fewer independent draws. The method, a rough
+    duration, the time left, and at the end R-hat and effective sample sizes are printed to standard error; the method
+    and these figures are also in ``posterior.attrs``.
+
+    Model: each parameter is a quantile of its declared prior F, parameter = F^-1(Phi(z)), so that it stays within its
+    declared range (a probit scale). For participant j::
+
+        z_j = center + spread * offset_j    offset_j ~ Normal(0, 1)
+        center ~ Normal(0, 1)               spread ~ HalfNormal(1)
+
+    independently for each parameter. Center 0 and spread 1 are the declared prior itself; participants of all
+    experiments share one population. A participant alone, and counts of an experiment, have no population: there
+    z ~ Normal(0, 1). Responses are independent given the parameters and, of theories that learn, the participant's own
+    earlier responses and outcomes. ``population_median`` is the parameter at ``center``.
+
+    The result has the groups ``posterior``, ``sample_stats``, ``log_likelihood``, ``observed_data``, ``constant_data``
+    and ``posterior_predictive``, so that `arviz.plot_ppc`, `arviz.loo` and `arviz.compare` work.
 
     Args:
         answers: A file or folder of responses, a study, a published data set, a run, a data frame, or what `adopt`
@@ -65,6 +88,7 @@ def posterior(
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, as for `adopt`.
         runs: Folder that holds the runs.
+        quiet: Print nothing.
 
     Raises:
         PosteriorError: The responses or settings cannot be used.
@@ -78,14 +102,47 @@ def posterior(
     ):
         ((_, form),) = forms_of(asked.theories, known, laboratory).items()
         found = fit_posterior(
-            form, known.trials, sandbox, domain=known.domain, draws=draws, tune=tune, chains=chains, seed=seed
+            form, known.trials, sandbox, domain=known.domain, draws=draws, tune=tune, chains=chains, seed=seed,
+            say=None if quiet else _say,
         )  # fmt: skip
-        found, _ = posterior_predictive(
-            found, form, known.trials, sandbox, domain=known.domain, seed=seed
+        found, _ = _checked(found, form, known.trials, sandbox, known.domain, seed)
+    told = found.diagnostics
+    least = min(told.ess_bulk, told.ess_tail)
+    found.data.posterior.attrs |= {
+        "method": found.method,
+        "reason": found.reason,
+        "r_hat": told.r_hat,
+        "effective_draws": least,
+    }
+    if not quiet:
+        _say(
+            f"{form.name}: {found.method}; R-hat {told.r_hat:.3f}, effective draws {least:.0f}, "
+            f"{duration(found.seconds['sample'])} of sampling"
         )
     for problem in found.diagnostics.problems:
         warnings.warn(f"{form.name}: {problem}", stacklevel=2)
     return found.data
+
+
+def _say(line: str) -> None:
+    """Print a statement of progress, which is no result."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _checked(
+    found: Posterior,
+    theory: Theory,
+    trials: Sequence[Trials],
+    sandbox: Sandbox,
+    domain: Domain,
+    seed: int,
+) -> tuple[Posterior, tuple[PredictiveCheck, ...]]:
+    """Add replicated responses; where outcomes that these would need are not known, warn and go on without them."""
+    try:
+        return posterior_predictive(found, theory, trials, sandbox, domain=domain, seed=seed)
+    except TrialsError as error:
+        warnings.warn(f"no posterior predictive checks: {error}", stacklevel=3)
+        return found, ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,11 +235,10 @@ def posteriors_of_run(
     with Sandbox(is_own=own_texts(domain)) as sandbox, TracerSandbox() as tracer:
         for name, theory in chosen.items():
             found = fit_posterior(
-                theory, trials, sandbox, tracer=tracer, domain=domain, draws=draws, tune=tune, chains=chains, seed=seed
+                theory, trials, sandbox, tracer=tracer, domain=domain, draws=draws, tune=tune, chains=chains, seed=seed,
+                say=_say,
             )  # fmt: skip
-            found, checks = posterior_predictive(
-                found, theory, trials, sandbox, domain=domain, seed=seed
-            )
+            found, checks = _checked(found, theory, trials, sandbox, domain, seed)
             fitted[name] = found
             shown[theory.short] = found, tuple(checks)
             if out is not None:

@@ -84,7 +84,9 @@ def score(
 
     The population of each theory is estimated from other experiments, of a single experiment from other participants
     (from other trials where participants cannot be told apart). Scores are log probabilities of the responses given,
-    in nats per choice; ``low`` and ``high`` are the ends of 95% intervals, clustered by participant.
+    in nats per choice; ``score_low`` and ``score_high`` are the ends of 95% intervals, clustered by participant. Of a
+    theory that learns, the score is one step ahead: of each response given the participant's own earlier responses
+    and outcomes, never later ones; nothing is simulated.
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
@@ -95,12 +97,13 @@ def score(
             has ``fit(numbers shown, options chosen)`` and ``predict_proba`` (or ``predict``, of the second option).
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, with the keys of the section participants.columns of a study, as in
-            participant=VP. May be given again.
+            participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories scored at the same time. Does not change results.
 
     Returns:
-        A frame with a row for each theory; ``behind`` is what the best is ahead by, paired.
+        A frame with a row for each theory; ``behind`` is what the best is ahead by, paired, with ``behind_low`` and
+        ``behind_high``.
 
     Raises:
         TheoryError: A theory does not run on these responses. Published ones that do not are excluded, with a warning.
@@ -156,20 +159,24 @@ def fit(
             also a data frame, or what `adopt` returned.
         theory: The name of a published theory, its file, or its name in the run; in Python also a source or a theory.
         each: Estimate the parameters of each participant: most likely, shrunken and mean values, with intervals.
-        recovery: Recover the parameters of simulated participants with the same trials: correlation and bias.
-        simulate: File for responses of simulated participants with the same trials.
+        recovery: Recover the parameters of simulated participants with the same trials: correlation and bias. Outcomes
+            that a file of learning does not hold are estimated from it, as a note states, or this is refused.
+        simulate: File for responses of simulated participants with the same trials; their true parameters are written
+            beside it, into NAME_parameters.csv. Outcomes are those of recovery.
         figure: File for a figure of each participant's parameters.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
-        columns: What a column means, as in participant=VP. May be given again.
+        columns: What a column means, as in participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Processes. Does not change results.
 
     Returns:
-        The theory with its population; ``people`` is the table of its parameters. With ``each``, ``participants`` has
-        a row for each participant, ``recovery`` one for each parameter, and ``plot()`` draws them.
+        The theory with its population; ``people`` is the table of its parameters. With ``each``, a
+        `FittedParticipants`: ``participants`` has a row for each participant, ``recovery`` one for each parameter,
+        and ``plot()`` draws them.
 
     Raises:
         TheoryError: The theory does not run on these responses.
+        TrialsError: Outcomes that simulated participants receive are neither known nor can be estimated.
 
     Examples:
         $ lakatos theory fit hyperbolic responses.csv
@@ -211,7 +218,8 @@ def predict(
         conditions: A table of trials; in Python also a data frame, or responses.
         fit_to: Responses, or a run, from which its population is estimated; the command needs them.
         domain: Of the trials; that of a fitted theory by default.
-        columns: What a column means, as in participant=VP; of trials, which ones show what. May be given again.
+        columns: What a column means, as in participant=VP (of trials, which ones show what); in Python a mapping, as
+            for `adopt`.
         runs: Folder that holds the runs.
         n_draws: Participants drawn, a power of two.
 

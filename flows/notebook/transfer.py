@@ -160,7 +160,7 @@ def transfer(
         of: Another theory of the run than its leader, by name.
         experiments: Pattern of the experiments' names, as `cardinal-*`.
         domain: Of a file: whose trials these are, or the file that declares them; a run's by default, or guessed.
-        columns: Of a file: what a column means, as in participant=VP. May be given again.
+        columns: Of a file: what a column means, as in participant=VP; in Python a mapping, as for `adopt`.
         out: Folder for the record and the figure.
         check: Compute a record of this command again.
         n_draws: Participants drawn, a power of two.

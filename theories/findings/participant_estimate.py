@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.outcomes import OutcomeSchedules, outcome_schedules
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.laboratory import Laboratory
@@ -81,6 +82,8 @@ class SimulatedResponses:
     trials: tuple[Trials, ...]
     parameters: Mapping[str, Array]
     """``(n_people,)`` each, of all experiments in turn."""
+    notes: tuple[str, ...] = ()
+    """How outcomes were estimated that a file does not hold."""
 
 
 def simulate_participants(
@@ -93,15 +96,20 @@ def simulate_participants(
         trials: Experiments whose participants can be told apart.
         laboratory: Where the theory runs.
         rng: For participants and their responses.
+
+    Raises:
+        TrialsError: What unchosen options would have led to is neither known nor can be estimated.
     """
     people = replace(theory, priors={name: as_normal(own) for name, own in theory.priors.items()})
-    answered, drawn = [], []
+    answered, drawn, notes = [], [], []
     for item in trials:
         sequences = item.sequences
         lengths = (sequences.trial >= 0).sum(axis=1).astype(np.int64)
         order = np.maximum(sequences.trial, 0)
         values = {name: own[: len(order)] for name, own in _people(people, len(order), rng).items()}
         drawn.append(values)
+        schedules = outcome_schedules(laboratory.domain, item, len(order), rng)
+        notes += [schedules.note] * bool(schedules.note)
 
         def answer(
             domain: Domain,
@@ -110,13 +118,15 @@ def simulate_participants(
             order: NDArray[np.int64] = order,
             values: Mapping[str, Array] = values,
             lengths: NDArray[np.int64] = lengths,
+            schedules: OutcomeSchedules = schedules,
         ) -> Trials:
-            done = behave(theory, domain, sandbox, values, item.stimuli, order, rng)
+            stimuli, rows = schedules.stimuli, schedules.order(order)
+            done = behave(theory, domain, sandbox, values, stimuli, rows, rng)
             return as_trials(item.experiment, item.stimuli, order, done, item.n_options, lengths)
 
         answered.append(laboratory.with_sandbox(answer))
     joined = {name: np.concatenate([own[name] for own in drawn]) for name in theory.priors}
-    return SimulatedResponses(tuple(answered), joined)
+    return SimulatedResponses(tuple(answered), joined, tuple(notes))
 
 
 def _people(theory: Theory, n_people: int, rng: np.random.Generator) -> dict[str, Array]:

@@ -92,6 +92,6 @@ def test_a_theorys_text_and_a_study_that_is_too_deep_are_answered_without_a_trac
         assert "lakatos: " in said
         assert "Traceback" not in said
     (tmp_path / "a.py").write_text(f'"""{EVIL}: a claim."""\nPARAMETERS = {{}}\n')
-    code, said = lakatos("theory", "check", "a.py", cwd=tmp_path)
+    code, said = lakatos("theory", "check", "a.py", "--domain", "multiattribute", cwd=tmp_path)
     assert code == 1
     assert all(line.isprintable() for line in said.splitlines())

@@ -11,7 +11,6 @@ from lakatos.theories.engine.running import sequence, unrolled
 from lakatos.theories.engine.running.sequence import (
     follow,
     follow_all,
-    follow_cells,
     log_likelihood_changed,
     log_likelihood_of_all,
     log_likelihood_of_parts,
@@ -156,7 +155,6 @@ def test_experiments_and_parts_of_them_are_walked_as_step_by_step(sandbox):
             log_likelihood_of_all(session, BANDIT, people, [trials, other]),
             *(item.log_likelihood for item in both),
             *(item.probabilities for item in both),
-            follow_cells(session, BANDIT, people, trials),
             log_likelihood_of_parts(session, BANDIT, people, trials, part),
             changed,
         ]

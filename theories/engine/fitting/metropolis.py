@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LogLikelihood = Callable[[Array], Array]
 """Latent values ``(n_chains, n_units, n_parameters)`` to log-likelihoods ``(n_chains, n_units)`` in nats."""
+Done = Callable[[int, int], None]
+"""Takes the sweeps that are done, and all of them."""
 ACCEPTANCE = 0.3
 """Share of accepted moves aimed at; between the optima of one dimension (0.44) and of many (0.234)."""
 FROM_POPULATION = 0.3
@@ -106,6 +108,7 @@ def sample(
     chains: int,
     sweeps: int,
     rng: np.random.Generator,
+    done: Done | None = None,
 ) -> ChainDraws:
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
@@ -118,13 +121,17 @@ def sample(
         chains: Chains.
         sweeps: Sweeps through all moves for each draw.
         rng: Decides everything.
+        done: Is called before each sweep.
     """
     n_tune = tune * sweeps
     windows = [round(part * n_tune) for part in WINDOWS]
     walk = _PopulationWalk(log_likelihood, ~shared, n_parameters, chains, rng)
     visited: list[tuple[Array, Array]] = []
     kept: list[tuple[Array, Array, Array, Array]] = []
-    for sweep in range(n_tune + draws * sweeps):
+    n_all = n_tune + draws * sweeps
+    for sweep in range(n_all):
+        if done is not None:
+            done(sweep, n_all)
         tuning = sweep < n_tune
         if tuning and sweep in windows and visited:
             walk.reshape(visited)

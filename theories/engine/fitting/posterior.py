@@ -28,7 +28,7 @@ import contextlib
 import math
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -38,6 +38,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.fitting import metropolis
 from lakatos.theories.engine.fitting.posterior_data import check_trials, dataset
@@ -51,9 +52,15 @@ from lakatos.theories.engine.fitting.posterior_result import (
     stored_name,
     typed_statistic,
 )
-from lakatos.theories.engine.running.sequence import TINY, follow_cells, simulate
-from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.fitting.sampling_progress import SamplingProgress, duration
+from lakatos.theories.engine.running.sequence import (
+    TINY,
+    follow_own_cells,
+    simulate,
+)
+from lakatos.theories.engine.sandbox.client import NOTHING_YET, Sandbox
 from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY, SandboxLimits
+from lakatos.theories.engine.sandbox.session import TheorySession
 from lakatos.theories.engine.sandbox.tracer import CompiledSession, NutsSample, TracerSandbox
 from lakatos.theories.errors import (
     PosteriorError,
@@ -62,9 +69,12 @@ from lakatos.theories.errors import (
     TheoryResourceError,
     TheoryTimeoutError,
 )
+from lakatos.theories.language.family import family_of
+from lakatos.theories.language.grammar import composition_of
 from lakatos.theories.language.theory import Theory
 
 Bools = NDArray[np.bool_]
+Say = Callable[[str], None]
 DRAW = ("chain", "draw")
 """Axes of everything that is drawn."""
 POINTWISE_BYTES = 2**28
@@ -91,6 +101,7 @@ def fit(
     seed: int = 0,
     gradient_free: bool = False,
     sweeps: int = SWEEPS,
+    say: Say | None = None,
 ) -> Posterior:
     """The posterior of a theory's parameters given the answers of one or several experiments.
 
@@ -105,6 +116,7 @@ def fit(
         seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
         gradient_free: Do not try to trace.
         sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
+        say: Takes statements of the method, of its rough duration and of the time left.
 
     Raises:
         PosteriorError: The answers or settings cannot be used.
@@ -113,7 +125,9 @@ def fit(
     with PosteriorInference(
         theory, trials, sandbox, tracer=tracer, domain=domain, gradient_free=gradient_free
     ) as inference:
-        return inference.posterior(draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps)
+        return inference.posterior(
+            draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps, say=say
+        )
 
 
 @dataclass(frozen=True)
@@ -166,14 +180,7 @@ class PosteriorInference:
         self._compiled: CompiledSession | None = None
         with contextlib.ExitStack() as opened:
             self._sessions = [
-                opened.enter_context(
-                    sandbox.open_session(
-                        theory.program.source,
-                        [item.stimuli.arrays],
-                        n_options=item.n_options,
-                        limits=LIMITS,
-                    )
-                )
+                opened.enter_context(_open_session(theory, item, sandbox, domain))
                 for item in trials
             ]
             self.layers = sandbox.level.layers
@@ -259,9 +266,8 @@ class PosteriorInference:
         """Log-likelihood of the cells along people's sequences, each with its own parameters."""
         assert self.domain is not None
         n_draws, n_units, _ = values.shape
-        everybody = follow_cells(self._sessions[place], self.domain, self._flat(values), trials)
-        people = np.arange(n_units)
-        return np.asarray(everybody.reshape(n_draws, n_units, n_units, -1)[:, people, people])
+        own = follow_own_cells(self._sessions[place], self.domain, self._flat(values), trials)
+        return own.reshape(n_draws, n_units, -1)
 
     def _probabilities(self, place: int, values: Array) -> Array:
         """``(n_draws, n_units, n_trials, n_options)`` of a theory without memory."""
@@ -280,8 +286,6 @@ class PosteriorInference:
         own = values[:, self.first[place] : self.first[place + 1]]
         trials = self.trials[place]
         per_draw = 8 * own.shape[1] * len(trials.stimuli) * trials.n_options
-        if self.theory.learns:
-            per_draw *= own.shape[1]
         size = max(1, BATCH_BYTES // per_draw)
         return [own[start : start + size] for start in range(0, len(own), size)]
 
@@ -310,18 +314,21 @@ class PosteriorInference:
             return [_with_counts(trials, item) for item in counts]
         n_draws, n_units, _ = values.shape
         sequences = trials.sequences
+        # Outcomes that a file does not hold are estimated; those of a person are the same in these draws.
+        schedules = outcome_schedules(self.domain, trials, n_units, rng)
+        order = schedules.order(np.maximum(sequences.trial, 0))
         done = simulate(
             self._sessions[place],
             self.domain,
             self._flat(values),
-            trials.stimuli,
-            np.maximum(sequences.trial, 0),
+            schedules.stimuli,
+            np.tile(order, (n_draws, 1)),
             rng,
+            paired=True,
         )
-        people = np.arange(n_units)
 
         def own(table: NDArray[Any]) -> NDArray[Any]:
-            return np.asarray(table.reshape(n_draws, n_units, n_units, -1)[:, people, people])
+            return np.asarray(table[0].reshape(n_draws, n_units, -1))
 
         response = own(done.response)
         feedback = {name: own(table) for name, table in done.feedback.items()}
@@ -349,6 +356,7 @@ class PosteriorInference:
         chains: int | None = None,
         seed: int,
         sweeps: int = SWEEPS,
+        say: Say | None = None,
     ) -> LatentDraws:
         """Draws given answers to this inference's stimuli; falls back to the gradient-free sampler for good if need be.
 
@@ -360,6 +368,10 @@ class PosteriorInference:
             nothing = np.zeros((*shape, 0))
             return LatentDraws(np.zeros((*shape, len(self.shared), 0)), nothing, nothing, {})
         if self._compiled is not None and self.method == "NUTS":
+            if say is not None:
+                say(
+                    f"{self.theory.name}: NUTS by PyMC and nutpie, {chains or N_NUTS_CHAINS} chains"
+                )
             try:
                 sampled = self._compiled.sample(
                     [item.counts for item in trials],
@@ -380,6 +392,14 @@ class PosteriorInference:
                     "adaptive Metropolis",
                     f"sampling with gradients failed: {error}",
                 )
+        progress = None
+        if say is not None:
+            n_chains = chains or metropolis.N_CHAINS
+            say(
+                f"{self.theory.name}: {self.method}, since {self.reason}; {n_chains} chains of {tune} and {draws} "
+                f"draws with {sweeps} sweeps each, {self._rough_duration(trials, n_chains, (tune + draws) * sweeps)}"
+            )
+            progress = SamplingProgress(say)
         moved = metropolis.sample(
             lambda z: self.log_likelihood(self.parameters(z), trials),
             self.shared,
@@ -389,10 +409,21 @@ class PosteriorInference:
             chains=chains or metropolis.N_CHAINS,
             sweeps=sweeps,
             rng=np.random.default_rng(seed),
+            done=progress,
         )
         return LatentDraws(
             moved.z, moved.center, moved.spread, {"acceptance_rate": moved.acceptance}
         )
+
+    def _rough_duration(self, trials: Sequence[Trials], n_chains: int, n_sweeps: int) -> str:
+        """How long the gradient-free sampler will take, by the time of two likelihoods of all chains."""
+        values = self.parameters(np.zeros((n_chains, len(self.shared), len(self.names))))
+        self.log_likelihood(values, trials)
+        begun = time.perf_counter()
+        self.log_likelihood(values, trials)
+        each = time.perf_counter() - begun
+        n_each = 1 if self.shared.all() else 2
+        return f"about {duration(each * n_each * n_sweeps)}"
 
     def _believed(self, sampled: NutsSample, trials: Sequence[Trials]) -> LatentDraws:
         """Draws by NUTS, once the density that they claim is found to be that of the NumPy code.
@@ -430,6 +461,7 @@ class PosteriorInference:
         chains: int | None = None,
         seed: int,
         sweeps: int = SWEEPS,
+        say: Say | None = None,
     ) -> Posterior:
         """The posterior of the answers that this inference was made with; arguments as in `fit`."""
         if draws < 2 or tune < 0 or (chains is not None and chains < 2):
@@ -438,7 +470,7 @@ class PosteriorInference:
             )
         begun = time.perf_counter()
         latent = self.sample(
-            self.trials, draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps
+            self.trials, draws=draws, tune=tune, chains=chains, seed=seed, sweeps=sweeps, say=say
         )
         sampled = time.perf_counter()
         data, diagnostics = self._inference_data(latent)
@@ -550,6 +582,33 @@ class PosteriorInference:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _open_session(
+    theory: Theory, trials: Trials, sandbox: Sandbox, domain: Domain | None
+) -> TheorySession:
+    """A process for a theory and one experiment.
+
+    A theory that learns, and that the domain's grammar wrote, is written anew and takes all steps of a walk in one
+    question, which is many times faster; all others are asked step by step.
+    """
+    slots, family = theory.composition, None if domain is None else family_of(domain)
+    if theory.learns and slots is not None and family is not None:
+        grammar = family.grammar
+        if grammar.wrote(theory.program.source, slots):
+            session = sandbox.open_session(
+                NOTHING_YET,
+                [],
+                n_options=trials.n_options,
+                limits=LIMITS,
+                lint=False,
+                walks_apart=False,
+            )
+            session.hold(grammar.write_for(composition_of(slots, {}), [trials.stimuli]))
+            return session
+    return sandbox.open_session(
+        theory.program.source, [trials.stimuli.arrays], n_options=trials.n_options, limits=LIMITS
+    )
 
 
 def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:

@@ -176,18 +176,34 @@ def log_likelihood_changed(
     return np.concatenate(found, axis=2)
 
 
-def follow_cells(
+def follow_own_cells(
     session: TheorySession, domain: Domain, parameters: Mapping[str, Array], trials: Trials
 ) -> Array:
-    """Log-likelihood of each person's answers to each trial, ``(n_draws, n_participants, n_trials)``; see `follow`."""
-    (table,) = _tables(session, [trials], n_draws := _n_draws(parameters))
-    cells = np.zeros((n_draws, len(table.trial), len(trials.stimuli)))
-    people = np.arange(len(table.trial))
-    for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table)):
-        log_p = _log_answers(p, table.response[:, step], there)
-        cells[:, people[there], row[there]] += log_p[
-            :, there
-        ]  # a step shows everybody one trial: no place twice
+    """Log-likelihood of each person's answers to each trial, where each person has parameters of their own.
+
+    Args:
+        session, domain, trials: As in `follow`.
+        parameters: ``(n_draws * n_participants,)`` each: of all people at the first draw, then at the second, ...
+
+    Returns:
+        ``(n_draws * n_participants, n_trials)`` nats.
+    """
+    (table,) = _tables(session, [trials], 1)
+    n_people, n_options = len(table.trial), table.n_options
+    n_rows = _n_draws(parameters)
+    who = np.tile(np.arange(n_people), n_rows // n_people)
+    table = replace(
+        table,
+        trial=table.trial[who],
+        response=table.response[who],
+        feedback={name: column[who] for name, column in table.feedback.items()},
+        _cases=[],
+    )
+    cells = np.zeros((n_rows, len(trials.stimuli)))
+    everybody = np.arange(n_rows)
+    for step, (row, there, p) in enumerate(_walk(session, domain, parameters, table, paired=True)):
+        log_p = _log_answers(p.reshape(1, n_rows, n_options), table.response[:, step], there)[0]
+        cells[everybody[there], row[there]] += log_p[there]
     return cells
 
 
@@ -299,22 +315,28 @@ def _table(trials: Sequence[Trials]) -> _SequenceTable:
 
 
 def _walk(
-    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    table: _SequenceTable,
+    *,
+    paired: bool = False,
 ) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
     """Each step of people's sequences.
 
     Yields:
         The trial of each, -1 for none, whether there is one, and the probabilities ``(n_draws, n_participants,
-        n_options)``.
+        n_options)``. In a ``paired`` walk each person has one draw, their own.
     """
     n_steps, n_done = table.trial.shape[1], 0
-    if written := _written(session, domain, parameters, table):
+    if not paired and (written := _written(session, domain, parameters, table)):
         for p in unrolled.probabilities(*written, parameters):
             row = table.trial[:, n_done]
             yield row, row >= 0, p
             n_done += 1
     if n_done < n_steps:  # from the beginning, to come to where probabilities were none
-        yield from islice(_walk_stepwise(session, domain, parameters, table), n_done, None)
+        stepwise = _walk_stepwise(session, domain, parameters, table, paired=paired)
+        yield from islice(stepwise, n_done, None)
 
 
 def _written(
@@ -337,14 +359,19 @@ def _written(
 
 
 def _walk_stepwise(
-    session: TheorySession, domain: Domain, parameters: Mapping[str, Array], table: _SequenceTable
+    session: TheorySession,
+    domain: Domain,
+    parameters: Mapping[str, Array],
+    table: _SequenceTable,
+    *,
+    paired: bool = False,
 ) -> Iterator[tuple[AnyArray, AnyArray, Array]]:
     """`_walk`, with the theory's process asked step by step."""
-    session.begin(parameters)
+    session.begin(parameters, paired=paired)
     n_people, n_steps = table.trial.shape
     n_at_once = 1
     if session.takes_walks:
-        n_cells = _n_draws(parameters) * n_people * table.n_options
+        n_cells = (1 if paired else _n_draws(parameters)) * n_people * table.n_options
         n_at_once = max(1, MOST_TOLD // max(n_cells, 1))
     asked = _steps(domain, table)
     for first in range(0, n_steps, n_at_once):

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.simulated_studies import SimulatedStudies
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -178,6 +179,7 @@ def simulate_pool(
     size: float = 0.0,
     n_trials: int = 0,
     n_pool: int = 0,
+    observed: Trials | None = None,
 ) -> SimulatedPool:
     """Simulated participants of whom one parameter depends on a condition, a group or a number.
 
@@ -191,6 +193,10 @@ def simulate_pool(
         size: Change in standard deviations of participants.
         n_trials: Of each participant and condition, drawn from ``stimuli``; each once by default.
         n_pool: Participants.
+        observed: Responses to ``stimuli``, where these come from a file, which lacks the outcomes of other responses.
+
+    Raises:
+        TrialsError: Outcomes that simulated participants receive are neither known nor can be estimated.
     """
     walks = theory.learns or laboratory.domain.sequential
     n_pool = n_pool or (WALKING_POOL if walks else N_POOL)
@@ -206,6 +212,10 @@ def simulate_pool(
     differing = SLOPE_SD if kind == "condition" else 0.0
     slopes = {name: rng.normal(0.0, differing, n_pool) for name in scales}
     slopes = {name: own - own.mean() for name, own in slopes.items()}
+    played, rows = stimuli, np.tile(np.arange(len(stimuli)), (n_pool, 1))
+    if observed is not None:
+        schedules = outcome_schedules(laboratory.domain, observed, n_pool, rng)
+        played, rows = schedules.stimuli, schedules.rows
     answered = []
     for column in x.T:
         values = {}
@@ -223,7 +233,8 @@ def simulate_pool(
             values: dict[str, Array] = values,
             order: NDArray[np.int64] = order,
         ) -> Trials:
-            behaviour = behave(theory, domain, sandbox, values, stimuli, order, rng)
+            own = np.take_along_axis(rows, order, axis=1)
+            behaviour = behave(theory, domain, sandbox, values, played, own, rng)
             return as_trials(theory.name, stimuli, order, behaviour, domain.n_options(stimuli))
 
         answered.append(laboratory.with_sandbox(answer))
@@ -282,6 +293,7 @@ def power_of_effects(
     size: float = SIZE,
     n_trials: int = 0,
     parameters: Sequence[str] = (),
+    observed: Trials | None = None,
     n_simulations: int = N_SIMULATIONS,
 ) -> list[EffectPower]:
     """Power to show that one parameter at a time depends on a condition, a group or a number.
@@ -296,6 +308,7 @@ def power_of_effects(
         size: Change in standard deviations of participants.
         n_trials: Of each participant and condition; each of ``stimuli`` once by default.
         parameters: One at a time; all that trials inform by default.
+        observed: As in `simulate_pool`.
         n_simulations: Studies with an effect, and as many without.
 
     Returns:
@@ -309,14 +322,16 @@ def power_of_effects(
     if not names:
         return []
     asked = (theory, stimuli, laboratory, rng)
-    none = simulate_pool(*asked, kind=kind, n_trials=n_trials)
+    none = simulate_pool(*asked, kind=kind, n_trials=n_trials, observed=observed)
     n_false = {
         n: sum(_is_shown(none, n, "", rng, is_null=True) for _ in range(n_simulations))
         for n in n_people
     }
     found = []
     for name in names:
-        pool = simulate_pool(*asked, kind=kind, parameter=name, size=size, n_trials=n_trials)
+        pool = simulate_pool(
+            *asked, kind=kind, parameter=name, size=size, n_trials=n_trials, observed=observed
+        )
         for n in n_people:
             n_shown = sum(_is_shown(pool, n, name, rng) for _ in range(n_simulations))
             changes = f"{abs(size):g} between-participant SD in {name} {WORDS[kind]}"
