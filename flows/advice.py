@@ -17,7 +17,7 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.flows.argument import columns_said
 
 _BY_COMMAND: ContextVar[bool] = ContextVar("by_command", default=False)
-_ONE = r"--(?:column|accept) (?:'[^']*'|[^\s;,()]*[^\s;,().:])"
+_ONE = r"--(?:column|accept) (?:[^\s;,()']*'[^']*'|[^\s;,()']*[^\s;,().:'])"
 _OPTIONS = re.compile(f"{_ONE}(?: (?:and )?{_ONE})*")
 _OPEN_KEYS = ("KEY",)
 """Words that stand for any key."""

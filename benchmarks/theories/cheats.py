@@ -319,11 +319,12 @@ def _published_answers() -> Array:
 class UnguardedProcess:
     """A theory in this very process, with nothing between it and the machine, instead of a session of the sandbox."""
 
-    takes_walks = False
+    takes_walks = walks_written = False
     """It is asked step by step, as strangers' theories are."""
 
     def __init__(self, source: str, n_options: int, stimuli: Sequence[Stimuli] = ()) -> None:
         self.program, self.n_options, self.stimuli = load(source), n_options, stimuli
+        self.of_answers: dict[str, Any] = {}
 
     def begin(self, parameters: Mapping[str, Array], *, paired: bool = False) -> None:
         """As `TheorySession.begin`, in the process that was asked before."""

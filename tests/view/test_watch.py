@@ -17,6 +17,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.view.outline import JournalOutline, WantedEvents
 from lakatos.flows.view.watch import BULKY, RunObservatory, RunWatch
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.traces.apart import ERASED
 from lakatos.traces.journal import INTENT, Journal
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import JOURNAL_FILE, Trace
@@ -162,7 +163,7 @@ def test_a_record_that_cannot_be_read_is_told_and_the_rest_is_shown(
 
 def test_bulky_kinds_are_known_kinds() -> None:
     assert set(RECORD_TYPES) | {INTENT} >= BULKY
-    assert set(RECORD_TYPES) | {"tombstone"} >= set(GROUP_OF)
+    assert set(RECORD_TYPES) | {"tombstone", ERASED} >= set(GROUP_OF)
 
 
 def test_a_folder_of_runs_is_listed_newest_first_with_what_cannot_be_read(

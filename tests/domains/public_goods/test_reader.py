@@ -93,8 +93,10 @@ def test_somebody_who_leaves_makes_the_group_smaller_and_who_is_left_alone_is_no
     assert known(rows(gifts), 0, 3)["group_size"] == 2
     alone = brought_in(rows({"ann": (1, 2, 3), "bob": (1,), "eve": (1,)}))
     assert alone.trials[0].n_responses == 4
-    assert any("left them alone" in note for note in alone.notes)
-    assert not any("left them alone" in note for note in found.notes)
+    (kind,) = alone.left_out.kinds
+    assert kind.reason == "the group had left this person alone"
+    assert kind.participants == {"ann": 1}  # of three gifts, the third
+    assert found.left_out.kinds == ()
 
 
 def test_many_small_gifts_are_no_shares_of_an_endowment_that_is_only_assumed():
@@ -131,7 +133,7 @@ def test_gifts_of_other_endowments_are_shares_and_rounding_is_told():
         (lambda f: f.replace({"gift": {20: 21}}), {}, "is not from 0 to 20; --column endowment=COINS"),
         (lambda f: f.replace({"period": {1: 0}}), {}, "is no whole number from 1"),
         (lambda f: f, {"all_or_nothing": 1}, "is neither all coins nor none"),
-        (lambda f: f, {"group_size": 1}, "group_size is below 2"),
+        (lambda f: f, {"group_size": 1}, "group_size is 1, below 2"),
         (lambda f: f, {"endowment": 0}, "endowment is 0"),
         (lambda f: f, {"multiplier": [1, 2]}, "is neither a column nor a number"),
         (lambda f: f, {"multiplier": 200}, "row 2 shows no such trial: .* multiplier is a number"),

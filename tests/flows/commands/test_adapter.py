@@ -44,7 +44,7 @@ class Sum(Result):
     def keep(self) -> Iterator[str]:
         """A file with the sum, where the name is that of one."""
         if (file := Path(self.name.split()[-1])).suffix == ".txt":
-            file.write_text(f"{sum(self.numbers):g}")
+            file.write_text(f"{sum(self.numbers):g}", encoding="utf-8")
             yield "written: the sum"
 
     def to_json(self) -> dict[str, Any]:
