@@ -60,7 +60,12 @@ def theory() -> Theory:
 
 
 def studies_of(
-    pool: SimulatedPool, estimates: np.ndarray[Any, Any], n_studies: int, rng: np.random.Generator
+    pool: SimulatedPool,
+    estimates: np.ndarray[Any, Any],
+    n_studies: int,
+    rng: np.random.Generator,
+    *,
+    is_null: bool,
 ) -> list[dict[str, Any]]:
     """What studies of a pool's participants showed."""
     names = [scale.name for scale in pool.posteriors.scales]
@@ -68,7 +73,7 @@ def studies_of(
     found = []
     for n_people in N_PEOPLE:
         for _ in range(n_studies):
-            effects, who = pool.study(n_people, rng, N_EXCHANGES)
+            effects, who = pool.study(n_people, rng, N_EXCHANGES, is_null=is_null)
             by_name = {item.parameter: item for item in effects.effects}
             own = by_name[PARAMETER]
             degrees = _degrees(own.interval, own.error)
@@ -78,8 +83,8 @@ def studies_of(
             found.append(
                 {
                     "n_people": n_people,
-                    "shown": own.p is not None and own.p <= LEVEL,
-                    "any": any(i.p is not None and i.p <= LEVEL for i in effects.effects),
+                    "shown": own.is_shown,
+                    "any": any(item.is_shown for item in effects.effects),
                     "covered": bool(low <= pool.true_effect[place] <= high),
                     "estimate": own.estimate,
                     "t_test": bool(paired.pvalue <= LEVEL),
@@ -112,7 +117,7 @@ def one_pool(n_trials: int, size: float, number: int, n_studies: int) -> list[di
         )  # fmt: skip
         fits = fit_each_person(read_program(theory().program), pool.trials, laboratory)
     estimates = np.log(fits.parameters[PARAMETER]).reshape(2, N_POOL)
-    return studies_of(pool, estimates, n_studies, rng)
+    return studies_of(pool, estimates, n_studies, rng, is_null=size == 0)
 
 
 def table(found: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
