@@ -4,6 +4,8 @@
 #
 # `lakatos` must be on the path (a checkout has it as .venv/bin/lakatos), or LAKATOS must name it.
 
+Sys.unsetenv("LD_LIBRARY_PATH")  # R's own libraries are not those of Python
+
 lakatos <- function(...) {
   status <- system2(Sys.getenv("LAKATOS", "lakatos"), shQuote(c(...)))
   if (status != 0) stop("lakatos ended with status ", status, "; it said why above")

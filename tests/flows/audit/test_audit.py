@@ -219,12 +219,16 @@ def test_a_small_difference_on_another_kernel_neither_passes_nor_fails(
     monkeypatch.setenv("LAKATOS_HEADS", str(tmp_path / "empty"))
     if kernel:
         forge(copy, "machine_used", lambda body: body.update(kernels=kernel))
-    forge(copy, "theory_scored", lambda body: body.update(error=body["error"] + by), cited=False)
+
+    def other_effect(body: dict[str, Any]) -> None:
+        body["claims"][0]["effect"] += by
+
+    forge(copy, "diagnosis", other_effect, cited=False)
     write_head(copy, begins=True)
     told = CliRunner().invoke(app, ["audit", str(copy), "--workers", "1"])
     assert told.exit_code == status, told.output
     assert said in told.output
-    assert "error is recorded as" in told.output
+    assert "claims[0].effect is recorded as" in told.output
     assert ("FAILED" in told.output) == (status == 1)
     assert ("neither passes nor fails" in told.output) == (status == 3)
 

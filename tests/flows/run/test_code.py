@@ -143,7 +143,7 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     for digest, because, said in (
         ("87654321", "a typo was mended", "not '87654321'"),
         ("1234567", "a typo was mended", "not '1234567'"),
-        ("12345678", " ", "say why"),
+        ("12345678", " ", "give the reason why"),
     ):
         with pytest.raises(FlowError, match=said):
             accept_code(copy, digest, because)
