@@ -31,7 +31,7 @@ from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleten
 STUDIES = ROOT / "studies" / "atlas"
 PAGE = ROOT / "docs" / "atlas.md"
 LONGEST_STEP_S = 3600.0
-"""A longer time between two events of a journal is a pause of whoever ran it, not work."""
+"""A longer time between two events of a journal is a pause, not work."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ MOST_BY_CHANCE = 1e-4
 MOST_ZEROS = 4
 """Conditions up to which those that lose no row are shown, too."""
 CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
-"""Words in names of columns of conditions, of which it is said how many of their rows are left out."""
+"""Words in names of columns of conditions; the table counts the rows that each condition loses."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,10 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
     for name in columns_not_read(frame, columns):
         cells = frame[name]
         words = [word for word in map(str, cells.unique()) if word.strip()]
-        if not 2 <= len(words) <= MOST_LEVELS or any(map(_is_number, words)):
+        if not 2 <= len(words) <= MOST_LEVELS:
+            continue
+        numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
+        if numbers.notna().any():
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
@@ -84,14 +87,6 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
                 "by it"
             )
     return lines
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
 
 
 def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]:

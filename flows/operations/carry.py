@@ -1,4 +1,4 @@
-"""One pass of a campaign, from whoever wants it next: a schedule, an arrival, or a person.
+"""One pass of a campaign, which a schedule, an arrival or a person asks for.
 
 However often and from wherever it is asked for, it is safe: a run with nothing to do is left alone before anything is
 loaded, a run that is being written is left to its writer, and a study file that changed is refused.

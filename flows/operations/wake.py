@@ -41,7 +41,7 @@ def wake(
         data: Folder of the published data sets, for runs whose schedule names none.
         workers: Theories that run at the same time, for runs without a schedule.
         engine: What carries the passes.
-        say: Told of each run why it has a pass now, or why not.
+        say: Receives a sentence for each run: why it has a pass now, or why not.
         now: The clock that schedules follow; it may jump.
 
     Returns:

@@ -253,4 +253,4 @@ ACTS = frozenset(
 APART_KINDS = ApartKinds(
     roots=frozenset([kind_of(AnswersArrived)]), stay=ACTS | {kind_of(Tombstone)}
 )
-"""Bodies that a run whose participants respond one by one keeps apart, so that they go with whoever withdraws."""
+"""Bodies that a run with single participants keeps apart, so that a withdrawal can erase them."""

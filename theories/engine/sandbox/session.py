@@ -146,7 +146,7 @@ class TheorySession:
         self.walks_written = True
         """Whether what is told several steps at once may be written out; see `unroll`."""
         self.of_theory: dict[str, Any] = {}
-        """What whoever asks works out about the theory and wants to find again; `hold` empties it."""
+        """What callers have computed about the theory and keep for later calls; `hold` empties it."""
         self.of_answers: dict[str, Any] = {}
         """The same about what is asked; several sessions may share it."""
         self._n_calls = 0
