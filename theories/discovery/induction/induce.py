@@ -3,8 +3,8 @@
 Over two options three forms compete, each first without and then with memory of one's own past: rule lists
 (`induction.tree`), weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a
 rule may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated
-without each fold of trials. What wins is fitted to all answers and written as source. Over more options, levels or numbers
-there are weighed reasons without memory (`induction.outcomes`).
+without each fold of trials. What wins is fitted to all answers and written as source. Over more options, levels or
+numbers there are weighed reasons without memory (`induction.outcomes`).
 """
 
 from __future__ import annotations
