@@ -490,8 +490,24 @@ def write_outcomes(
     claim = sum_claim(words)
     declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
     declared += clauses_literal(sum_clauses(clauses))
-    head = f"{module_docstring('Weighed reasons', claim)}\n\n{declared}"
+    head = f"{module_docstring(title_of(fitted, language), claim)}\n\n{declared}"
     return "\n\n".join([head, *(item.strip() + "\n" for item in called), body]), claim
+
+
+def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
+    """A name of at most six words: what the largest reasons are about."""
+    sizes = [
+        abs(weight) * float(language.terms.values[term].std())
+        for (term, _), weight in zip(fitted.terms, fitted.weights, strict=True)
+    ]
+    nouns = dict.fromkeys(
+        score.words
+        for place in np.argsort(-np.array(sizes), kind="stable")
+        for score in language.terms.items[fitted.terms[place][0]].scores
+    )
+    first, *others = nouns
+    titles = [f"Weighing {first} and {other}" for other in others] + [f"Weighing {first}"]
+    return next((title for title in titles if len(title.split()) <= 6), "Weighed reasons")
 
 
 def _name_of(helper: str) -> str:
