@@ -7,7 +7,8 @@ of the contract's array code; their values come from that text, so a theory and 
 References:
     Tversky (1972), Psychological Review 79, 281-299 (screening by aspects); Huber, Payne & Puto (1982), Journal of
     Consumer Research 9, 90-98 (dominated options); Simonson (1989), Journal of Consumer Research 16, 158-174
-    (compromise); Coombs (1964), A theory of data (ideal levels).
+    (compromise); Coombs (1964), A theory of data (ideal levels); Russo & Dosher (1983), Journal of Experimental
+    Psychology: Learning, Memory, and Cognition 9, 676-696 (comparisons in pairs).
 """
 
 from __future__ import annotations
@@ -47,6 +48,18 @@ def best(values, inside, xp):
     top = xp.where(inside > 0, values, -1e30).max(axis=-1)[..., None]
     return (inside > 0) * (values >= top - 1e-9) * 1.0
 '''
+NEAR_BEST = '''
+def near_best(values, inside, distance, xp):
+    """1 for the options inside that are no further than a distance from the greatest value there."""
+    top = xp.where(inside > 0, values, -1e30).max(axis=-1)[..., None]
+    return (inside > 0) * (values >= top - distance - 1e-9) * 1.0
+'''
+NOT_WORST = '''
+def not_worst(values, inside, xp):
+    """1 for the options inside except those of the least value there."""
+    bottom = xp.where(inside > 0, values, 1e30).min(axis=-1)[..., None]
+    return (inside > 0) * (values > bottom + 1e-9) * 1.0
+'''
 BEATEN = '''
 def beaten(values):
     """Share of the other options that have less."""
@@ -79,7 +92,31 @@ def dominated(sides, xp):
     behind = x[..., None, :, :] - x[..., :, None, :]
     return ((behind >= -1e-9).all(axis=-1) & (behind > 1e-9).any(axis=-1)).sum(axis=-1) * 1.0
 '''
-HELPERS = (BEST, BEATEN, OF_RANGE, ALIKE, DOMINATES, DOMINATED)
+MEDIAN = '''
+def median(values, xp):
+    """Median of the options on offer."""
+    n = values.shape[-1]
+    inside = xp.sort(values, axis=-1)
+    return 0.5 * (inside[..., (n - 1) // 2] + inside[..., n // 2])[..., None]
+'''
+DUELS = '''
+def duels(sides, xp):
+    """Number of other options that an option is ahead of on more sides than it is behind."""
+    x = xp.stack(sides, axis=-1)
+    ahead = x[..., :, None, :] - x[..., None, :, :]
+    won = (ahead > 1e-9).sum(axis=-1) - (ahead < -1e-9).sum(axis=-1)
+    return (won > 0).sum(axis=-1) * 1.0
+'''
+WIDEST = '''
+def widest(sides, xp):
+    """Value on the sides on which the options differ most."""
+    x = xp.stack(sides, axis=-1)
+    range_ = (x.max(axis=-2) - x.min(axis=-2))[..., None, :]
+    return (x * (range_ >= range_.max(axis=-1)[..., None] - 1e-9)).sum(axis=-1)
+'''
+HELPERS = (
+    BEST, NEAR_BEST, NOT_WORST, BEATEN, OF_RANGE, ALIKE, DOMINATES, DOMINATED, MEDIAN, DUELS, WIDEST,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -301,6 +338,8 @@ def _option_terms(
             if sides.index(first) < sides.index(second):
                 for both in product(first.ways, second.ways, own.ways):
                     yield from _twice_screened_terms(*both)
+            for three in product(first.ways, second.ways, own.ways):
+                yield from _one_after_another(*three)
     if len(sides) > 1:
         yield from _dominance_terms(sides)
         if all(item.share for item in sides):
@@ -340,6 +379,9 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
         yield _term("-xp.abs({0} - {0}.mean(axis=-1)[..., None])",
                     f"take an option with a {noun} near the mean on offer",
                     f"take an option with a {noun} far from the mean on offer", 2.0, item)  # fmt: skip
+        yield _term("-xp.abs({0} - median({0}, xp))",
+                    f"take an option with a {noun} near the median on offer",
+                    f"take an option with a {noun} far from the median on offer", 2.0, item)  # fmt: skip
         yield _term("(beaten({0}) > 0) * (beaten(-{0}) > 0) * 1.0",
                     f"take an option whose {noun} is neither the highest nor the lowest",
                     f"take an option whose {noun} is the highest or the lowest", 2.0, item)  # fmt: skip
@@ -377,6 +419,18 @@ def _pair_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTe
                           f"take an option whose {words} poor", 2.5, one, two)  # fmt: skip
     for first, second in product(one.ways, two.ways):
         yield from _both_terms(first, second)
+    for condition, own in permutations((one, two), 2):
+        yield from _conditional_terms(condition, own)
+
+
+def _conditional_terms(condition: OutcomeQuantity, own: OutcomeQuantity) -> Iterator[ChoiceTerm]:
+    """One number of an option, which counts only where another one of it reaches a level."""
+    cuts = thresholds(condition.values.ravel(), MOST_CUTS)
+    for cut, (sign, words) in product(cuts, ((">", "above"), ("<", "below"))):
+        where = f"counted only if its {condition.noun} is {words} {cut:g}"
+        yield _term(f"({{0}} {sign} {cut:g}) * {{1}}", f"take an option with a higher {own.noun}, {where}",
+                    f"take an option with a lower {own.noun}, {where}",
+                    3.0 + np.log(2 * len(cuts)), condition, own)  # fmt: skip
 
 
 def _passing(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[tuple[str, str, float]]:
@@ -410,38 +464,55 @@ def _twice_screened_terms(
                     price + 1.5, one, two, own)  # fmt: skip
 
 
+def _screens(item: OutcomeQuantity, place: int) -> Iterator[tuple[str, str, float]]:
+    """Options that pass a screen on one number, the variable ``place``: code, words and price."""
+    x = f"{{{place}}}"
+    if item.is_flag:
+        for sign, words in ((">", "with"), ("<", "without")):
+            yield f"({x} {sign} 0.5)", f"those {words} {item.noun}", 2.5
+        return
+    value, every = (x if item.sign > 0 else f"(-{x})"), f"1.0 + 0.0 * {x}"
+    yield f"best({value}, {every}, xp)", f"those with the {item.top} {item.noun}", 2.5
+    bottom = "lowest" if item.sign > 0 else "highest"
+    yield f"not_worst({value}, {every}, xp)", f"those without the {bottom} {item.noun}", 3.0
+    gaps = thresholds(np.ptp(item.values, axis=-1), 3)
+    for gap in gaps:
+        words = f"those within {gap:g} of the {item.top} {item.noun}"
+        yield f"near_best({value}, {every}, {gap:g}, xp)", words, 3.0 + np.log(len(gaps))
+    cuts = thresholds(item.values.ravel(), MOST_CUTS)
+    for cut in cuts:
+        words = f"those with a {item.noun} {'above' if item.sign > 0 else 'below'} {cut:g}"
+        yield f"({x} {'>' if item.sign > 0 else '<'} {cut:g})", words, 2.5 + np.log(len(cuts))
+
+
 def _screened_terms(screen: OutcomeQuantity, own: OutcomeQuantity) -> Iterator[ChoiceTerm]:
     """The best on one number of those that pass a screen on another."""
     if own.is_flag:
         return
     value = own.turned.replace("{0}", "{1}")
-    if screen.is_flag:
-        screens = [
-            (f"{{0}} {sign} 0.5", f"those {words} {screen.noun}", 2.5)
-            for sign, words in ((">", "with"), ("<", "without"))
-        ]
-    else:
-        cuts = thresholds(screen.values.ravel(), MOST_CUTS)
-        screens = [
-            (
-                f"best({screen.turned}, 1.0 + 0.0 * {{0}}, xp)",
-                f"those with the {screen.top} {screen.noun}",
-                2.5,
-            ),
-            *(
-                (
-                    f"({{0}} {'>' if screen.sign > 0 else '<'} {cut:g})",
-                    f"those with a {screen.noun} {'above' if screen.sign > 0 else 'below'} {cut:g}",
-                    2.5 + np.log(len(cuts)),
-                )
-                for cut in cuts
-            ),
-        ]
-    for code, words, price in screens:
+    for code, words, price in _screens(screen, 0):
         target = f"the option with the {own.top} {own.noun} of {words}"
         yield _term(
             f"best({value}, {code}, xp)", f"take {target}", f"avoid {target}", price, screen, own
         )
+
+
+def _one_after_another(
+    first: OutcomeQuantity, second: OutcomeQuantity, own: OutcomeQuantity
+) -> Iterator[ChoiceTerm]:
+    """The best on a third number of those that pass two screens, the second of which sees what the first has left."""
+    middle, value = (
+        item.turned.replace("{0}", f"{{{place}}}") for place, item in ((1, second), (2, own))
+    )
+    bottom = "lowest" if second.sign > 0 else "highest"
+    for code, words, price in _screens(first, 0):
+        for function, then in (
+            ("best", f"those of them with the {second.top} {second.noun}"),
+            ("not_worst", f"those of them without the {bottom} {second.noun}"),
+        ):
+            target = f"the option with the {own.top} {own.noun} among {words}, and then {then}"
+            yield _term(f"best({value}, {function}({middle}, {code}, xp), xp)", f"take {target}",
+                        f"avoid {target}", price + 2.0, first, second, own)  # fmt: skip
 
 
 def _shared(
@@ -458,6 +529,8 @@ def _sides(sides: Sequence[OutcomeQuantity]) -> str:
 
 def _dominance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     listed = _sides(sides)
+    yield _term(f"duels([{listed}], xp)", "take an option that is ahead of more others in most things",
+                "take an option that is ahead of fewer others in most things", 2.5, *sides)  # fmt: skip
     yield _term(f"dominates([{listed}], xp)", "take an option that is better than another one in everything",
                 "avoid an option that is better than another one in everything", 2.5, *sides)  # fmt: skip
     yield _term(f"dominated([{listed}], xp)", "take an option that is worse than another one in everything",
@@ -477,6 +550,8 @@ def _balance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
         (f"({listed} <= {listed}.min(axis=-2)[..., None, :] + 1e-9).sum(axis=-1) * -1.0",
          "smaller number of sides on which it is the worst", "larger number of sides on which it is the worst", 2.5),
     )  # fmt: skip
+    yield _shared(f"widest([{places}], xp)", "take an option that is better where the options differ most",
+                  "take an option that is poorer where the options differ most", 2.5, *sides)  # fmt: skip
     for code, words, opposite, price in forms:
         yield _shared(
             code, f"take an option with {_a(words)}", f"take an option with {_a(opposite)}", price, *sides
