@@ -358,11 +358,10 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
             if meaning == "response_time" and "time" in said and TIMED & set(said):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
-                rank = (hits[0], len(said), item.name)
-                if meaning == "participant":  # of several columns, the one that tells them apart
-                    is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
-                    rank = (hits[0], 2 * (item.n_distinct < 2) + (not is_name), *rank[1:])
-                ranked.append(rank)
+                # Of several columns about participants, the one that tells them apart.
+                is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
+                is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
+                ranked.append((hits[0], is_other, len(said), item.name))
         if ranked:
             found[min(ranked)[-1]] = meaning
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")

@@ -115,7 +115,7 @@ def place_of_more(
             f"{column} names an option by its {kind}, which is the same for both",
             empty=False,
         )
-    return (difference > 0).astype(np.int64)
+    return np.asarray(difference > 0, dtype=np.int64)
 
 
 def label_of_option(stimuli: Stimuli, trial: int, code: int, domain: Domain) -> str:
