@@ -146,7 +146,7 @@ def plain_file(kind: str, seed: int) -> tuple[FormedFile, PeoplesAnswers]:
         if not are_equal(found.trials, (file.truth,), 1e-9):
             raise ThirdResultError(f"{kind}, seed {seed}: the plain form is read as something else")
         plain = plain_form(kind, file, mapping.model_dump(exclude_defaults=True))
-        return plain, PeoplesAnswers(domain, found.trials)
+        return plain, PeoplesAnswers(domain, found.trials, closed=found.closed)
     raise ThirdResultError(f"{kind}, seed {seed}: no plausible data set in {MOST_DRAWS} draws")
 
 

@@ -236,7 +236,7 @@ def _adopted(
             told, unused = list[str](), RowsLeftOut()
             cells = RowCells(frame, table.name, numbers)
             check_window(cells, columns, domain, window)
-            found, people, used = _experiments(cells, columns, domain, told, unused)
+            found, people, used, is_ordered = _experiments(cells, columns, domain, told, unused)
             break
         except RowsWrongError as error:
             frame = wrong.without(frame, error)
@@ -260,7 +260,7 @@ def _adopted(
     of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
     check_units(of_file, table.name, columns, unread, notes)
     check_practice(of_file, table.name, columns, unread, notes)
-    missing = missing_inputs(found, columns, domain)
+    missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
     notes += conditions_not_read(whole, columns)
     back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
@@ -380,8 +380,10 @@ def _experiments(
     domain: Domain,
     notes: list[str],
     unused: RowsLeftOut,
-) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], list[Array]]:
-    """Experiments, what is known of their people, and the places of rows of the answers; all rows must be right.
+) -> tuple[tuple[Trials, ...], tuple[Mapping[str, tuple[str, ...]], ...], list[Array], bool]:
+    """Experiments, what is known of their people, the places of rows of the answers, and whether their order is known.
+
+    All rows must be right.
 
     Rows that are right and yet no answers go to ``unused``.
 
@@ -406,11 +408,13 @@ def _experiments(
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
     groups = cells.text(name_of) if name_of else np.full(len(frame), ALL)
-    found, people, used = [], [], []
+    found, people, used, is_ordered = [], [], [], True
     for name in dict.fromkeys(groups.tolist()):
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
+        own, is_known = _in_order(name or ALL, own, columns, domain, notes)
         trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused, kind)
+        is_ordered &= is_known
         used.append(rows)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
         found.append(replace(trials, attributes=attributes) if attributes else trials)
@@ -418,7 +422,26 @@ def _experiments(
     layout = known_layout(domain)
     if scale is None:
         check_responses(found, layout.in_favour, layout.dominance, columns, notes)
-    return tuple(found), tuple(people), used
+    return tuple(found), tuple(people), used, is_ordered
+
+
+def _in_order(
+    name: str, cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> tuple[RowCells, bool]:
+    """The rows of an experiment by participant and order, and whether the order is known; counts stay as they are."""
+    if columns.is_pooled:
+        return cells, True
+    told, scale = list[str](), scale_of(domain)
+    is_needed = domain.sequential or (scale is not None and scale.kind == "timed")
+    participant = _people(cells, columns)
+    order, is_known = order_of_rows(cells, columns, participant, told, is_needed=is_needed)
+    notes += _of_experiment(name, told, columns)
+    return cells.of(cells.frame.iloc[order]), is_known
+
+
+def _of_experiment(name: str, told: list[str], columns: AnswerColumns) -> list[str]:
+    """Notes with the name of the experiment, where there may be several."""
+    return [f"{name}: {line}" if columns.experiment else line for line in told]
 
 
 def _check_offered(
@@ -592,17 +615,14 @@ def _experiment(
     unused: RowsLeftOut,
     kind: str,
 ) -> tuple[Trials, Array]:
-    """The rows of one experiment as trials and answers, and the places of those that are answers.
+    """The rows of one experiment, in order, as trials and answers, and the places of those that are answers.
 
     Rewards are shares of their ``size`` in all experiments; a ``kind`` is the property by which responses name options.
     """
     if columns.is_pooled:
         return _counted(name, cells, columns, domain, kind), cells.frame.index.to_numpy()
     participant, told = _people(cells, columns), list[str]()
-    order = order_of_rows(cells, columns, participant, told, is_needed=domain.sequential)
-    cells = cells.of(cells.frame.iloc[order])
     rows = cells.frame.index.to_numpy()
-    participant = participant[order]
     layout = known_layout(domain)
     if layout.from_steps:
         try:
@@ -616,7 +636,7 @@ def _experiment(
             raise TrialsError(
                 f"{words}{shown}. Correct it, or say --column PART=COLUMN (participants.columns)."
             ) from None
-        notes += [f"{name}: {line}" if columns.experiment else line for line in told]
+        notes += _of_experiment(name, told, columns)
         return trials, np.repeat(rows, len(trials.response) // len(rows))
     scale = scale_of(domain)
     response: Array
@@ -638,7 +658,7 @@ def _experiment(
         if kind:
             more = place_of_more(stimuli, trial, kind, layout, cells, columns.response)
             response = np.where(response == 1, more, 1 - more)
-    notes += [f"{name}: {line}" if columns.experiment else line for line in told]
+    notes += _of_experiment(name, told, columns)
     trials = Trials(
         experiment=name,
         stimuli=stimuli,
