@@ -81,6 +81,8 @@ def missing_inputs(
     trials: Sequence[Trials],
     columns: AnswerColumns,
     domain: Domain,
+    *,
+    is_ordered: bool = True,
 ) -> MissingInputs:
     """What a file lacks, or shows only together with something else.
 
@@ -88,11 +90,13 @@ def missing_inputs(
         trials: All experiments of the file.
         columns: What its columns mean.
         domain: Of the trials.
+        is_ordered: Whether the column of order, if there is one, says which trial came first.
     """
     layout = known_layout(domain)
     reasons: dict[str, str] = {}
     notes, first_option = list[str](), ""
-    for item in confounds_of(trials, layout, domain, in_order=bool(columns.order)):
+    in_order = bool(columns.order) and is_ordered
+    for item in confounds_of(trials, layout, domain, in_order=in_order):
         notes.append(f"{item.fact}: {item.so}")
         if item.closes:
             reasons.setdefault(item.closes, item.fact)
@@ -102,7 +106,11 @@ def missing_inputs(
             SIDES,
             f"options are named by what they are ({named}), and no column says where they stood",
         )
-    order = _order_reason(columns, layout, domain)
+    order = (
+        _order_reason(columns, layout, domain)
+        if is_ordered
+        else f"{columns.order} does not say in which order trials were presented"
+    )
     if order:
         reasons.setdefault(ORDER, order)
     elif not columns.order and not columns.is_pooled:

@@ -28,11 +28,12 @@ def order_of_rows(
     notes: list[str],
     *,
     is_needed: bool,
-) -> Array:
-    """``(n_rows,)`` rows by person and by the order in which the person gave the answers.
+) -> tuple[Array, bool]:
+    """``(n_rows,)`` rows by person and by the order in which the person gave the answers, and whether that is known.
 
     Where numbers of trials occur twice for a person, as where they begin anew in each block, rows are never sorted by
-    these numbers alone: they keep their order in the file, or that of blocks and numbers in these.
+    these numbers alone: they keep their order in the file, or that of blocks and numbers in these. Where rows of a
+    person are not even in the order of blocks, nothing tells which came first.
 
     Args:
         cells: Of one experiment.
@@ -42,16 +43,17 @@ def order_of_rows(
         is_needed: Whether trials depend on the order.
 
     Raises:
-        TrialsError: Numbers occur twice, and neither a column nor the order of rows tells which came first.
+        TrialsError: Trials depend on the order, numbers occur twice, and neither a column nor the order of rows tells
+            which came first.
     """
     by_person = np.argsort(participant, kind="stable")
     if not columns.order:
-        return by_person
+        return by_person, True
     when = [cells.numbers(columns.order)]
     if "stage" in columns.stimulus:
         when = [cells.numbers(str(columns.stimulus["stage"])), *when]
     if not _occurs_twice([*when, participant]):
-        return np.lexsort([*when, participant])
+        return np.lexsort([*when, participant]), True
     anew = f"{columns.order} says the same in several rows of a person, as where it begins anew"
     if _is_in_runs(participant[by_person], [part[by_person] for part in when]):
         notes.append(
@@ -59,16 +61,16 @@ def order_of_rows(
             if is_needed
             else f"{anew}: rows are in their order in the file"
         )
-        return by_person
+        return by_person, True
     names, blocks = _blocks(cells, columns, [*when, participant])
     if names:
         notes.append(
             f"{anew}: rows are in the order of {' and '.join(names)}, then {columns.order}"
         )
-        return np.lexsort([*when, *blocks, participant])
+        return np.lexsort([*when, *blocks, participant]), True
     if not is_needed:
-        notes.append(f"{anew}: rows are in their order in the file")
-        return by_person
+        notes.append(f"{anew}, and rows of a person are not in the order of blocks")
+        return by_person, False
     rows = rows_named(cells.row_numbers(np.flatnonzero(_duplicates([*when, participant]))))
     raise TrialsError(
         f"{cells.name}: {rows}: {anew}, and rows of a person are not in the order of blocks, so that nobody knows "

@@ -17,6 +17,7 @@ from typing import Any
 from lakatos.flows.errors import RewindError
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.traces.apart import ERASED
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import RecordError
@@ -256,7 +257,8 @@ def branch(
         )
         described = {name: value for name, value in meta.items() if name not in ("seed", "roots")}
         if edit is not None and chosen.kind == "campaign_started":
-            described["study"] = body_of(record)["config"]
+            changed = CampaignConfig.model_validate(body_of(record)["config"])
+            described["study"] = changed.with_places(meta["study"]).model_dump(mode="json")
         described[ORIGIN] = cited.to_json()
         kept = _kept(events, chosen.seq if after else chosen.seq - 1)
         with Trace.create(

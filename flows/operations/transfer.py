@@ -14,8 +14,10 @@ from pydantic import Field, ValidationError
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain
 from lakatos.domains.published_data import find_reader, load_archive
 from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
+from lakatos.experiments.adoption.content_order import trials_of_study
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import ALL
 from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.answer_scale import in_window
@@ -449,11 +451,17 @@ def _file_target(
             f"no experiment of {path} is called {experiments!r}; there are: {there}."
         )
     names = frozenset(item.experiment for item in chosen)
+    # A run names them by content, or, one of an earlier version, in the order of the file.
+    known_to_runs = (
+        adopted.trials,
+        trials_of_study(adopted, task),
+        trials_of_study(adopted, task, experiments=""),
+    )
     return TransferTarget(
         name=str(path),
         domain=in_window(task, adopted.time_window).name,
         trials=tuple(chosen),
-        archived={answers_digest(adopted.trials): names},
+        archived=dict.fromkeys(map(answers_digest, known_to_runs), names | {ALL}),
         domain_file=task_file_of(task),
         columns=mapping,
         notes=adopted.told,

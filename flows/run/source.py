@@ -120,10 +120,14 @@ def whole_archive(
         return tuple(item for trials in own for item in trials)
     if kept is not None and kept.has(people.answers):
         return unpack_answers(kept.get(people.answers))
-    from lakatos.experiments.adoption.adopt import adopt_file  # loads pandas
+    # These load pandas.
+    from lakatos.experiments.adoption.adopt import adopt_file
+    from lakatos.experiments.adoption.content_order import trials_of_study
 
     assert people.columns is not None
-    found = adopt_file(Path(people.file), people.columns, domain_of(config)).trials
+    domain = domain_of(config)
+    adopted = adopt_file(Path(people.file), people.columns, domain)
+    found = trials_of_study(adopted, domain, people.answers, people.experiments)
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(
             f"the file {people.file} was changed since the study was read; restore the file, or begin a new study."

@@ -145,11 +145,18 @@ class CampaignConfig(ConfigSection):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The study by what its files hold, not by where they are, so that it is the same study in every folder."""
+        """The study by what its files hold, not by where they are, so that it is the same study in every folder.
+
+        Random numbers follow from it. Of a file whose responses are named by their digest it therefore holds nothing
+        that depends on the form of the file, nor its name, by which a study and its question may be called.
+        """
         value = self.model_dump(mode="json")
         if self.participants.file:
             value["participants"].pop("told", None)
-            value["participants"]["file"] = "answers"
+            value["participants"]["file"] = OWN_FILE
+        if self.participants.file and self.participants.answers:
+            value |= {"name": OWN_FILE, "question": OWN_FILE}
+            value["participants"] |= self.participants.without_form()
         if self.domain_file is not None:
             value["domain_file"]["file"] = f"task{Path(self.domain_file.file).suffix}"
         if self.judges.anchor:
@@ -167,13 +174,14 @@ class CampaignConfig(ConfigSection):
         return digest_of(self.identity)
 
     def with_places(self, study: Mapping[str, Any]) -> CampaignConfig:
-        """The same study with the places of its files, and what was told of them, as a journal's meta says them."""
+        """The same study with the places, names and form of its files, as a journal's meta says them."""
         own = CampaignConfig.model_validate(study)
         people, mine = self.participants, own.participants
         changed: dict[str, Any] = {}
         if people.file and people.answers == mine.answers:
-            found = {"file": mine.file, "told": mine.told}
+            found = {key: getattr(mine, key) for key in ("file", "columns", "told", "closed")}
             changed["participants"] = people.model_copy(update=found)
+            changed |= {"name": own.name, "question": own.question}
         if self.domain_file is not None and own.domain_file is not None:
             changed["domain_file"] = own.domain_file
         if self.judges.anchor:
@@ -349,6 +357,8 @@ class CampaignConfig(ConfigSection):
             raise ValueError("sealed trials, sealed people and folds need an archival source")
 
 
+OWN_FILE = "answers"
+"""Name of any file of responses, and of a study of it, where only what it holds counts."""
 _SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
@@ -393,15 +403,19 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     people = config.participants
     if not people.file or people.columns is None:
         return config
-    from lakatos.experiments.adoption.adopt import adopt_file, check_fits  # loads pandas
+    # These load pandas.
+    from lakatos.experiments.adoption.adopt import adopt_file, check_fits
+    from lakatos.experiments.adoption.content_order import trials_of_study
     from lakatos.experiments.adoption.tables import n_lines
 
     file, columns = Path(people.file), people.columns
     if not (columns.where or columns.wide):  # before minutes are spent on reading it
         check_fits(n_lines(file) - 1, file.name, columns)
-    found = adopt_file(file, columns, domain_of(config))
+    domain = domain_of(config)
+    found = adopt_file(file, columns, domain)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
-    digest = answers_digest(found.trials)
+    trials = trials_of_study(found, domain, people.answers, people.experiments)
+    digest = answers_digest(trials)
     if people.answers and people.answers != digest:
         raise StudyError(
             f"the file {people.file} does not hold the answers that the study names "

@@ -196,6 +196,12 @@ class ParticipantsConfig(ConfigSection):
         )
         return {key: value[key] for key in value if key not in unused}
 
+    def without_form(self) -> dict[str, Any]:
+        """What depends on the form of the file, replaced by what remains of it in every form."""
+        attributes = sorted(self.columns.attributes) if self.columns else []
+        known: dict[str, Any] = {"columns": {"attributes": attributes}}
+        return known | ({"closed": dict.fromkeys(self.closed, "")} if self.closed else {})
+
     @property
     def archives(self) -> tuple[str, ...]:
         """The data sets that the study names, however many."""
