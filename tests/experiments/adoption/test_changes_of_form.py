@@ -90,6 +90,16 @@ def test_more_chains_change_nothing_or_are_refused(kind: str, seed: int) -> None
     run_chain(drawn_chain(kind, seed))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [12, 34])
+def test_scores_of_a_theory_whose_fit_depends_on_the_order_of_participants_are_equal(
+    seed: int,
+) -> None:
+    outcome = run_chain(drawn_chain("matrix games", seed), with_scores=True)
+    assert outcome.reason == ""
+    assert outcome.n_scores > 10
+
+
 # A study of the file ------------------------------------------------------------------------------
 
 
@@ -106,8 +116,7 @@ def test_rows_in_another_order_other_ids_and_several_files_are_the_same_study(ki
     [
         ("money now or later", "delays in months"),
         ("money now or later", "JSON lines"),
-        ("gambles", "per cent"),
-        ("gambles", "names, said"),
+        ("gambles", "short, said"),
         ("two arms", "files that name participants"),
         ("graded rewards", "rewards x 1/7"),
         ("conflict tasks, keys", "seconds"),
@@ -135,7 +144,7 @@ def test_a_file_that_no_longer_says_the_order_of_trials_is_more_than_another_for
         ),
         ("two arms", ("rewards x 50", "ids falling", "rows shuffled")),
         ("declared: fairness", ("ids falling", "rows from the end", "NAMES, said")),
-        ("gambles", ("per cent", "rows shuffled", "files of some rows each")),
+        ("gambles", ("first and second", "rows shuffled", "files of some rows each")),
     ],
 )
 def test_the_verdict_is_that_of_the_same_responses_in_another_form(
