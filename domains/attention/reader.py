@@ -49,6 +49,10 @@ CONGRUENCE = {
     "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
 }  # fmt: skip
 """What cells say of the distractor."""
+YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
+"""Cells of a column whose name says what they are about."""
+SLOWER, STRONG_REVERSAL = 3.0, 0.1
+"""Standard errors, and correlation with log times, from which on congruent trials are questioned that take longer."""
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
 }  # fmt: skip
@@ -137,6 +141,7 @@ def conflict_answers(
     _question_accuracy(rows, cells, columns, notes)
     fine = rows.can_be_answers(scale)
     _check_times(rows.time_s, fine, cells.name, columns, scale)
+    _question_congruence(rows, fine, cells, columns, notes)
     kept = np.flatnonzero(fine)
     _leave_out(rows.time_s, fine, cells, columns, scale, left_out)
     _refuse_people_without_answers(cells, participant, kept)
@@ -293,8 +298,7 @@ def _congruence_code(
     Raises:
         TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
     """
-    yes_or_no = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
-    if not said <= set(yes_or_no):
+    if not said <= set(YES_OR_NO):
         return CONGRUENCE
     words = set(words_of(column))
     if not words & (SAME | OTHER):
@@ -307,7 +311,7 @@ def _congruence_code(
     notes.append(
         f"{column}: 1 is {'in' * (sign < 0)}congruent and 0 is {'in' * (sign > 0)}congruent"
     )
-    return {cell: sign if value else -sign for cell, value in yes_or_no.items()}
+    return {cell: sign if value else -sign for cell, value in YES_OR_NO.items()}
 
 
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
@@ -367,6 +371,44 @@ def _question_accuracy(
         f"{cells.name}: {n_right:,} of {n_rows:,} responses are right, fewer than by chance ({chance:.0%}), with the "
         f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
         f"(--column responses.CELL=PLACE)",
+    )
+
+
+def _question_congruence(
+    rows: ConflictRows, fine: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question a congruence in numbers by which congruent trials take longer, since the code may be reversed."""
+    column = columns.stimulus["congruence"]
+    if not isinstance(column, str):
+        return
+    said = set(folded(cells.text(column)).tolist())
+    if not said <= {*YES_OR_NO, "-1", "-1.0"}:
+        return  # words say what they mean
+    known = np.flatnonzero(fine & rows.is_right & (rows.congruence != 0))
+    frame = pd.DataFrame(
+        {
+            "who": rows.participant[known],
+            "congruent": 1.0 * (rows.congruence[known] > 0),
+            "time": np.log(rows.time_s[known]),
+        }
+    )
+    own = frame[["congruent", "time"]]
+    own = own - own.groupby(frame["who"]).transform("mean")
+    spread = float(np.sqrt((own["congruent"] ** 2).sum() * (own["time"] ** 2).sum()))
+    n_rows = len(own) - frame["who"].nunique()
+    if n_rows < FEWEST or spread <= 0:
+        return
+    correlation = float((own["congruent"] * own["time"]).sum()) / spread
+    if correlation * np.sqrt(n_rows) < SLOWER or correlation < STRONG_REVERSAL:
+        return
+    question(
+        columns,
+        notes,
+        "reversed_code",
+        f"{cells.name}: right responses to trials that {column} says are congruent take longer than others "
+        f"(correlation {correlation:.2f} over {len(own):,} responses): {column} seems to be coded the other way round. "
+        f'Say which is which: --column \'recode.{column}={{1 = "incongruent", 0 = "congruent"}}\' '
+        "(participants.columns.recode)",
     )
 
 
@@ -452,7 +494,11 @@ def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> A
     """The column whose name or cells tell of conflict, or those of target and distractor; empty if there are none."""
     for name, said in words.items():
         cells = set(folded(frame[name].unique())) - {""}
-        if len(cells) < 2 or not cells <= set(CONGRUENCE):
+        if len(cells) < 2 or not cells <= {*CONGRUENCE, *YES_OR_NO}:
+            continue
+        if said & (SAME | OTHER) and cells <= set(YES_OR_NO):
+            return name
+        if not cells <= set(CONGRUENCE):
             continue
         if said & CONDITIONS or all(len(cell) > 3 and cell[0].isalpha() for cell in cells):
             return name

@@ -20,7 +20,7 @@ from lakatos.experiments.adoption.layouts import (
     words_and_sides,
 )
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli
 
 Array = NDArray[np.float64]
@@ -94,10 +94,28 @@ def _gamble(parts: Mapping[str, Array], side: str) -> list[list[tuple[float, flo
             f"{side}_probabilities='[\"COLUMN\", ...]' (participants.columns.stimulus)."
         )
     used = ~np.isnan(amounts) & ~np.isnan(chances)
+    _check_sums(np.where(used, chances, 0.0).sum(axis=1), side)
     return [
         list(zip(amounts[row, used[row]], chances[row, used[row]], strict=True))
         for row in range(len(amounts))
     ]
+
+
+def _check_sums(total: Array, side: str) -> None:
+    """Refuse probabilities that do not sum to one, with what may stand in a file instead: raise `StimuliError`."""
+    wrong = np.flatnonzero(np.abs(total - 1) > TOLERANCE)
+    if not wrong.size:
+        return
+    row = int(wrong[0])
+    advice = (
+        f"Where the rest pays nothing, say it as one more amount: --column {side}_amounts='[\"COLUMN\", 0]'"
+        if total[row] < 1
+        else f"Where they are per cent, say --column {side}_probabilities='[\"COLUMN / 100\"]'"
+    )
+    raise StimuliError(
+        f"trial {row}: the probabilities of a gamble sum to {total[row]:g}, not 1. {advice} "
+        f"(participants.columns.stimulus)."
+    )
 
 
 def _for_second(stimuli: Stimuli) -> Array:

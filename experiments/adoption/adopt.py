@@ -44,16 +44,30 @@ from lakatos.experiments.adoption.option_code import (
     whole_word,
     zero_question,
 )
+from lakatos.experiments.adoption.option_kind import (
+    kind_of_responses,
+    place_of_more,
+    refuse_places,
+)
 from lakatos.experiments.adoption.plausible import (
     check_cells,
+    check_cumulated,
     check_places,
+    check_practice,
     check_responses,
+    check_shared_names,
     check_steps,
+    check_units,
     question,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.read_back import conditions_not_read, read_back
+from lakatos.experiments.adoption.read_back import (
+    columns_not_read,
+    conditions_not_read,
+    read_back,
+)
 from lakatos.experiments.adoption.row_cells import (
+    ADVICE,
     RowCells,
     RowsWrongError,
     WrongRows,
@@ -208,6 +222,7 @@ def _adopted(
     _check_named(rows, columns, notes)
     _check_grouped(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
+    check_shared_names(frame, table.name, columns, notes)
     frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
@@ -241,6 +256,10 @@ def _adopted(
             f"{table.name}: {unequal} ({'; '.join(kind.sentence for kind in not_read.kinds)}). Effects of these "
             "conditions would be those of what is missing",
         )
+    unread = columns_not_read(are_read, columns)
+    of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
+    check_units(of_file, table.name, columns, unread, notes)
+    check_practice(of_file, table.name, columns, unread, notes)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
     notes += conditions_not_read(whole, columns)
@@ -380,10 +399,11 @@ def _experiments(
     check_cells(cells, columns, participant, notes)
     _check_offered(cells, columns, domain, notes)
     if participant is not None and domain.sequential:
+        check_cumulated(cells, columns, participant, notes)
         check_places(cells, columns, participant, notes)
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)
-    columns = _with_code(cells, columns, domain, notes)
+    columns, kind = _with_code(cells, columns, domain, notes)
     _check_zeros(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
@@ -393,7 +413,7 @@ def _experiments(
         own = cells.of(frame[groups == name])
         known = {} if columns.is_pooled else _known_of_people(own, columns, notes)
         own, is_known = _in_order(name or ALL, own, columns, domain, notes)
-        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused)
+        trials, rows = _experiment(name or ALL, own, columns, domain, notes, size, unused, kind)
         is_ordered &= is_known
         used.append(rows)
         attributes = {attribute: np.array(said) for attribute, said in known.items()}
@@ -498,7 +518,7 @@ def stimuli_of_table(
         TrialsError: A row shows no trial of the domain, or steps of a schedule, which are not made row by row.
     """
     _check_parts(columns, domain)
-    _check_nothing_open({"stimulus": columns.stimulus})
+    _check_nothing_open({"stimulus": columns.stimulus}, domain)
     if known_layout(domain).build is None or domain.sequential:
         raise TrialsError(
             f"trials of {domain.name!r} follow from the answers before them; give answers, not single rows."
@@ -525,17 +545,22 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
         )
 
 
-def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
+def _check_nothing_open(meanings: Mapping[str, Any], domain: Domain) -> None:
     """Refuse meanings of columns of which some are still a question, with their keys."""
-    parts = {f"stimulus.{name}": value for name, value in meanings["stimulus"].items()}
-    told = {key: value for key, value in meanings.items() if key != "stimulus"} | parts
+    told = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
+    for group in ("stimulus", "feedback"):
+        told |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
     still_open = [key for key, value in told.items() if OPEN_QUESTION in leaves_of(value)]
     if still_open:
         key = still_open[0]
+        words = known_layout(domain).parts.get(key.removeprefix("stimulus."), "")
+        is_list = any(word in words for word in ("list", "two", "likewise", "and of the second"))
+        value = '\'["COLUMN", "COLUMN"]\'' if is_list else "COLUMN"
         raise TrialsError(
             f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
-            f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}=COLUMN (columns= in "
-            "Python). `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
+            f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}={value} "
+            f"{f'({words}; columns= in Python)' if words else '(columns= in Python)'}. `lakatos data describe FILE` "
+            "says what the file holds, and what may be read in two ways."
             + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
         )
 
@@ -543,7 +568,7 @@ def _check_nothing_open(meanings: Mapping[str, Any]) -> None:
 def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping that leaves something open."""
     _check_parts(columns, domain)
-    _check_nothing_open(columns.model_dump())
+    _check_nothing_open(columns.model_dump(), domain)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
             "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
@@ -588,13 +613,14 @@ def _experiment(
     notes: list[str],
     size: float,
     unused: RowsLeftOut,
+    kind: str,
 ) -> tuple[Trials, Array]:
     """The rows of one experiment, in order, as trials and answers, and the places of those that are answers.
 
-    Rewards are shares of their ``size`` in all experiments.
+    Rewards are shares of their ``size`` in all experiments; a ``kind`` is the property by which responses name options.
     """
     if columns.is_pooled:
-        return _counted(name, cells, columns, domain), cells.frame.index.to_numpy()
+        return _counted(name, cells, columns, domain, kind), cells.frame.index.to_numpy()
     participant, told = _people(cells, columns), list[str]()
     rows = cells.frame.index.to_numpy()
     layout = known_layout(domain)
@@ -629,6 +655,9 @@ def _experiment(
             if scale is None
             else number_outcomes(cells, columns, scale, told)
         )
+        if kind:
+            more = place_of_more(stimuli, trial, kind, layout, cells, columns.response)
+            response = np.where(response == 1, more, 1 - more)
     notes += _of_experiment(name, told, columns)
     trials = Trials(
         experiment=name,
@@ -668,12 +697,19 @@ def _known_of_people(
     return found
 
 
-def _counted(name: str, cells: RowCells, columns: AnswerColumns, domain: Domain) -> Trials:
+def _counted(
+    name: str, cells: RowCells, columns: AnswerColumns, domain: Domain, kind: str
+) -> Trials:
     """Counts of answers, by trial and option."""
     stimuli, trial = _stimuli(cells, columns, domain)
     n_options = domain.n_options(stimuli)
     table = np.zeros((len(stimuli), n_options), dtype=np.int64)
-    np.add.at(table, trial, _counts(cells, columns, domain, n_options))
+    counts = _counts(cells, columns, domain, n_options, kind)
+    if kind:
+        column = columns.response or columns.share
+        more = place_of_more(stimuli, trial, kind, known_layout(domain), cells, column)
+        counts = np.where((more == 1)[:, None], counts, counts[:, ::-1])
+    np.add.at(table, trial, counts)
     asked = np.arange(len(stimuli))
     return Trials(
         experiment=name,
@@ -688,8 +724,10 @@ def _counted(name: str, cells: RowCells, columns: AnswerColumns, domain: Domain)
     )
 
 
-def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: int) -> Array:
-    """``(n_rows, n_options)`` answers that each row stands for."""
+def _counts(
+    cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: int, kind: str
+) -> Array:
+    """``(n_rows, n_options)`` answers that each row stands for; of a ``kind``, those with less of it first."""
     if columns.counts:
         if len(columns.counts) != n_options:
             raise TrialsError(
@@ -709,7 +747,8 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
             "share is a share of the second of two options; name a column of counts for each of more "
             'options: --column counts=\'["A", "B", "C"]\' (participants.columns.counts).'
         )
-    check_share(cells, columns, domain.options)
+    if not kind:
+        check_share(cells, columns, domain.options)
     share = cells.numbers(columns.share)
     if share.max() > 1:
         share = share / 100
@@ -725,16 +764,35 @@ def _counts(cells: RowCells, columns: AnswerColumns, domain: Domain, n_options: 
 
 def _with_code(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
-) -> AnswerColumns:
-    """The mapping with the option that each cell of the responses names, the same in all experiments."""
+) -> tuple[AnswerColumns, str]:
+    """The mapping with the option that each cell of the responses names, the same in all experiments.
+
+    Also the property by which they name options that columns show by their place; empty where they name none.
+    """
     if scale := scale_of(domain):
-        return with_answer_code(cells, columns, notes) if scale.kind == "timed" else columns
-    if columns.responses or (columns.is_pooled and not columns.response):
-        return columns
+        is_timed = scale.kind == "timed"
+        return (with_answer_code(cells, columns, notes) if is_timed else columns), ""
+    if columns.responses:
+        return columns, ""
     n_options = number_of_options(columns, domain)
+    layout = known_layout(domain)
+    if n_options == 2 and not domain.sequential:
+        kind, code = kind_of_responses(cells, columns, layout)
+        if kind:
+            words = layout.always.get(
+                kind, (f"the one with less {kind}", f"the one with more {kind}")
+            )
+            told = [f"{cell} is {words[place]}" for cell, place in sorted(code.items())]
+            column = columns.response or columns.share
+            said = ", ".join(told) if columns.response else f"shares are those of {words[1]}"
+            notes.append(f"{column}: {said}, wherever it stands")
+            return columns.model_copy(update={"responses": code if columns.response else {}}), kind
+        refuse_places(cells, columns)
+    if columns.is_pooled and not columns.response:
+        return columns, ""
     labels = domain.options if len(domain.options) == n_options else ()
     code = code_of_cells(cells, columns, n_options, labels, notes)
-    return columns.model_copy(update={"responses": code})
+    return columns.model_copy(update={"responses": code}), ""
 
 
 # Trials ---------------------------------------------------------------------------------------
@@ -817,7 +875,7 @@ def _checked_trials(
             bad.append(int(kept[row]))
             kept = np.delete(kept, row)
     if bad:
-        reason = "it shows no such trial: " + told.rpartition("domain: ")[2]
+        reason = "it shows no such trial: " + ADVICE.split(told.rpartition("domain: ")[2])[0]
         places = cells.frame.index.to_numpy()[np.isin(which, bad)]
         also = rows_named(cells.row_numbers(np.isin(which, bad))[1:])
         told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."

@@ -154,8 +154,27 @@ def _separator_of(head: str, second: str) -> str:
     counts = {mark: head.count(mark) for mark in DELIMITERS if mark != SPACES}
     if any(counts.values()):
         return max(counts, key=lambda mark: counts[mark])
-    n_words = len(head.split())
-    return SPACES if n_words > 1 and len(second.split()) == n_words else ","
+    n_words, words = len(head.split()), second.split()
+    is_long = len(words) == n_words or (len(words) == n_words + 1 and _is_first_name(words[0]))
+    return SPACES if n_words > 1 and is_long else ","
+
+
+def _is_first_name(cell: str) -> bool:
+    """Whether a cell is the first of the names of rows that R writes without a name of their column."""
+    return cell.strip('"') == "1"
+
+
+def _is_remark(line: str, after: str, then: str) -> bool:
+    """Whether a line without separators stands above a header of three or more names and a row as long."""
+    counts = {mark: after.count(mark) for mark in DELIMITERS if mark != SPACES}
+    mark = max(counts, key=lambda mark: counts[mark])
+    is_table = counts[mark] >= 2 and then.count(mark) == counts[mark]
+    names = [cell.strip(' "') for cell in after.strip().split(mark)]
+    return (
+        is_table
+        and not any(mark in line for mark in counts)
+        and all(name and not name[0].isdigit() for name in names)
+    )
 
 
 def _is_header(line: str, after: str) -> bool:
@@ -181,6 +200,10 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
         while head.startswith("#") and second and not _is_header(head, second):
             n_remarks, first, head = n_remarks + 1, after, second
             after, second = next(filled, (0, ""))
+        _, third = next(filled, (0, ""))
+        remark = ""
+        if first == 1 and not named and _is_remark(head, second, third):
+            remark, first, head, second = head.strip(), after, second, third
     if not head:
         raise TrialsError(f"{path} is empty; it holds no row of answers.")
     mark = named or _separator_of(head, second)
@@ -189,12 +212,18 @@ def read_delimited(path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
         notes.append(
             f"{n_remarks} lines before row {first}, the header, begin with # and are left out"
         )
+    if remark:
+        notes.append(f"the line before row {first}, the header, is left out: {remark:.60}")
     with closing(lines_of(path, encoding)) as lines:
         return _rows(path, islice(lines, first - 1, None), mark, first), notes
 
 
 def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFrame:
-    """`read_delimited`, given the lines from the header on, which is the row ``first``."""
+    """`read_delimited`, given the lines from the header on, which is the row ``first``.
+
+    Where each row begins with its number and the header has no name for that, as R writes tables, the number is a
+    column of its own.
+    """
     if mark == SPACES:
         lines = (" ".join(line.split()) + "\n" for line in lines)
     rows = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=True)
@@ -213,11 +242,19 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
             check_size(path, len(numbers), len(names))
 
     try:
-        names = _names(path, next(rows))
+        header, number = next(rows), 0
+        names = _names(path, header)
         for cells in rows:
             n_rows += 1
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
+            is_longer = n_rows == first + 1 and mark != "," and len(cells) == len(header) + 1
+            if is_longer and _is_first_name(cells[0]):
+                names = _names(path, ["", *header])
+            if len(cells) == len(names) > len(header):
+                if not cells[0].isdecimal() or int(cells[0]) <= number:
+                    raise _unlike_header(path, {n_rows: len(cells)}, len(header), mark)
+                number = int(cells[0])
             if len(cells) != len(names):
                 wrong[n_rows] = len(cells)
                 continue
@@ -229,13 +266,7 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
     except csv.Error as error:
         raise TrialsError(f"{path}: row {n_rows + 1}: {_in_words(error)}") from None
     if wrong:
-        row, n_cells = next(iter(wrong.items()))
-        also = rows_named(list(wrong)[1:])
-        raise TrialsError(
-            f"{path}: row {row} has {n_cells} cells and the header {len(names)}"
-            f"{f' (likewise {also})' if also else ''}. Put text that holds "
-            f"{DELIMITERS[mark]} in double quotes; complete or delete a row that is cut."
-        )
+        raise _unlike_header(path, wrong, len(names), mark)
     columns = {
         name: pd.array(
             pa.chunked_array([chunk[at] for chunk in chunks]).combine_chunks(), dtype="str"
@@ -245,6 +276,17 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
         for at, name in enumerate(names)
     }
     return pd.DataFrame(columns, index=pd.Index(np.asarray(numbers), dtype="int64"))
+
+
+def _unlike_header(path: Path, wrong: dict[int, int], n_names: int, mark: str) -> TrialsError:
+    """The refusal of rows, by number, whose number of cells is not that of the header."""
+    row, n_cells = next(iter(wrong.items()))
+    also = rows_named(list(wrong)[1:])
+    return TrialsError(
+        f"{path}: row {row} has {n_cells} cells and the header {n_names}"
+        f"{f' (likewise {also})' if also else ''}. Put text that holds "
+        f"{DELIMITERS[mark]} in double quotes; complete or delete a row that is cut."
+    )
 
 
 def _names(path: Path, cells: list[str]) -> list[str]:

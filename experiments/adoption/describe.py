@@ -16,7 +16,6 @@ from lakatos.experiments.adoption.chosen_rows import chosen_rows
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
-    SIDES,
     layout_of,
     layouts_to_guess,
 )
@@ -27,7 +26,8 @@ from lakatos.experiments.adoption.mapping import (
     leaves_of,
 )
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import rare_zero, zero_question
+from lakatos.experiments.adoption.option_code import code_of_pair, rare_zero, zero_question
+from lakatos.experiments.adoption.option_kind import KINDS, PLACES, kind_of_columns, side_compared
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.row_words import rows_named
@@ -72,6 +72,10 @@ PRACTICE = {
     "warmup",
 }
 """Words in names of columns of trials that do not count."""
+SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "running"}
+"""Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
+IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
+"""Words in names of columns that name participants, beside those such as ``Participant Status``."""
 TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
 PREDICTIONS = {"prediction", "predicted", "predict"}
@@ -84,6 +88,14 @@ SCHEDULE = {"block", "session", "phase", "run"}
 STAGES = ({"1", "first", "a"}, {"2", "second", "b"})
 """Words in names of columns of choices at the two stages of a trial."""
 UNITS = {unit: unit for unit in DAYS} | {unit.removesuffix("s"): unit for unit in DAYS}
+UNITS |= {
+    "hrs": "hours",
+    "wks": "weeks",
+    "wk": "weeks",
+    "mths": "months",
+    "yrs": "years",
+    "yr": "years",
+}
 """Words for units of delays in names of columns."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
 NUMBERS = frozenset((
@@ -160,10 +172,10 @@ class TableDescription:
             return self
         try:
             said = AnswerColumns.model_validate(columns)
-            if self.source is not None and any(getattr(said, key) for key in CHANGES_CELLS):
-                # What is missing, recoded or left out changes what the other columns seem to mean.
+            if self.source is not None and any(getattr(said, key) for key in CHANGES_GUESSES):
+                # What is missing, recoded, left out or a response changes what the other columns seem to mean.
                 self = _described(self.source, self.task, said)
-            guessed = self.mapping.model_dump(exclude_defaults=True)
+            guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
@@ -190,8 +202,20 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     return _described(table, domain, AnswerColumns())
 
 
-CHANGES_CELLS = ("missing", "recode", "where", "alternative")
-"""Keys of a mapping that change the rows and cells of which meanings are guessed."""
+CHANGES_GUESSES = ("missing", "recode", "where", "alternative", "response")
+"""Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
+
+
+def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
+    """Guessed meanings without those of columns that are said to be something else, and of another response."""
+    taken = {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback, said.response])}
+    keys = ("experiment", "order", "response_time")
+    changes: dict[str, Any] = {key: "" for key in keys if getattr(guessed, key) in taken - {""}}
+    if set(said.stimulus) & {"block", "round", "stage"}:
+        changes.pop("order", None)  # both may be one column
+    if said.response and said.response != guessed.response:
+        changes["responses"] = {}
+    return guessed.model_copy(update=changes)
 
 
 def _prepared(
@@ -228,9 +252,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     """Describe a table as far as ``said`` changes its rows and cells."""
     table, summaries, changes = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
-    if "response" in changes:
+    response = changes.get("response", said.response)
+    if response in table.columns:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
-        meanings[changes["response"]] = "response"
+        meanings[response] = "response"
     columns = tuple(
         ColumnSummary(**{**vars(item), "meaning": meanings.get(item.name, "")})
         for item in summaries
@@ -333,9 +358,12 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
             if meaning == "response_time" and "time" in said and TIMED & set(said):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
-                ranked.append((hits[0], len(said), item.name))
+                # Of several columns about participants, the one that tells them apart.
+                is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
+                is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
+                ranked.append((hits[0], is_other, len(said), item.name))
         if ranked:
-            found[min(ranked)[2]] = meaning
+            found[min(ranked)[-1]] = meaning
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
         of_people = item.name not in found and set(words_of(item.name)) & set(PERSONAL)
@@ -356,7 +384,9 @@ def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:
 
 
 def _can_be(item: ColumnSummary, meaning: str) -> bool:
-    """Whether a column's values allow a meaning."""
+    """Whether a column's values, and the other words of its name, allow a meaning."""
+    if meaning in ("response", "response_time", "reward") and set(words_of(item.name)) & SUMMARIES:
+        return False
     if meaning == "response":
         return 2 <= item.n_distinct <= FEW_VALUES
     if meaning == "reward":
@@ -403,10 +433,11 @@ def _mapping(
     time = free.get("response_time", "")
     common["experiment"] = free.get("experiment", "")
     response = free.get("response", "?")
+    response = side_compared(table.frame, response, stimulus) or response
     common |= {
         "participant": free.get("participant", "?"),
         "response": response,
-        "responses": _guessed_code(table, response),
+        "responses": _guessed_code(table, response, stimulus),
         "order": free.get("order", ""),
         "response_time": time,
         "response_time_unit": _unit(table, time),
@@ -624,15 +655,20 @@ def _flat(value: Any) -> list[Any]:
     return [leaf for item in value for leaf in _flat(item)] if isinstance(value, list) else [value]
 
 
-def _guessed_code(table: AnswerTable, response: str) -> dict[str, int]:
-    """Which cell names which option, where the words for the two are known: left and right, ss and ll."""
+def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]) -> dict[str, int]:
+    """Which cell names which option, where the words for the two are known: left and right, ss and ll.
+
+    Words for places say nothing where columns name options by what they are, nor the other way round.
+    """
     if response not in table.columns:
         return {}
-    said = [cell for cell in table.frame[response].str.strip().unique() if cell]
-    for pair in SIDES:
-        if {cell.lower() for cell in said} == set(pair) and not said[0].isdigit():
-            return {cell: pair.index(cell.lower()) for cell in sorted(said)}
-    return {}
+    said = {cell for cell in table.frame[response].str.strip().unique() if cell}
+    code, kind = code_of_pair(said), kind_of_columns(stimulus)
+    words = {word for cell in said for word in words_of(cell)}
+    names_kinds = any(words & (less | more) for less, more in KINDS.values())
+    if stimulus and ((kind and words <= PLACES) or (names_kinds and not kind)):
+        return {}
+    return code
 
 
 def _unit(table: AnswerTable, column: str) -> Any:

@@ -29,6 +29,8 @@ MOST_ZEROS = 4
 """Conditions up to which those that lose no row are shown, too."""
 CONDITIONS = {"condition", "cond", "group", "treatment", "arm"}
 """Words in names of columns of conditions; the table counts the rows that each condition loses."""
+PRACTICE_LOOPS = {"practice", "prac", "training", "train", "warmup"}
+"""Words in names of columns that are filled in trials of practice alone."""
 
 
 @dataclass(frozen=True)
@@ -189,12 +191,13 @@ class RowsLeftOut:
             columns: Which columns name participants, experiments and congruence.
         """
         lost = [
-            rows
+            _without_practice(rows, read)
             for reason, own in self._parts.items()
             for rows, _ in own
             if reason not in self._no_trials
         ]
         who = columns.participant
+        lost = [rows for rows in lost if len(rows)]
         if not lost or not all(who in rows.columns for rows in (read, *lost)):
             return ""
         by_name = columns.model_copy(update={"attributes": ()})
@@ -252,6 +255,13 @@ class RowsLeftOut:
             participants=whole[who].nunique() if who else 0,
             conditions=all_of,
         )
+
+
+def _without_practice(rows: pd.DataFrame, read: pd.DataFrame) -> pd.DataFrame:
+    """Rows without those of practice, as columns say that are named by it and empty in all rows that are read."""
+    named = [name for name in rows.columns if set(words_of(str(name))) & PRACTICE_LOOPS]
+    named = [name for name in named if name in read.columns and not (read[name] != "").any()]
+    return rows[~(rows[named] != "").any(axis=1).to_numpy()] if named else rows
 
 
 def _are_unequal(both: pd.DataFrame, name: str) -> bool:

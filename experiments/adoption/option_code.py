@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
@@ -28,9 +30,10 @@ EARLY = {
     "impatient",
 }
 LATE = {"ll", "later", "then", "late", "delayed", "wait", "patient"}
+SAFE, RISKY = {"safe", "safer", "sure", "certain"}, {"risky", "riskier", "gamble", "lottery"}
 OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
     (EARLY, LATE),
-    ({"safe", "sure", "certain"}, {"risky", "gamble", "lottery"}),
+    (SAFE, RISKY),
     ({"left", "l"}, {"right", "r"}),
     ({"first", "1"}, {"second", "2"}),
     ({"a"}, {"b"}),
@@ -46,7 +49,7 @@ VERBS = {
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
-TRUTH = {"false": "0", "true": "1"}
+TRUTH = {"false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1"}
 
 
 def code_of_cells(
@@ -66,17 +69,22 @@ def code_of_cells(
     column = columns.response or "response"
     said = {str(cell).strip() for cell in set(cells.text(column))} - {""}
     by_label = _by_label(said, labels)
+    if len(by_label) < len(said) and n_options == 2:
+        by_label = code_of_pair(said) or by_label
     if said and len(by_label) == len(said):
         return by_label
     truth = {cell: TRUTH[cell.casefold()] for cell in said if cell.casefold() in TRUTH}
     if n_options == 2 and said and len(truth) == len(said):
         zero_or_one = {"0": 0, "1": 1}
         code = {cell: zero_or_one[number] for cell, number in truth.items()}
-        notes.append(f"{column}: false is the first option and true the second")
+        words = sorted(truth, key=lambda cell: truth[cell])
+        notes.append(
+            f"{column}: {words[0].casefold()} is the first option and {words[-1].casefold()} the second"
+        )
     else:
         numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
-        code = _by_number(cells.name, column, numbers, n_options, notes)
-        code = code if code else by_label
+        code = _by_number(cells, column, numbers, n_options, notes)
+        code = code or by_label or _by_letter(said, n_options)
     if n_options == 2 and code and not set(code) <= {"1", "2"}:
         code = _turned(cells, columns, code, labels, notes)
     return code
@@ -90,11 +98,27 @@ def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:
     return {cell: places[cell.casefold()] for cell in said if cell.casefold() in places}
 
 
+def _by_letter(said: Collection[str], n_options: int) -> dict[str, int]:
+    """The option of each cell where cells are the letters from A on, one for each option; nothing for other cells."""
+    letters = {chr(ord("a") + place): place for place in range(n_options)}
+    found = {cell: letters[cell.casefold()] for cell in said if cell.casefold() in letters}
+    return found if len(found) == len(said) == n_options else {}
+
+
+def code_of_pair(said: Collection[str]) -> dict[str, int]:
+    """The place of each of two cells in a pair of words for options, such as left and right, in English or German."""
+    words = {cell: " ".join(words_of(cell)) for cell in said}
+    for pair in SIDES:
+        if not pair[0].isdigit() and len(words) == 2 and set(words.values()) == set(pair):
+            return {cell: pair.index(word) for cell, word in sorted(words.items())}
+    return {}
+
+
 def _by_number(
-    name: str, column: str, numbers: Mapping[str, int], n_options: int, notes: list[str]
+    cells: RowCells, column: str, numbers: Mapping[str, int], n_options: int, notes: list[str]
 ) -> dict[str, int]:
     """The option of each number; numbers that no option has are left out, for the rows to be refused."""
-    found = set(numbers.values())
+    name, found = cells.name, set(numbers.values())
     from_zero, from_one = set(range(n_options)), set(range(1, n_options + 1))
     if n_options == 2 and found == {-1, 1}:
         notes.append(f"{column}: -1 is the first option and 1 the second")
@@ -117,19 +141,20 @@ def _by_number(
         raise TrialsError(
             f"{name}: {column} says 0 to {n_options - 1} and also {others}, and there are {n_options} options: 0 may "
             f"be an option, or an answer that was missed. Say which cell stands for a missed one: --column "
-            f"missing.{column}={_missed(found, n_options)} (participants.columns.missing). Or else: "
+            f"missing.{column}={_missed(cells, column, numbers, n_options)} (participants.columns.missing). Or else: "
             f"{_say_which(numbers, n_options)}"
         )
     return _written(numbers, {place: place for place in range(n_options)})
 
 
-def _missed(found: set[int], n_options: int) -> int:
-    """The number that most likely stands for a missed response: 0 where the others are 1 to n or -1 and 1, else -1."""
-    others = found - {0}
-    return (
-        0
-        if others in (set(range(1, n_options + 1)), {-1, 1})
-        else min(found - set(range(n_options)))
+def _missed(cells: RowCells, column: str, numbers: Mapping[str, int], n_options: int) -> int:
+    """The number that most likely stands for a missed response: the rarest of those whose absence leaves a code."""
+    found = set(numbers.values())
+    said = pd.Series(cells.text(column)).str.strip().map(numbers).value_counts()
+    known = (set(range(n_options)), set(range(1, n_options + 1)), {-1, 1})
+    may_be = [number for number in sorted(found) if found - {number} in known]
+    return min(
+        may_be or sorted(found - set(range(n_options))), key=lambda number: int(said[number])
     )
 
 
@@ -213,16 +238,18 @@ def option_named(
 ) -> int | None:
     """Which of two options a column's name names, as ``chose_now`` and ``took_left`` do; None where it names none."""
     words = set(words_of(name))
-    by_label = [place for place, label in enumerate(labels) if _names(words, {label.casefold()})]
+    by_label = [
+        place for place, label in enumerate(labels) if names_option(words, {label.casefold()})
+    ]
     for sides in OPPOSITES:
-        named = [place for place, side in enumerate(sides) if _names(words, side)]
+        named = [place for place, side in enumerate(sides) if names_option(words, side)]
         if len(named) == 1:
             place = named[0]
             return 1 - place if _begins_with_second(cells, columns.stimulus, sides) else place
     return by_label[0] if len(by_label) == 1 else None
 
 
-def _names(words: set[str], side: set[str]) -> bool:
+def names_option(words: set[str], side: set[str]) -> bool:
     """Whether a name holds a word for a side; a letter or a number needs a verb beside it."""
     hits = words & side
     return any(word not in NEED_A_VERB and len(word) > 1 for word in hits) or bool(
@@ -238,11 +265,11 @@ def _begins_with_second(
         delays = read_part(cells, stimulus["delays_days"], "delays_days", ragged=True)
         return bool(np.nanmean(delays[:, 0]) > np.nanmean(delays[:, 1]))
     first, second = sides
-    shown = [_words_of_option(stimulus, place) for place in (0, 1)]
+    shown = [words_of_option(stimulus, place) for place in (0, 1)]
     return bool(shown[0] & second - shown[1]) or bool(shown[1] & first - shown[0])
 
 
-def _words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
+def words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
     """Words in the names of the columns that show an option."""
     own = [value for part, value in stimulus.items() if part.startswith("ab"[place] + "_")]
     own += [

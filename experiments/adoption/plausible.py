@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import columns_in
+from lakatos.experiments.adoption.layouts import DAYS
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -46,6 +48,34 @@ STIMULUS_WORDS = {
 }  # fmt: skip
 """Words in names of columns that say at which stimuli a step was made."""
 MOST_STIMULI = 50
+UNIT_WORDS = {"unit", "units", "einheit"}
+"""Words in names of columns that say in which unit the numbers of a row are."""
+UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuffix("s"))}
+MOST_UNITS = 6
+PRACTICE = {"practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung"}
+"""Words in names and cells of columns that tell trials that do not count from the others."""
+YES = {"yes", "y", "true", "1", "1.0", "ja"}
+MOST_PHASES = 12
+FILE = "file"
+"""Column of a folder's rows that names their file."""
+SESSION_WORDS = {
+    "session",
+    "sess",
+    "ses",
+    "run",
+    "block",
+    "day",
+    "visit",
+    "wave",
+    "time",
+    "part",
+    "pre",
+    "post",
+    "week",
+}
+"""Words in names of files of which each is a part of what the same participants did."""
+FEWEST_SUMS = 4
+"""Different rewards from which on rewards that never fall may be sums."""
 
 
 def question(columns: AnswerColumns, notes: list[str], name: str, words: str) -> None:
@@ -158,6 +188,142 @@ def in_larger_numbers(
             if np.mean([f"{number:.6g}" in scaled for number in of_larger]) > 0.6:
                 return is_larger
     return None
+
+
+def check_units(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
+) -> None:
+    """Question a column of units that is not read: numbers of all units would be taken alike.
+
+    Args:
+        frame: Rows that count.
+        name: Of the file.
+        columns: What its columns mean.
+        unread: Names of columns that are not read.
+        notes: What was accepted is added to them.
+    """
+    for column in unread:
+        said = sorted(set(frame[column].str.strip().unique()) - {""})
+        words = words_of(column)
+        if not set(words) & UNIT_WORDS or not 1 <= len(said) <= MOST_UNITS:
+            continue
+        unit = columns.stimulus.get("delay_unit", "days")
+        if len(said) == 1:
+            only = UNITS_OF_DELAYS.get(said[0].casefold(), unit)
+            if only != unit and "delays_days" in columns.stimulus:
+                question(
+                    columns,
+                    notes,
+                    "two_units",
+                    f"{name}: {column} is {said[0]} in all rows, and delays are read in {unit}. Say --column "
+                    f"delay_unit={only} (participants.columns.stimulus.delay_unit)",
+                )
+            continue
+        numbers = [UNITS_OF_DELAYS.get(cell.casefold(), "") for cell in said]
+        code = ", ".join(
+            f"{cell} = {DAYS[number]:g}" if number else f"{cell} = NUMBER"
+            for cell, number in zip(said, numbers, strict=True)
+        )
+        question(
+            columns,
+            notes,
+            "two_units",
+            f"{name}: {column} says {', '.join(said[:4])} and is not read, so that numbers of all units would be taken "
+            f"alike. Say how much each unit is (--column 'recode.{column}={{{code}}}'), and multiply the numbers by "
+            f"it: NUMBERS * {column} in place of NUMBERS (participants.columns.recode and stimulus)",
+        )
+
+
+def check_practice(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
+) -> None:
+    """Question rows of practice among those that are read, which a column that is not read tells from the others.
+
+    Args:
+        frame: Rows that are read.
+        name: Of the file.
+        columns: What its columns mean.
+        unread: Names of columns that are not read.
+        notes: What was accepted is added to them.
+    """
+    for column in unread:
+        if column in columns.where:
+            continue
+        cells = frame[column].str.strip()
+        said = [cell for cell in map(str, cells.unique()) if cell]
+        if not 2 <= len(said) <= MOST_PHASES:
+            continue
+        is_named = bool(set(words_of(column)) & PRACTICE)
+        of_practice = [
+            cell
+            for cell in said
+            if set(words_of(cell)) & PRACTICE or (is_named and cell.casefold() in YES)
+        ]
+        others = [cell for cell in said if cell not in of_practice]
+        if not of_practice or not others:
+            continue
+        rows = frame.index.to_numpy()[cells.isin(of_practice).to_numpy()]
+        wanted = others[0] if len(others) == 1 else json.dumps(others, ensure_ascii=False)
+        question(
+            columns,
+            notes,
+            "practice_rows",
+            f"{name}: {column} is {of_practice[0]} in {rows_named(rows)}, which seem to be practice. To leave them "
+            f"out, say --column 'where.{column}={wanted}' (participants.columns.where)",
+        )
+
+
+def check_shared_names(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question participants who are in several files of a folder in which numbers of trials begin anew.
+
+    They may be others of the same name. Names of files that speak of sessions answer the question.
+    """
+    told = [columns.participant, columns.order]
+    if FILE in (columns.participant, columns.experiment) or not {*told, FILE} <= set(frame.columns):
+        return
+    pairs = frame[[columns.participant, FILE]].drop_duplicates()
+    n_files = pairs.groupby(columns.participant, sort=False).size()
+    shared = list(map(str, n_files.index[n_files > 1]))
+    files = sorted(pairs.loc[pairs[columns.participant].isin(shared), FILE].unique())
+    is_session = all(set(words_of(file)) & SESSION_WORDS for file in files)
+    begins_anew = bool(frame[[*told, FILE]].drop_duplicates().duplicated(told).any())
+    if len(shared) < 2 or is_session or not begins_anew:
+        return
+    more = ", ..." if len(shared) > 3 else ""
+    question(
+        columns,
+        notes,
+        "shared_names",
+        f"{name}: {len(shared)} participants ({', '.join(shared[:3])}{more}) are in several files "
+        f"({', '.join(files[:3])}{', ...' if len(files) > 3 else ''}), in which {columns.order} begins anew. If they "
+        f"are others of the same name, say --column experiment={FILE} (participants.columns.experiment). If they are "
+        "the same participants, accept it",
+    )
+
+
+def check_cumulated(
+    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
+) -> None:
+    """Question rewards that never fall within participants and mostly rise over many values, as sums of all so far."""
+    column = columns.feedback.get("reward", "")
+    if column not in cells.frame.columns:
+        return
+    values = numbers_of(cells.frame[column]).to_numpy()
+    order = np.argsort(participant, kind="stable")
+    own, who = values[order], participant[order]
+    steps = np.diff(own)[who[1:] == who[:-1]]
+    steps = steps[~np.isnan(steps)]
+    if len(steps) < FEWEST or (steps < 0).any() or len(np.unique(own)) <= FEWEST_SUMS:
+        return
+    question(
+        columns,
+        notes,
+        "cumulated_rewards",
+        f"{cells.name}: {column} never falls from a row of a participant to the next, as a sum of all rewards so far. "
+        "Name the column of each step's own reward: --column feedback.reward=COLUMN (participants.columns.feedback)",
+    )
 
 
 def check_steps(

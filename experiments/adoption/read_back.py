@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.option_kind import label_of_option
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.task import Domain, Trials
@@ -118,6 +119,8 @@ def _in_words(
     code, scale = int(item.response[at]), scale_of(domain)
     labels = domain.options if scale is None else scale.labels
     option = labels[code] if code < len(labels) else chr(ord("A") + code)
+    if scale is None and len(labels) == 2 and not domain.sequential:
+        option = label_of_option(item.stimuli, int(item.trial[at]), code, domain)
     meaning = f"option {code + 1} ({option})" if scale is None else option
     if item.pooled:
         total = int(item.count[item.trial == item.trial[at]].sum())

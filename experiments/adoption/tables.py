@@ -50,7 +50,7 @@ from lakatos.experiments.adoption.limits import (
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat")
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".iqdat")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
@@ -630,6 +630,7 @@ FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
 PACKED = {".gz", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".zst", ".rar"}
 READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".dat": _read_text,
+    ".iqdat": _read_text,
     ".parquet": _read_parquet, ".pq": _read_parquet,
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,

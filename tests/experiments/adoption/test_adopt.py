@@ -79,11 +79,11 @@ def test_a_unit_of_delays_counts() -> None:
 
 
 def test_labels_say_which_option() -> None:
-    rows = [(row[0], "wait" if row[1] == "1" else "soon", *row[2:]) for row in ROWS]
-    found = dated(rows, responses={"soon": 0, "wait": 1})
+    rows = [(row[0], "blue" if row[1] == "1" else "red", *row[2:]) for row in ROWS]
+    found = dated(rows, responses={"red": 0, "blue": 1})
     assert found.response.tolist() == [1, 0, 1, 1]
     with pytest.raises(
-        TrialsError, match=r"rows 2, .*: took is 'wait' or 'soon', which names no option"
+        TrialsError, match=r"rows 2, .*: took is 'blue' or 'red', which names no option"
     ):
         dated(rows)
     typed = [("cleo", "9", *ROWS[0][2:]), *ROWS]
