@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +32,7 @@ from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.operations.adopt import how_it_is_read
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.task import domain_of
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.wording import plural
 
 
@@ -120,15 +121,16 @@ class PeoplesAnswers:
     counted_again: str = ""
     """Of a run: a sentence where a participant counts once in each of several experiments."""
 
-    @cached_property
-    def taught(self) -> tuple[Trials, ...]:
+    def taught(self, theories: Iterable[Theory]) -> tuple[Trials, ...]:
         """The experiments as theories are fitted to them: those of a file in the order of their content.
 
-        A fit ends at another number in the fifth digit where participants stand in another order.
+        A fit ends at another number in the fourth digit where participants, or their responses, stand in another order.
+        Rows keep the order of presentation where a theory learns from trial to trial.
         """
         if not self.columns:
             return self.trials
-        return in_content_order(self.trials, self.domain, is_ordered=ORDER not in self.closed)
+        is_ordered = ORDER not in self.closed and any(theory.learns for theory in theories)
+        return in_content_order(self.trials, self.domain, is_ordered=is_ordered)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
