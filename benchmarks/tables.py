@@ -30,7 +30,6 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "forensics/f1": {
         "rows": ("rate", "changed", "n_replays", "n_baseline", "rule"),
         "replays_needed_for_power_0.9": ("rate", "changed", "n_hypotheses"),
-        "doses": ("slope",),
         "branches": ("changed",),
     },
     "forms/chains": {"kinds": ("kind",)},

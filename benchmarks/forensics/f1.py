@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks.forensics.summary import mean, share, write
+from benchmarks.forensics.summary import share, write
 from lakatos.flows.branches.branch import RecordEdit, branch
 from lakatos.flows.branches.rates import (
     ReplayArm,
@@ -35,7 +35,6 @@ from lakatos.flows.branches.rates import (
     fisher_p,
     holm,
     repeats_needed,
-    trend,
 )
 from lakatos.traces.digest import Digest
 from lakatos.traces.record import Record
@@ -191,28 +190,6 @@ def branches(n_seeds: int, n: int) -> list[dict[str, Any]]:
     return rows
 
 
-# -- dose-response ---------------------------------------------------------------------------------------------------
-
-
-def doses(n_seeds: int, n: int) -> list[dict[str, Any]]:
-    """Slopes over five doses: whether the interval holds the planted one, how often a trend is seen."""
-    levels = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    rows = []
-    for slope in (0.0, 0.3, 0.8):
-        covered, called, estimates = [], [], []
-        for seed in range(n_seeds):
-            rng = np.random.default_rng([seed, int(100 * slope)])
-            p = 1 / (1 + np.exp(1.5 - slope * levels))
-            found = trend(levels.tolist(), [ReplayArm(int(k), n) for k in rng.binomial(n, p)], rng)
-            covered.append(found.interval[0] <= slope <= found.interval[1])
-            called.append(found.p_value <= ALPHA)
-            estimates.append(found.slope)
-        rows.append({"slope": slope, "n_replays": n, "covered": share(covered), "called_a_trend": share(called),
-                     "estimate": mean(estimates)})  # fmt: skip
-        print(rows[-1], flush=True)
-    return rows
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--seeds", type=int, default=2000)
@@ -233,7 +210,6 @@ def main() -> None:
     result = {
         "rows": rows,
         "replays_needed_for_power_0.9": needed,
-        "doses": doses(min(given.seeds, 500), 40),
     }
     result["branches"] = branches(given.branch_seeds, 80) if given.branch_seeds else []
     write("f1", time.monotonic() - begun, result, given.out)

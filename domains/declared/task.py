@@ -35,6 +35,7 @@ from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.task_file import TaskFile
 from lakatos.experiments.variation import TrialVariation, varied
 from lakatos.theories.language.family import Family
+from lakatos.theories.language.option_score import OptionCue
 
 Array = NDArray[Any]
 MOST_ROUNDS = 200
@@ -217,6 +218,20 @@ class DeclaredDomain(OneShot):
                 "questions": asked,
             }
         }
+
+    def option_cues(self) -> tuple[OptionCue, ...]:
+        """What options are compared by, in their own units and as shares of their ranges."""
+        return tuple(
+            OptionCue(cue.code, cue.noun)
+            if cue.word is not None
+            else OptionCue(
+                f'trials["{cue.attribute}"]',
+                cue.noun,
+                cue.code,
+                int(self.task.attributes[cue.attribute].sign),
+            )
+            for cue in self.cues
+        )
 
     def attribute_labels(self) -> dict[str, str]:
         """What each attribute is, for people to read."""

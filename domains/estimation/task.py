@@ -20,6 +20,7 @@ from lakatos.experiments.answer_scale import number
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.theories.language.family import Family
+from lakatos.theories.language.option_score import LandmarkCode
 
 Array = NDArray[Any]
 MOST_POINTS = 24
@@ -131,6 +132,41 @@ def line_through(stimuli: Stimuli) -> tuple[Array, Array]:
     return middle_y - slope * middle_x, slope
 
 
+LINE_AT = '''
+def line_at(trials, xp):
+    """Height of the line of least squares through the points, at the place asked for."""
+    shown = trials["shown"]
+    n = shown.sum(axis=-1)
+    mean_x = (trials["points_x"] * shown).sum(axis=-1) / n
+    mean_y = (trials["points_y"] * shown).sum(axis=-1) / n
+    away = (trials["points_x"] - mean_x[..., None]) * shown
+    slope = (away * trials["points_y"]).sum(axis=-1) / xp.maximum((away ** 2).sum(axis=-1), 1e-9)
+    return mean_y + slope * (trials["query"] - mean_x)
+'''
+NEAREST = '''
+def height_of_nearest(trials, xp):
+    """Height of the point that is nearest to the place asked for."""
+    distance = xp.abs(trials["points_x"] - trials["query"][..., None]) + 9.0 * (1 - trials["shown"])
+    return xp.take_along_axis(trials["points_y"], distance.argmin(axis=-1)[..., None], axis=-1)[..., 0]
+'''
+LANDMARKS = (
+    LandmarkCode("height_of_nearest(trials, xp)", "height of the nearest point", NEAREST),
+    LandmarkCode("line_at(trials, xp)", "line through the points", LINE_AT),
+    LandmarkCode(
+        '(trials["points_y"] * trials["shown"]).sum(axis=-1) / trials["shown"].sum(axis=-1)',
+        "mean height of the points",
+    ),
+    LandmarkCode(
+        '(trials["points_y"] - 9.0 * (1 - trials["shown"])).max(axis=-1)',
+        "height of the highest point",
+    ),
+    LandmarkCode(
+        '(trials["points_y"] + 9.0 * (1 - trials["shown"])).min(axis=-1)',
+        "height of the lowest point",
+    ),
+)
+
+
 class EstimationDomain(OneShot):
     """A function is seen in points and asked for elsewhere."""
 
@@ -224,6 +260,10 @@ class EstimationDomain(OneShot):
         """See `experiments.answer_scale.HasLandmarks`: what simple accounts would say."""
         features = self.features(stimuli)
         return {name: features[name] for name in ("nearest_y", "line_y", "mean_y")}
+
+    def landmark_codes(self) -> tuple[LandmarkCode, ...]:
+        """Heights near which responses may lie, as theories write them."""
+        return LANDMARKS
 
     def swap_sides(self, stimuli: Stimuli) -> Stimuli:
         """The same trials upside down, which turns the order of the outcomes."""

@@ -27,6 +27,7 @@ from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.theories.language.family import Family
+from lakatos.theories.language.option_score import OptionCue
 
 Array = NDArray[Any]
 N_OFFERS = 4
@@ -217,6 +218,22 @@ EXTREMES: Sequence[Sequence[Offer]] = (
 """Offers that are all alike, without a fixed price, with tiny and huge numbers."""
 
 
+USUAL_PRICE = 8.0
+"""Cents per kWh that a varying rate is taken for where offers are compared by their price."""
+CUES = (
+    OptionCue(
+        f'trials["price"] + {USUAL_PRICE} * (trials["time_of_day"] + trials["seasonal"])', "price"
+    ),
+    OptionCue('1.0 * (trials["price"] > 0)', "a fixed price"),
+    OptionCue('trials["contract_years"]', "length of contract"),
+    OptionCue('trials["local"]', "a local supplier"),
+    OptionCue('trials["well_known"]', "a well-known supplier"),
+    OptionCue('trials["time_of_day"]', "a rate by the time of day"),
+    OptionCue('trials["seasonal"]', "a rate by the season"),
+)
+"""By what offers are compared."""
+
+
 class OffersDomain(OneShot):
     """Choices among four suppliers of electricity."""
 
@@ -229,6 +246,10 @@ class OffersDomain(OneShot):
         from lakatos.domains.offers.reader import LAYOUT
 
         return LAYOUT
+
+    def option_cues(self) -> tuple[OptionCue, ...]:
+        """By what offers are compared."""
+        return CUES
 
     def family(self) -> Family:
         """The theories about this task."""

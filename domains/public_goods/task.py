@@ -25,6 +25,7 @@ from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import OneShot, Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
 from lakatos.theories.language.family import Family
+from lakatos.theories.language.option_score import LandmarkCode
 
 Array = NDArray[Any]
 ENDOWMENT = 20
@@ -210,6 +211,16 @@ EXTREMES: Mapping[str, Sequence[float]] = {
 ARE_ALL_OR_NOTHING = [False, True, False, True, False, True]
 
 
+LANDMARKS = {
+    "own": "own last contribution",
+    "own_average": "mean of one's own contributions",
+    "others": "mean of the others",
+    "others_lowest": "lowest of the others",
+    "others_highest": "highest of the others",
+}
+"""Shares of the last rounds near which contributions may lie, and what they are called."""
+
+
 class PublicGoodsDomain(OneShot):
     """Coins are kept or given to a fund that is multiplied and shared by all."""
 
@@ -294,8 +305,14 @@ class PublicGoodsDomain(OneShot):
 
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
         """See `experiments.answer_scale.HasLandmarks`: coins that oneself and the others gave."""
-        names = ("own", "own_average", "others", "others_lowest", "others_highest")
-        return {name: ENDOWMENT * stimuli[name] for name in names}
+        return {name: ENDOWMENT * stimuli[name] for name in LANDMARKS}
+
+    def landmark_codes(self) -> tuple[LandmarkCode, ...]:
+        """The same, as theories write them."""
+        return tuple(
+            LandmarkCode(f'{ENDOWMENT} * trials["{name}"]', noun)
+            for name, noun in LANDMARKS.items()
+        )
 
     def variations(
         self, stimuli: Stimuli, rng: np.random.Generator

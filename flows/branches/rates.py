@@ -17,8 +17,6 @@ from scipy.special import gammaln
 from scipy.stats import beta, binom, norm
 
 Array = NDArray[np.float64]
-N_PERMUTATIONS = 9_999
-"""Random permutations of a trend test; the observed order counts as one more."""
 MOST_REPEATS = 5_000
 """Beyond which nobody will ask for replays."""
 _ROUNDING = 1e-7
@@ -180,71 +178,3 @@ def _normal_repeats(rate: float, baseline_rate: float, wanted: float, level: flo
     spread = rate * (1 - rate) + baseline_rate * (1 - baseline_rate)
     z = float(norm.isf(level / 2) + norm.ppf(wanted))
     return z**2 * max(spread, 1e-3) / (rate - baseline_rate) ** 2
-
-
-@dataclass(frozen=True)
-class RateTrend:
-    """How a rate follows a dose."""
-
-    slope: float
-    """Log odds per unit of the dose."""
-    interval: tuple[float, float]
-    """95% Wald interval of the slope."""
-    p_value: float
-    """Two-sided p of no trend, by permutations of replays over doses."""
-
-
-def trend(doses: Sequence[float], arms: Sequence[ReplayArm], rng: np.random.Generator) -> RateTrend:
-    """Dose-response: slope of a logistic regression, and a permutation test that needs no model.
-
-    The slope is the mode under Jeffreys' prior, which is finite also where all replays above a dose succeed.
-
-    Args:
-        doses: ``(n_arms,)``, at least two different ones.
-        arms: Replays at each dose.
-        rng: Draws the permutations.
-
-    Raises:
-        ValueError: Fewer than two doses, or no number of arms that fits them.
-
-    References:
-        Armitage (1955), Biometrics 11, 375-386; Firth (1993), Biometrika 80, 27-38.
-    """
-    if len(doses) != len(arms) or len(set(doses)) < 2:
-        raise ValueError(
-            f"{len(doses)} doses for {len(arms)} arms give no trend; give at least two different doses."
-        )
-    x = np.asarray(doses, dtype=np.float64)
-    n = np.array([arm.n for arm in arms], dtype=np.int64)
-    k = np.array([arm.n_successes for arm in arms], dtype=np.int64)
-    # Armitage's statistic is the sum of doses over successes; permutations deal successes out anew.
-    drawn = rng.multivariate_hypergeometric(n, int(k.sum()), size=N_PERMUTATIONS)
-    center = x @ n * k.sum() / n.sum()
-    slack = 1e-9 * max(1.0, float(np.abs(x).max()) * float(n.sum()))
-    away = np.abs(drawn @ x - center)
-    reached = int((away >= abs(x @ k - center) - slack).sum())
-    p_value = (reached + 1) / (N_PERMUTATIONS + 1)
-    slope, error = _firth(x, k, n)
-    return RateTrend(slope, (slope - 1.96 * error, slope + 1.96 * error), p_value)
-
-
-def _firth(x: Array, k: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[float, float]:
-    """Slope of the penalised logistic regression and its standard error."""
-    scale = float(x.std()) or 1.0
-    design = np.stack([np.ones_like(x), (x - x.mean()) / scale], axis=1)
-    weights = np.zeros(2)
-    for _ in range(100):
-        p = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-        variance = n * p * (1 - p)
-        information = design.T @ (design * variance[:, None])
-        inverse = np.linalg.inv(information)
-        # Firth's score: residuals, and leverages drawn towards one half.
-        leverage = variance * np.einsum("ij,jk,ik->i", design, inverse, design)
-        score = design.T @ (k - n * p + leverage * (0.5 - p))
-        step = inverse @ score
-        longest = float(np.abs(step).max())
-        weights = weights + step * min(1.0, 2.0 / max(longest, 1e-12))
-        if longest < 1e-9:
-            break
-    slope, variance_of_slope = weights[1], inverse[1, 1]
-    return float(slope / scale), float(np.sqrt(variance_of_slope) / scale)

@@ -25,14 +25,12 @@ from lakatos.experiments.record import PeopleRecruited
 from lakatos.experiments.task import Design, StimulusOffer
 from lakatos.flows.branches.branch import RecordEdit, branch, edited, find_record
 from lakatos.flows.branches.rates import (
-    RateTrend,
     ReplayArm,
     baseline_repeats,
     difference_interval,
     fisher_p,
     holm,
     repeats_needed,
-    trend,
 )
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import RewindError
@@ -125,8 +123,6 @@ class RewindResult(Result):
     outcome: str
     baseline: ReplayArm
     compared: tuple[ComparedEdit, ...]
-    dose: RateTrend | None
-    """Over the values, where they are numbers of one field."""
     n_undecided: int
     """Branches that came to no outcome, and are left out."""
 
@@ -155,11 +151,6 @@ class RewindResult(Result):
                     f"{item.p_value:.3g}", f"{item.adjusted:.3g}", str(item.repeats_needed or "too many"),
                 )  # fmt: skip
             yield table
-        if self.dose is not None:
-            yield (
-                f"dose-response: {self.dose.slope:+.3g} log odds a unit (95% interval {self.dose.interval[0]:+.3g} to "
-                f"{self.dose.interval[1]:+.3g}), p = {self.dose.p_value:.3g} by permutation"
-            )
         if self.n_undecided:
             yield (
                 f"left out, as they came to no outcome: {plural(self.n_undecided, 'branch', 'branches')}"
@@ -184,7 +175,7 @@ def rewind(
     Args:
         folder: Of the run; only read.
         at: A record, by number or beginning of its digest.
-        edits: Hypotheses, one changed field each; several values of one numeric field are a dose-response.
+        edits: Hypotheses, one changed field each.
         repeats: Replays of each hypothesis; the baseline, which all share, has more (see `baseline_repeats`).
         outcome: A name in `OUTCOMES`.
         effects: Whether outside effects are as recorded wherever the same was asked, or all asked anew.
@@ -237,7 +228,6 @@ def rewind(
         outcome=outcome,
         baseline=baseline,
         compared=compared,
-        dose=_dose(edits, changed),
         n_undecided=n_undecided,
     )
 
@@ -273,21 +263,6 @@ def _arm(
 def _shrunk(arm: ReplayArm) -> float:
     """A rate to plan with, which is never 0 or 1 (Laplace)."""
     return (arm.n_successes + 1) / (arm.n + 2)
-
-
-def _dose(edits: Sequence[RecordEdit], arms: Sequence[ReplayArm]) -> RateTrend | None:
-    values = [
-        edit.value
-        for edit in edits
-        if isinstance(edit.value, int | float) and not isinstance(edit.value, bool)
-    ]
-    if (
-        len(set(values)) < 2
-        or len(values) != len(edits)
-        or len({edit.field for edit in edits}) != 1
-    ):
-        return None
-    return trend(values, arms, np.random.default_rng(0))
 
 
 @dataclass(frozen=True)

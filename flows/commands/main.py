@@ -192,7 +192,6 @@ PANELS: dict[str, Noun] = {
             "tools": TOOLS,
             "models": MODELS,
             "evaluate": f"{FLOWS}.commands.forensics:evaluate",
-            "challenge": f"{FLOWS}.commands.forensics:challenge",
             "rewind": f"{FLOWS}.commands.forensics:rewind",
             "anchor": f"{FLOWS}.commands.audit:publish_anchor",
         },

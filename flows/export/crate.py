@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.flows.errors import ExportError
-from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.provenance import prov_json
 from lakatos.flows.export.selection import ExportSelection, selected
 from lakatos.flows.operations.people_export import export as export_answers
@@ -40,7 +39,6 @@ ABOUT = {
     "records.jsonl": "Every record that holds, in the order of the journal, with the digests it was derived from.",
     "prov.json": "The same as W3C PROV.",
     "report.html": "The report.",
-    "report.md": "The report as plain text, without figures.",
     "answers/answers.csv": "What people answered, one row an answer.",
     "answers/people.csv": "Who took part, one row a person, under pseudonyms.",
     "answers/README.md": "What the columns of the answers mean.",
@@ -102,7 +100,6 @@ def _files(chosen: ExportSelection) -> Iterator[tuple[str, bytes]]:
     yield "records.jsonl", "".join(lines).encode()
     yield "prov.json", json.dumps(prov_json(chosen), ensure_ascii=False).encode()
     yield "report.html", page.encode()
-    yield "report.md", as_markdown(page).encode()
     for digest in chosen.reading.state.theories.checked:
         yield (
             f"theories/{chosen.reading.label(digest).tag}.py",

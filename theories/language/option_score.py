@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 from numpy.typing import NDArray
 
@@ -67,6 +67,47 @@ class OptionScore(PricedExpression):
 
 class OptionNumbers(PricedExpression):
     """A list of numbers for each option: an expression of shape ``(n_trials, 2, n)``."""
+
+
+@dataclass(frozen=True)
+class OptionCue:
+    """A number of each option by which people may compare any number of options."""
+
+    code: str
+    """Expression of shape ``(n_trials, n_options)``, in the attribute's own unit."""
+    noun: str
+    """What it is called; of what an option has or has not, with its article ("a local supplier")."""
+    share: str = ""
+    """The same as a share of its range, which may be put beside those of other cues; empty for yes or no."""
+    better: int = 0
+    """1 where more is better for everybody, -1 where less is; 0 where tastes may differ."""
+
+
+@dataclass(frozen=True)
+class LandmarkCode:
+    """A number of each trial near which responses may lie, in their unit (`experiments.answer_scale.HasLandmarks`)."""
+
+    code: str
+    """Expression of shape ``(n_trials,)``."""
+    noun: str
+    helper: str = ""
+    """Function at module level that the code calls."""
+
+
+@runtime_checkable
+class HasOptionCues(Protocol):
+    """A domain that says by which numbers its options are compared."""
+
+    def option_cues(self) -> tuple[OptionCue, ...]:
+        """These numbers."""
+
+
+@runtime_checkable
+class HasLandmarkCodes(Protocol):
+    """A domain that says near which numbers responses may lie."""
+
+    def landmark_codes(self) -> tuple[LandmarkCode, ...]:
+        """These numbers."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,9 +18,7 @@ import pytest
 from lakatos.flows.errors import ExportError, RunMissingError
 from lakatos.flows.export.crate import write_crate
 from lakatos.flows.export.evaluation_log import write_logs
-from lakatos.flows.export.markdown import as_markdown
 from lakatos.flows.export.spans import send_spans
-from lakatos.flows.export.training import _credited, is_recovery, write_training
 from lakatos.flows.report.why import why
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
@@ -136,7 +133,6 @@ def test_a_crate_describes_every_file_it_holds_and_names_nobody(tmp_path: Path) 
         "records.jsonl",
         "prov.json",
         "report.html",
-        "report.md",
         "answers/answers.csv",
         "theories/T1.py",
     } <= listed
@@ -189,45 +185,8 @@ def test_exports_that_cannot_be_say_why(tmp_path: Path) -> None:
         send_spans(tiny_run(), "http://127.0.0.1:9")
     with pytest.raises(ExportError, match="nothing to log"):
         write_logs(tiny_run(), tmp_path)
-    with pytest.raises(ExportError, match="nothing to learn from"):
-        write_training(tiny_run(), tmp_path)
     with pytest.raises(RunMissingError):
         write_crate(tmp_path / "none", tmp_path / "out")
-
-
-def test_markdown_keeps_headings_tables_lists_and_code() -> None:
-    page = """<head><title>x</title></head><body><nav>no</nav><h2>1 Verdict</h2>
-    <p>A <b>bold</b> <em>claim</em> &amp; 2 * 3.</p><ul><li>one</li><li>two</li></ul>
-    <table><tr><th>a</th><th>b|c</th></tr><tr><td>1</td><td>2</td></tr></table>
-    <svg><text>drawn</text></svg><pre><code>def f(x):
-    return x * 2
-</code></pre></body>"""
-    text = as_markdown(page)
-    assert text.startswith(
-        "## 1 Verdict\n\nA **bold** *claim* & 2 \\* 3.\n\n- one\n- two\n\n| a | b\\|c |\n| --- | --- |\n| 1 | 2 |"
-    )
-    assert "```python\ndef f(x):\n    return x * 2\n```" in text
-    assert "drawn" not in text
-    assert "no" not in text.split()
-
-
-def test_credit_is_the_rise_of_the_share_that_ends_well_and_what_was_cut_off_has_none() -> None:
-    def line(*states: str, outcome: float | None) -> dict[str, Any]:
-        steps = [{"action": "write", "from": one, "to": two} for one, two in pairwise(states)]
-        return {"steps": steps, "outcome": outcome}
-
-    lines = [
-        line("asked", "refused", "submitted", outcome=1.0),
-        line("asked", "refused", outcome=0.0),
-        line("asked", "submitted", outcome=1.0),
-        line("asked", "cut off", outcome=None),
-    ]
-    first, second, third, cut = (item["steps"] for item in _credited(lines))
-    # Of three that came to an end two ended well; of two through a refusal one; of two that were submitted both.
-    assert [step["credit"] for step in first] == pytest.approx([1 / 2 - 2 / 3, 1 - 1 / 2])
-    assert [step["credit"] for step in second] == pytest.approx([1 / 2 - 2 / 3])
-    assert [step["credit"] for step in third] == pytest.approx([1 - 2 / 3])
-    assert [(step["credit"], step["masked"]) for step in cut] == [(None, True)]
 
 
 # -- read back by others ---------------------------------------------------------------------------------------------
@@ -334,31 +293,3 @@ def test_calls_are_spans_by_the_conventions_and_contents_stay_unless_asked_for()
     with collector() as (endpoint, bodies):
         send_spans(run_of_a_model(), endpoint, contents=True)
     assert any("gen_ai.input.messages" in attributes(span) for span in spans_in(bodies))
-
-
-@pytest.mark.parametrize("before", ["asked", "looked", "submitted", "cut off"])
-def test_a_draft_after_one_that_was_not_refused_is_no_recovery(before: str) -> None:
-    assert not is_recovery(before, "submitted")
-
-
-@pytest.mark.parametrize("before", ["refused: TheoryLintError", "duplicate: this", "unreadable: x"])
-def test_a_draft_after_a_refused_one_is_a_recovery_once_it_is_fitted(before: str) -> None:
-    assert is_recovery(before, "submitted")
-    assert not is_recovery(before, "refused: TheoryLintError")
-
-
-@pytest.mark.long
-def test_training_data_hold_what_passed_repairs_as_preferences_and_recoveries(
-    tmp_path: Path,
-) -> None:
-    paths = {path.stem: path for path in write_training(run_of_a_model(), tmp_path)}
-    lines = {name: [json.loads(line) for line in path.read_text().splitlines()]
-             for name, path in paths.items() if path.suffix == ".jsonl"}  # fmt: skip
-    assert all(line["messages"][-1]["role"] == "assistant" for line in lines["supervised"])
-    repaired = [line for line in lines["preferences"] if line["metadata"]["reason"] == "repaired"]
-    assert any("parametres" in line["rejected"][0]["content"] for line in repaired)
-    assert not any("parametres" in line["chosen"][0]["content"] for line in repaired)
-    steps = [step for line in lines["trajectories"] for step in line["steps"]]
-    assert any(step["recovery"] for step in steps)
-    assert all(step["credit"] is None for step in steps if step["masked"])
-    assert "| supervised.jsonl |" in paths["README"].read_text()

@@ -1,9 +1,10 @@
 """Induction: from answers to theories that nobody wrote down before.
 
-Three forms compete, each first without and then with memory of one's own past: rule lists (`induction.tree`),
-weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a rule
-may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated without
-each fold of trials. What wins is fitted to all answers and written as source.
+Over two options three forms compete, each first without and then with memory of one's own past: rule lists
+(`induction.tree`), weighed reasons (`induction.additive`) and two kinds of people (`induction.mixture`). How large a
+rule may be is decided by predicting distinct trials that took no part in finding it: the whole search is repeated
+without each fold of trials. What wins is fitted to all answers and written as source. Over more options, levels or
+numbers there are weighed reasons without memory (`induction.outcomes`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lakatos.theories.discovery.induction.combination import (
 )
 from lakatos.theories.discovery.induction.lessons import induce_lessons
 from lakatos.theories.discovery.induction.mixture import MixtureRule, find_mixture
+from lakatos.theories.discovery.induction.outcomes import induce_outcomes
 from lakatos.theories.discovery.induction.pace import InductionPace, InductionTold
 from lakatos.theories.discovery.induction.past import depends_on_past
 from lakatos.theories.discovery.induction.past_gates import past_gates
@@ -118,7 +120,8 @@ def induce(
     """Find compact rules that predict answers to trials that have not been shown yet, and write them as theories.
 
     Args:
-        domain: Of the trials; with two options, or with feedback that tells what each choice has brought.
+        domain: Of the trials. Rule lists, kinds of people and memory are looked for with two options only; weighed
+            reasons with any number of options, levels or numbers; lessons where feedback tells what choices brought.
         trials: All experiments, answers in the order of presentation.
         rng: Divides trials into folds.
         n_most: Theories returned, of different forms, best first.
@@ -131,8 +134,8 @@ def induce(
         has_places: Whether it is known where options stood; else no rule leans to one of two places.
 
     Returns:
-        Theories as text; empty where there are fewer than two distinct trials in every fold, not two options, or, in
-        learning, more than one stage.
+        Theories as text; empty where there are fewer than two distinct trials in every fold, where responses have
+        times, or, in learning, where there is more than one stage.
     """
     check_unmixed(trials)
     if not trials or any(item.n_options != trials[0].n_options for item in trials):
@@ -141,7 +144,11 @@ def induce(
         found = _lessons(domain, trials, rng, told)
         return [item for item in found if item.criterion > least][:n_most]
     if trials[0].n_options != 2:
-        return []
+        several = induce_outcomes(
+            domain, trials, rng, least=least, has_places=has_places, told=told
+        )
+        rules = [] if several is None else [InducedRule(kind="weighed reasons", **vars(several))]
+        return [item for item in rules if item.criterion > least]
     answers = read_answers(domain, trials)
     n_groups = int(answers.group.max()) + 1
     if n_groups < 2 * N_FOLDS:

@@ -1,0 +1,305 @@
+"""Induction over more than two outcomes: options, levels and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from lakatos.domains import DOMAINS
+from lakatos.domains.declared.task import DeclaredDomain
+from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.discovery.induction.outcome_terms import OutcomeLanguage, read_language
+from lakatos.theories.discovery.induction.outcomes import (
+    RIDGE,
+    OutcomeSearch,
+    OutcomeSum,
+    title_of,
+    write_outcomes,
+)
+from lakatos.theories.discovery.induction.source import ParameterSpread
+from lakatos.theories.engine.checks.check import load_theory
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.evaluator import NamedArrays, load
+from lakatos.theories.language.theory import TheoryProgram
+
+Array = NDArray[np.float64]
+Rule = Callable[[dict[str, Array]], Array]
+FLATS = DeclaredDomain("""
+name = "flats"
+question = "Which flat would you rent?"
+options = ["A", "B", "C"]
+instructions = ["Choose a flat."]
+[attributes.rent]
+label = "Rent"
+kind = "number"
+levels = [400, 500, 600, 700, 800]
+better = "less"
+[attributes.size]
+label = "Size"
+kind = "number"
+levels = [20, 30, 40, 50, 60]
+better = "more"
+[attributes.light]
+label = "Light"
+kind = "rating"
+levels = [1, 2, 3, 4, 5]
+better = "more"
+[space]
+trials = 300
+""")
+LAPSE = 0.05
+
+
+def even(chosen: NDArray[np.bool_]) -> Array:
+    """Every chosen option alike; all of them where none is."""
+    share = np.where(chosen.any(axis=1, keepdims=True), chosen, True) * 1.0
+    return np.asarray(share / share.sum(axis=1, keepdims=True))
+
+
+def best(value: Array, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    top = np.where(inside, value, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(inside & (value >= top))
+
+
+def softmax(value: Array) -> Array:
+    strength = np.exp(value - value.max(axis=1, keepdims=True))
+    return np.asarray(strength / strength.sum(axis=1, keepdims=True))
+
+
+def everything(array: Array) -> NDArray[np.bool_]:
+    return np.ones(array.shape, dtype=bool)
+
+
+def one_after_another(flats: dict[str, Array]) -> Array:
+    """The lowest rent; of several the largest."""
+    return even(best(flats["size"], best(-flats["rent"], everything(flats["rent"]))))
+
+
+def screened(flats: dict[str, Array]) -> Array:
+    """The lightest of those that are affordable and not tiny."""
+    return even(best(flats["light"], (flats["rent"] <= 600) & (flats["size"] >= 30)))
+
+
+def compromise(flats: dict[str, Array]) -> Array:
+    """The one in the middle where rents differ much, else a large one."""
+    apart = np.ptp(flats["rent"], axis=1, keepdims=True) > 200
+    middle = flats["rent"] == np.median(flats["rent"], axis=1)[:, None]
+    return softmax(np.where(apart, 4.0 * middle, 0.08 * flats["size"]))
+
+
+def worst_side(flats: dict[str, Array]) -> Array:
+    """The one whose worst side is best."""
+    sides = [(800 - flats["rent"]) / 400, (flats["size"] - 20) / 40, (flats["light"] - 1) / 4]
+    return softmax(8 * np.min(sides, axis=0))
+
+
+def ideal_size(flats: dict[str, Array]) -> Array:
+    """One of about 40 square metres, which costs little."""
+    return softmax(-0.15 * np.abs(flats["size"] - 40) - ((flats["rent"] - 400) / 200) ** 2)
+
+
+RULES: dict[str, Rule] = {
+    rule.__name__: rule
+    for rule in (one_after_another, screened, compromise, worst_side, ideal_size)
+}
+
+
+def respond(p: Array, n_each: int, seed: int = 0) -> Array:
+    """``(n_trials, n_outcomes)`` responses, one in twenty at random."""
+    rng = np.random.default_rng(seed)
+    mixed = (1 - LAPSE) * p + LAPSE / p.shape[1]
+    return np.array([rng.multinomial(n_each, row) for row in mixed], dtype=np.float64)
+
+
+def experiment(stimuli: Stimuli, rule: Rule, n_people: int = 30, n_each: int = 60) -> Trials:
+    rng = np.random.default_rng(1)
+    p = (1 - LAPSE) * rule(dict(stimuli.arrays)) + LAPSE / 3
+    trial = np.concatenate(
+        [rng.choice(len(stimuli), n_each, replace=False) for _ in range(n_people)]
+    )
+    response = (rng.random(len(trial))[:, None] > p[trial].cumsum(axis=1)).sum(axis=1)
+    return Trials(
+        experiment="first",
+        stimuli=stimuli,
+        participant=np.repeat(np.arange(n_people), n_each),
+        trial=trial,
+        response=response,
+        count=np.ones(len(trial), dtype=np.int64),
+        n_options=p.shape[1],
+        n_people=n_people,
+    )
+
+
+def language_of(domain: Domain, stimuli: Stimuli, counts: Array) -> OutcomeLanguage:
+    found = read_language(domain, dict(stimuli.arrays), counts, has_places=True)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "screened",
+        "compromise",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in RULES
+            if name not in ("screened", "compromise")
+        ),
+    ],
+)
+def test_a_rule_over_three_options_is_found_and_predicts_sets_that_nobody_saw(name: str) -> None:
+    stimuli, rule = FLATS.space({}), RULES[name]
+    seen, unseen = stimuli.take(range(150)), stimuli.take(range(150, len(stimuli)))
+    (found,) = induce(FLATS, [experiment(seen, rule)], np.random.default_rng(0))
+    program = load(found.source)
+    parameters = {
+        key: np.full((1, 1), center(prior)) for key, prior in program_priors(found.source)
+    }
+    p = program.choose(parameters, NamedArrays(unseen.arrays), np)[0]
+    truth = (1 - LAPSE) * rule(dict(unseen.arrays)) + LAPSE / 3
+    guessing = float(((1 / 3 - truth) ** 2).mean())
+    assert float(((p - truth) ** 2).mean()) < min(0.005, 0.1 * guessing)
+    assert found.n_terms <= 3
+
+
+def program_priors(source: str) -> list[tuple[str, dict[str, float]]]:
+    names: dict[str, dict[str, dict[str, float]]] = {}
+    exec(compile(source, "theory", "exec"), names)
+    return list(names["PARAMETERS"].items())
+
+
+def center(prior: dict[str, float]) -> float:
+    return prior["mean"] if "mean" in prior else prior["median"]
+
+
+@pytest.mark.parametrize("name", ["flats", "offers", "public_goods", "estimation"])
+def test_each_term_and_gate_runs_in_a_theory_as_the_search_counted_it(name: str) -> None:
+    domain: Domain = FLATS if name == "flats" else DOMAINS[name]
+    stimuli = domain.space({}).take(range(40))
+    n_outcomes = len(domain.options)
+    counts = respond(np.full((40, n_outcomes), 1 / n_outcomes), 20)
+    free = stimuli.arrays.get("available", np.ones(counts.shape)) > 0
+    language = language_of(domain, stimuli, counts * free)
+    search = OutcomeSearch(language, counts * free)
+    terms = [(term, term % (len(language.gates.items) + 1) - 1) for term in range(len(search.x))]
+    terms += [(gate % len(search.x), gate) for gate in range(len(language.gates.items))]
+    parameters = {"lapse": np.full((1, 1), LAPSE), "sensitivity": np.ones((1, 1))}
+    for term in terms:
+        one = OutcomeSum((term,), np.array([0.7]), np.array([0.1]), LAPSE, 0.0, 0.0)
+        source, _ = write_outcomes(
+            one, language, ParameterSpread(0.0, 0.1), masked="available" in stimuli.arrays
+        )
+        weights = parameters | {"weight_1": np.full((1, 1), 0.7)}
+        found = load(source).choose(weights, NamedArrays(stimuli.arrays), np)
+        np.testing.assert_allclose(found[0], search.predict(one), atol=1e-5, err_msg=source)
+
+
+def test_weights_and_lapses_are_those_of_greatest_likelihood() -> None:
+    stimuli = FLATS.space({}).take(range(80))
+    counts = respond(ideal_size(dict(stimuli.arrays)), 12)
+    search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
+    terms = ((0, -1), (1, -1), (2, 4))
+    fitted = search._fit(terms)
+    columns, n_terms = search._columns(terms), len(terms)
+
+    def loss(theta: Array) -> float:
+        p = softmax(np.einsum("f,ftk->tk", theta[:n_terms], columns))
+        q = (1 - theta[-1]) * p + theta[-1] / 3
+        return -float((counts * np.log(q)).sum()) + 0.5 * RIDGE * float((theta[:-1] ** 2).sum())
+
+    other = minimize(
+        loss, [0.0] * n_terms + [0.05], bounds=[(None, None)] * n_terms + [(0.002, 0.6)]
+    )
+    assert fitted.log_likelihood == pytest.approx(-other.fun, abs=0.02)
+    np.testing.assert_allclose(search._own(fitted), other.x[:-1], atol=0.02)
+    assert fitted.lapse == pytest.approx(other.x[-1], abs=0.01)
+
+
+def test_the_term_that_is_screened_first_is_the_one_that_a_fit_of_each_finds_best() -> None:
+    stimuli = FLATS.space({}).take(range(80))
+    counts = respond(worst_side(dict(stimuli.arrays)), 12)
+    search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
+    fits = [search._fit(((term, -1),)) for term in range(len(search.x))]
+    best_term = max(fits, key=search._worth).terms[0]
+    assert best_term in search._screen(search._fit(()))
+    assert (
+        search.language.terms.items[best_term[0]].words == "take an option with a better worst side"
+    )
+
+
+def test_code_lengths_of_terms_and_gates_are_those_of_one_probability() -> None:
+    stimuli = FLATS.space({})
+    counts = np.ones((len(stimuli), 3))
+    language = language_of(FLATS, stimuli, counts)
+    for table in (language.terms, language.gates):
+        assert np.exp(-table.prices).sum() == pytest.approx(1)
+
+
+def test_a_longer_sum_is_kept_only_if_each_further_term_pays() -> None:
+    stimuli = FLATS.space({}).take(range(120))
+    counts = respond(ideal_size(dict(stimuli.arrays)), 15)
+    search = OutcomeSearch(language_of(FLATS, stimuli, counts), counts)
+    path = search.path(6)
+    worth = [search._worth(path[size]) for size in sorted(path)]
+    assert len(worth) > 1
+    assert all(later > earlier for earlier, later in pairwise(worth))
+
+
+def test_a_sum_is_named_after_its_largest_reasons() -> None:
+    stimuli = FLATS.space({})
+    language = language_of(FLATS, stimuli, np.ones((len(stimuli), 3)))
+    numbers = {item.words: k for k, item in enumerate(language.terms.items)}
+    rent, light = (
+        numbers["take an option with a higher rent"],
+        numbers["take an option with a higher light"],
+    )
+    terms, none = ((light, -1), (rent, -1)), np.zeros(2)
+    found = OutcomeSum(terms, np.array([0.5, -0.02]), none, LAPSE, 0.0, 0.0)
+    assert title_of(found, language) == "Weighing rent and light"
+
+
+def test_random_responses_make_no_rule_that_predicts_better_than_chance() -> None:
+    stimuli = FLATS.space({})
+    trials = experiment(stimuli, lambda flats: np.full(flats["rent"].shape, 1 / 3))
+    found = induce(FLATS, [trials], np.random.default_rng(0))
+    assert all(item.criterion < -np.log(3) + 0.002 for item in found)
+
+
+def test_places_of_options_mean_nothing_where_they_are_not_known() -> None:
+    stimuli = FLATS.space({}).take(range(40))
+    first = softmax(np.array([[2.0, 0.0, 0.0]]))
+    trials = experiment(stimuli, lambda flats: first + 0 * flats["rent"], n_each=20)
+    (known,) = induce(FLATS, [trials], np.random.default_rng(0), least=-np.log(3))
+    assert "take the first option" in known.claim
+    assert not any(
+        "first" in item.claim
+        for item in induce(FLATS, [trials], np.random.default_rng(0), has_places=False)
+    )
+
+
+def test_nothing_is_induced_from_times_or_from_trials_of_several_shapes() -> None:
+    attention = DOMAINS["attention"]
+    stimuli = attention.space({}).take(range(20))
+    counts = np.ones((20, len(attention.options)))
+    assert read_language(attention, dict(stimuli.arrays), counts, has_places=True) is None
+    trials = experiment(FLATS.space({}), worst_side)
+    other = {**trials.stimuli.arrays, "extra": np.zeros(len(trials.stimuli))}
+    mixed = [trials, replace(trials, experiment="second", stimuli=Stimuli(other))]
+    assert induce(FLATS, mixed, np.random.default_rng(0)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RULES)
+def test_what_is_found_passes_the_checks_of_theories(name: str, sandbox: Sandbox) -> None:
+    trials = experiment(FLATS.space({}), RULES[name])
+    (found,) = induce(FLATS, [trials], np.random.default_rng(0))
+    theory = load_theory(TheoryProgram(found.source, "induction"), FLATS, sandbox)
+    assert not theory.learns
