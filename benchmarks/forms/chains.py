@@ -39,7 +39,7 @@ from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import mean_score
 from lakatos.theories.language.family import find_family
-from lakatos.theories.language.theory import read_program
+from lakatos.theories.language.theory import Theory, read_program
 
 RESULTS = ROOT / "benchmarks" / "raw" / "forms" / "chains.json"
 DONE = RESULTS.with_suffix(".jsonl")
@@ -115,7 +115,7 @@ class Outcome:
     n_scores: int = 0
     """Theories whose scores were compared."""
     is_same_table: bool = False
-    """Whether the table of responses is that of the plain form to the last bit."""
+    """Whether theories are fitted to the table of the plain form, to the last bit."""
 
 
 def drawn_chain(kind: str, seed: int) -> Chain:
@@ -146,7 +146,8 @@ def plain_file(kind: str, seed: int) -> tuple[FormedFile, PeoplesAnswers]:
         if not are_equal(found.trials, (file.truth,), 1e-9):
             raise ThirdResultError(f"{kind}, seed {seed}: the plain form is read as something else")
         plain = plain_form(kind, file, mapping.model_dump(exclude_defaults=True))
-        return plain, PeoplesAnswers(domain, found.trials, closed=found.closed)
+        columns = tuple(file.frame.columns)
+        return plain, PeoplesAnswers(domain, found.trials, closed=found.closed, columns=columns)
     raise ThirdResultError(f"{kind}, seed {seed}: no plausible data set in {MOST_DRAWS} draws")
 
 
@@ -189,7 +190,7 @@ def run_chain(chain: Chain, *, with_scores: bool = False) -> Outcome:
                 f"{chain.words}: {first_difference(wanted.trials, found.trials)}"
             )
         n_scores = _check_scores(chain, wanted, found) if with_scores else 0
-        is_same = answers_digest(found.trials) == answers_digest(wanted.trials)
+        is_same = table_of(chain.kind, found) == table_of(chain.kind, wanted)
         return Outcome("", changes=made, n_scores=n_scores, is_same_table=is_same)
 
 
@@ -219,24 +220,34 @@ _SCORES: dict[tuple[str, str], dict[str, float]] = {}
 
 def scores_of(kind: str, answers: PeoplesAnswers) -> dict[str, float]:
     """Log score per response of published theories, as `lakatos.score` computes it, of those that run."""
-    key = (kind, answers_digest(answers.trials))
+    key = (kind, table_of(kind, answers))
     if key not in _SCORES:
         _SCORES[key] = _computed_scores(kind, answers)
     return _SCORES[key]
 
 
+@lru_cache(maxsize=1)
+def published(kind: str) -> dict[str, Theory]:
+    """The published theories of a kind of task."""
+    family = find_family(domain_of(kind))
+    return {name: read_program(family.program(name)) for name in family.seeds}
+
+
+def table_of(kind: str, answers: PeoplesAnswers) -> str:
+    """Digest of the table that published theories are fitted to."""
+    return answers_digest(answers.taught(published(kind).values()))
+
+
 def _computed_scores(kind: str, answers: PeoplesAnswers) -> dict[str, float]:
-    family, own = find_family(answers.domain), laboratory(kind)
-    forms = {name: read_program(family.program(name)) for name in family.seeds}
-    populations = own.people_of(list(forms.values()), [{}] * len(forms), answers.trials)
+    own, forms = laboratory(kind), published(kind)
+    trials = answers.taught(forms.values())
+    populations = own.people_of(list(forms.values()), [{}] * len(forms), trials)
     fitted = {
         name: form.with_people(people, pooled=is_pooled(answers))
         for (name, form), people in zip(forms.items(), populations, strict=True)
         if not isinstance(people, TheoryError)
     }
-    found = own.scores_of(
-        list(fitted.values()), answers.trials, draws_for(fitted.values(), answers.domain)
-    )
+    found = own.scores_of(list(fitted.values()), trials, draws_for(fitted.values(), answers.domain))
     return {
         name: mean_score([item.left_out for item in items]).value
         for name, items in zip(fitted, found, strict=True)

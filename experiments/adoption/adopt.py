@@ -50,6 +50,7 @@ from lakatos.experiments.adoption.option_kind import (
     refuse_places,
 )
 from lakatos.experiments.adoption.plausible import (
+    check_amounts,
     check_cells,
     check_cumulated,
     check_places,
@@ -67,7 +68,6 @@ from lakatos.experiments.adoption.read_back import (
     read_back,
 )
 from lakatos.experiments.adoption.row_cells import (
-    ADVICE,
     RowCells,
     RowsWrongError,
     WrongRows,
@@ -397,6 +397,7 @@ def _experiments(
         _check_response(cells, columns)
     participant = None if columns.is_pooled else _people(cells, columns)
     check_cells(cells, columns, participant, notes)
+    check_amounts(cells, columns, known_layout(domain), notes)
     _check_offered(cells, columns, domain, notes)
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
@@ -875,7 +876,9 @@ def _checked_trials(
             bad.append(int(kept[row]))
             kept = np.delete(kept, row)
     if bad:
-        reason = "it shows no such trial: " + ADVICE.split(told.rpartition("domain: ")[2])[0]
+        reason = (
+            "it shows no such trial: " + told.rpartition("domain: ")[2].partition(". Where ")[0]
+        )
         places = cells.frame.index.to_numpy()[np.isin(which, bad)]
         also = rows_named(cells.row_numbers(np.isin(which, bad))[1:])
         told = told.rstrip(".") + (f" (likewise {also})" if also else "") + "."

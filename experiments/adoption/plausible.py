@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import columns_in
-from lakatos.experiments.adoption.layouts import DAYS
+from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
@@ -56,6 +56,9 @@ PRACTICE = {"practice", "prac", "warmup", "instruction", "instructions", "demo",
 """Words in names and cells of columns that tell trials that do not count from the others."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
 MOST_PHASES = 12
+USUAL_AMOUNT = 20.0
+USUAL_AMOUNTS = (0.5, 500.0)
+"""Medians of amounts of money between which priors of sensitivities hold the values that participants have."""
 FILE = "file"
 """Column of a folder's rows that names their file."""
 SESSION_WORDS = {
@@ -271,6 +274,42 @@ def check_practice(
             f"{name}: {column} is {of_practice[0]} in {rows_named(rows)}, which seem to be practice. To leave them "
             f"out, say --column 'where.{column}={wanted}' (participants.columns.where)",
         )
+
+
+def check_amounts(
+    cells: RowCells, columns: AnswerColumns, layout: StimulusLayout, notes: list[str]
+) -> None:
+    """Question amounts of money far outside of the range for which theories' priors are made.
+
+    Learning divides rewards by the largest; elsewhere a theory's sensitivity is per unit of money.
+    """
+    if "amount_unit" not in layout.parts:
+        return
+    parts = {name: value for name, value in columns.stimulus.items() if name.endswith("amounts")}
+    named = {leaf for leaf in leaves_of(parts) if leaf in cells.frame.columns}
+    sizes = [np.abs(numbers_of(cells.frame[name]).to_numpy()) for name in sorted(named)]
+    known = np.concatenate([np.zeros(0), *(own[own > 0] for own in sizes)])
+    if len(known) < FEWEST:
+        return
+    middle = float(np.median(known)) / (100 if columns.stimulus.get("amount_unit") else 1)
+    low, high = USUAL_AMOUNTS
+    if low <= middle <= high:
+        return
+    power = 10 ** abs(round(np.log10(middle / USUAL_AMOUNT)))
+    part, value = next(iter(parts.items()))
+    leaves = value if isinstance(value, list) else [value]
+    whole = [leaf if leaf in cells.frame.columns else f"({leaf})" for leaf in map(str, leaves)]
+    changed = [f"{leaf} / {power}" if middle > high else f"{power} * {leaf}" for leaf in whole]
+    is_cents = middle > high and "amount_unit" not in columns.stimulus
+    question(
+        columns,
+        notes,
+        "unusual_amounts",
+        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Sensitivities of "
+        f"theories are per unit of money, and made for a median from {low:g} to {high:g}; in another unit they fit "
+        f"worse. {'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into "
+        f"another unit, as in --column {part}='{json.dumps(changed)}' (participants.columns.stimulus)",
+    )
 
 
 def check_shared_names(

@@ -17,7 +17,6 @@ from typing import Any
 from lakatos.flows.errors import RewindError
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.flows.run.study import CampaignConfig
 from lakatos.traces.apart import ERASED
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import RecordError
@@ -257,8 +256,9 @@ def branch(
         )
         described = {name: value for name, value in meta.items() if name not in ("seed", "roots")}
         if edit is not None and chosen.kind == "campaign_started":
-            changed = CampaignConfig.model_validate(body_of(record)["config"])
-            described["study"] = changed.with_places(meta["study"]).model_dump(mode="json")
+            # The record holds neither where files are nor which form they have.
+            changed = _with_value({"config": meta["study"]}, edit, "the study")
+            described["study"] = changed["config"]
         described[ORIGIN] = cited.to_json()
         kept = _kept(events, chosen.seq if after else chosen.seq - 1)
         with Trace.create(

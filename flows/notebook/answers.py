@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,10 @@ from lakatos.domains import ARCHIVES, DOMAINS, open_domain
 from lakatos.domains.published_data import find_reader, load_archive
 from lakatos.experiments.adoption.adopt import adopt as adopt_table
 from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
+from lakatos.experiments.adoption.content_order import in_content_order
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
 from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.errors import TrialsError
@@ -30,6 +32,7 @@ from lakatos.flows.notebook.frames import as_pandas
 from lakatos.flows.operations.adopt import how_it_is_read
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.task import domain_of
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.wording import plural
 
 
@@ -117,6 +120,17 @@ class PeoplesAnswers:
     """Of the file or data frame."""
     counted_again: str = ""
     """Of a run: a sentence where a participant counts once in each of several experiments."""
+
+    def taught(self, theories: Iterable[Theory]) -> tuple[Trials, ...]:
+        """The experiments as theories are fitted to them: those of a file in the order of their content.
+
+        A fit ends at another number in the fourth digit where participants, or their responses, stand in another order.
+        Rows keep the order of presentation where a theory learns from trial to trial.
+        """
+        if not self.columns:
+            return self.trials
+        is_ordered = ORDER not in self.closed and any(theory.learns for theory in theories)
+        return in_content_order(self.trials, self.domain, is_ordered=is_ordered)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -235,7 +249,8 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     file = Path(people.file)
     mapping = people.columns.model_copy(update=dict(columns))
     mapping = AnswerColumns.model_validate(mapping.model_dump())
-    mapping = _with_known(mapping, known, read_answers(file).columns)
+    names = read_answers(file).columns
+    mapping = _with_known(mapping, known, names)
     adopted = adopt_file(file, mapping, task)
     return PeoplesAnswers(
         in_window(task, adopted.time_window),
@@ -244,6 +259,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
         adopted.people,
         adopted.closed,
         adopted.beside,
+        tuple(names),
     )
 
 

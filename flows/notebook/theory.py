@@ -117,8 +117,9 @@ def score(
     with Laboratory(known.domain, n_workers) as laboratory:
         chosen = forms_of(asked.theories, known, laboratory)
         starts: list[dict[str, Prior]] = [{}] * len(chosen)
+        trials = known.taught(chosen.values())
         done = TimeLeft("theories fitted", len(chosen))
-        taught = laboratory.people_of(list(chosen.values()), starts, known.trials, done)
+        taught = laboratory.people_of(list(chosen.values()), starts, trials, done)
         fitted = {}
         for (name, form), people in zip(chosen.items(), taught, strict=True):
             if isinstance(people, TheoryError):
@@ -127,7 +128,7 @@ def score(
             fitted[name] = form.with_people(people, pooled=is_pooled(known))
         n_draws = draws_for(fitted.values(), known.domain)
         done = TimeLeft("theories scored", len(fitted))
-        found = laboratory.scores_of(list(fitted.values()), known.trials, n_draws, done)
+        found = laboratory.scores_of(list(fitted.values()), trials, n_draws, done)
     scores: dict[str, list[UnitScores]] = {}
     for name, own in zip(fitted, found, strict=True):
         if isinstance(own, TheoryError):
@@ -135,7 +136,7 @@ def score(
             continue
         scores[name] = [item.left_out for item in own]
     for name, rival in are_predictors(rivals).items():
-        scores[name] = scores_of_predictor(name, rival, known.trials)
+        scores[name] = scores_of_predictor(name, rival, trials)
     return in_kind(_score_table(scores, fitted), answers, known.notes)
 
 
@@ -187,7 +188,7 @@ def fit(
     known = asked.answers
     with Laboratory(known.domain, n_workers) as laboratory:
         ((_, form),) = forms_of(asked.theories, known, laboratory).items()
-        (people,) = laboratory.people_of([form], [{}], known.trials)
+        (people,) = laboratory.people_of([form], [{}], known.taught([form]))
     if isinstance(people, TheoryError):
         raise people
     fitted = form.with_people(people, pooled=is_pooled(known))

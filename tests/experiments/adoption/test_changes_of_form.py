@@ -22,6 +22,7 @@ from benchmarks.forms.chains import (
 )
 from benchmarks.forms.changes import GROUPS
 from benchmarks.forms.data_sets import KINDS, domain_of
+from benchmarks.forms.verdicts import EQUAL, SAME, compare_studies, compare_verdicts
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.errors import TrialsError
@@ -87,6 +88,71 @@ def test_a_chain_of_changes_changes_nothing_or_is_refused(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_chains_change_nothing_or_are_refused(kind: str, seed: int) -> None:
     run_chain(drawn_chain(kind, seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [12, 34, 75])
+def test_scores_of_a_theory_whose_fit_depends_on_the_order_of_rows_are_equal(
+    seed: int,
+) -> None:
+    outcome = run_chain(drawn_chain("matrix games", seed), with_scores=True)
+    assert outcome.reason == ""
+    assert outcome.n_scores > 10
+
+
+# A study of the file ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_in_another_order_other_ids_and_several_files_are_the_same_study(kind: str) -> None:
+    changes = ("ids falling", "rows shuffled", "files of some participants each")
+    chain = Chain(kind, 3, changes, is_named=True)
+    assert compare_studies(chain)["changes"] == "; ".join(changes)
+    assert compare_studies(chain)["study"] == SAME
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("money now or later", "delays in months"),
+        ("money now or later", "JSON lines"),
+        ("gambles", "short, said"),
+        ("two arms", "files that name participants"),
+        ("graded rewards", "rewards x 1/7"),
+        ("conflict tasks, keys", "seconds"),
+        ("estimates", "0 to 100, said"),
+        ("rated products", "study"),
+    ],
+)
+def test_units_names_and_layouts_are_the_same_study(kind: str, change: str) -> None:
+    found = compare_studies(Chain(kind, 3, (change,), is_named=True))
+    assert (found["changes"], found["study"]) == (change, SAME)
+
+
+def test_a_file_that_no_longer_says_the_order_of_trials_is_more_than_another_form() -> None:
+    found = compare_studies(Chain("gambles", 3, ("no numbers of trials",), is_named=True))
+    assert found["study"] == "says less, or more, of the order of trials"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        (
+            "money now or later",
+            ("trials begin anew, with a column of sessions", "JSON lines"),
+        ),
+        ("two arms", ("rewards x 50", "ids falling", "rows shuffled")),
+        ("declared: fairness", ("ids falling", "rows from the end", "NAMES, said")),
+        ("gambles", ("first and second", "rows shuffled", "files of some rows each")),
+    ],
+)
+def test_the_verdict_is_that_of_the_same_responses_in_another_form(
+    kind: str, changes: tuple[str, ...]
+) -> None:
+    chain = Chain(kind, 3, changes, is_named=True)
+    assert compare_studies(chain)["changes"] == "; ".join(changes)
+    assert compare_verdicts(chain)["verdict"] == EQUAL
 
 
 # The comparison can fail ----------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lakatos
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt
 from lakatos.experiments.adoption.content_order import in_content_order, trials_of_study
@@ -190,6 +191,16 @@ def test_the_name_of_the_only_experiment_says_nothing_unless_a_study_names_it() 
     assert same(trials_of_study(read(frame), DELAYS), trials_of_study(named, DELAYS))
     (kept,) = trials_of_study(named, DELAYS, experiments="main")
     assert kept.experiment == "main"
+
+
+def test_theories_are_fitted_to_the_same_table_whatever_the_order_of_rows() -> None:
+    frame = rows()
+    first, second = (
+        lakatos.adopt(own, "intertemporal", MEANINGS | {"order": "trial"})
+        for own in (frame, frame.sample(frac=1, random_state=2))
+    )
+    assert same(first.taught([]), second.taught([]))
+    assert not same(first.trials, second.trials)  # participants are shown as the file has them
 
 
 def test_several_experiments_stand_in_the_order_of_their_names() -> None:

@@ -148,6 +148,25 @@ def test_a_column_of_units_that_is_not_read_is_questioned(rng: np.random.Generat
     assert read(weeks, stimulus={"delay_unit": "weeks"})
 
 
+def test_amounts_in_a_unit_for_which_theories_are_not_made_are_questioned(
+    rng: np.random.Generator,
+) -> None:
+    frame, names = delays(rng).frame, ["amount_sooner", "amount_later"]
+    plain = only(read(frame))
+    for factor, unit in ((100, "/ 100"), (0.01, None)):
+        other = frame.assign(**{name: (frame[name] * factor).round(2) for name in names})
+        said = [f"{name} / 100" if unit else f"100 * {name}" for name in names]
+        with pytest.raises(ImplausibleError, match="unusual_amounts") as refused:
+            read(other)
+        assert f'--column amounts=\'["{said[0]}", "{said[1]}"]\'' in str(refused.value)
+        advised = only(read(other, stimulus={"amounts": said}))
+        amounts = [item.stimuli["amounts"][item.trial] for item in (advised, plain)]
+        np.testing.assert_allclose(amounts[0], amounts[1])
+        assert read(other, accept="unusual_amounts")
+    cents = frame.assign(**{name: frame[name] * 100 for name in names})
+    assert only(read(cents, stimulus={"amount_unit": "cents"})).stimuli.keys == plain.stimuli.keys
+
+
 @pytest.mark.parametrize(
     ("word", "unit"), [("yrs", "years"), ("wks", "weeks"), ("hrs", "hours"), ("mths", "months")]
 )

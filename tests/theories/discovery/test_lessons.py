@@ -3,6 +3,7 @@
 import sys
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from lakatos.theories.discovery.induction.lesson_terms import (
     remembered,
     scores_of,
 )
+from lakatos.theories.discovery.induction.lessons import N_FOLDS, _predictive_scores
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.checks.complexity import why_unreadable
 from lakatos.theories.engine.running.sequence import follow
@@ -279,3 +281,11 @@ def test_rules_may_look_at_attributes_of_a_declared_task():
     told = {score.words for score in scores_of(FeedbackDomain(WEATHER))}
     assert {"height", "leaf 'pointed'", "last outcome"} <= told
     assert scores_of(DOMAIN) == SCORES
+
+
+def test_a_form_without_any_rule_for_some_of_the_people_is_left_out() -> None:
+    """Few participants who all choose alike teach nothing, and a size of rules cannot be compared then."""
+    fold = np.arange(N_FOLDS)
+    pairs = SimpleNamespace(row=fold, counts=np.ones((N_FOLDS, 2)))
+    found = iter([{}, *({1: object()} for _ in fold[1:])])
+    assert _predictive_scores(lambda terms, counts: next(found), None, None, pairs, fold) == {}

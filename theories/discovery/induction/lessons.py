@@ -166,12 +166,17 @@ def _predictive_scores(
     pairs: OptionPairs,
     fold: NDArray[np.intp],
 ) -> dict[int, float]:
-    """Log predictive probability of left-out people's answers, nats per choice, by the size of rules."""
+    """Log predictive probability of left-out people's answers, nats per choice, by the size of rules.
+
+    Nothing where some of the people teach no rule at all.
+    """
     parts = []
     for left_out in range(N_FOLDS):
         kept = (fold != left_out)[pairs.row]
         models = fit(terms, pairs.counts * kept[:, None])
         parts.append((models, np.flatnonzero(fold == left_out)))
+    if not all(models for models, _ in parts):
+        return {}
     sizes = sorted({size for models, _ in parts for size in models})
     scores: dict[int, float] = {}
     for size in sizes:
