@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lakatos.flows.campaign import run_campaign
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.parts import EngineName
@@ -100,32 +100,42 @@ def resume_run(
 async def _close_and_carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     """`run_campaign` with the participants who have answered, once nothing refuses to carry the run on."""
     check_code(run)
-    _close(run)
+    if too_few := _close(run):
+        run.progress.note(too_few)
     return await run_campaign(run)
 
 
-def _close(run: Run) -> None:
+def _close(run: Run) -> str:
     """End the collection that the run waits in, unless the responses that arrived last complete it.
 
+    Returns:
+        Why collection goes on, if the responses of too few participants count; empty otherwise.
+
     Raises:
-        FlowError: It waits for nobody, or too few people's answers count to go on; collection has not ended then.
+        UnusableError: It waits for nobody.
     """
-    if _waits(run.folder)[1] is None:
-        raise FlowError(
-            f"the run {run.folder} does not wait for participants; `lakatos resume {run.folder}` "
-            "without --enough continues it."
-        )
+    check_waits(run.folder)
     take_answers(run)
     state, waiting = _waits(run.folder)
     if waiting is None:
-        return
+        return ""
     if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
-        raise FlowError(
-            f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
-            f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "
-            "was ended."
+        return (
+            f"the responses of {counting} participants in experiment {waiting.experiment} count, and theories cannot "
+            f"be compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on; "
+            "nothing was ended."
         )
     close_collection(run.trace, waiting, "the researcher went on with fewer people than planned")
+    return ""
+
+
+def check_waits(folder: Path) -> None:
+    """Refuse to end a collection where none goes on: raise `UnusableError`."""
+    if _waits(folder)[1] is None:
+        raise UnusableError(
+            f"the run {folder} does not wait for participants; `lakatos resume {folder}` "
+            "without --enough continues it."
+        )
 
 
 def _waits(folder: Path) -> tuple[RunState, AnswersAwaited | None]:

@@ -11,6 +11,7 @@ import typer
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.adopt import DomainName, prepared_study, print_reading
 from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
@@ -127,6 +128,14 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = find_run(run_name, runs)
+    if because and accept_code is None:
+        raise UnusableError(
+            "--because is the reason of --accept-code DIGEST; give both, or neither."
+        )
+    if enough:
+        from lakatos.flows.start import check_waits
+
+        check_waits(folder)
     if accept_code is not None:
         from lakatos.flows.run.run import accept_code as accept
 
