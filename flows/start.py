@@ -6,8 +6,10 @@ from pathlib import Path
 
 from lakatos.flows.campaign import run_campaign
 from lakatos.flows.errors import UnusableError
+from lakatos.flows.run.analyses import note_analysis
 from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
+from lakatos.flows.run.notify import notify
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
 from lakatos.flows.run.run import Run, check_code, create_run, open_run, read_state
@@ -55,7 +57,12 @@ def run_study(
             shown,
             create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run,
         ):
-            found = execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+            try:
+                found = execute(
+                    engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name
+                )
+            finally:
+                note_analysis(run)  # also of a run that is stopped before its verdict
             return _result(run.folder, run.state, run.trace, found)
     finally:
         cool_down()
@@ -93,7 +100,10 @@ def resume_run(
     shown = progress or SilentProgress()
     with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         carry = _close_and_carry_on if enough else run_campaign
-        found = execute(engine, carry, run, on_wait=shown.waiting, title=run.folder.name)
+        try:
+            found = execute(engine, carry, run, on_wait=shown.waiting, title=run.folder.name)
+        finally:
+            note_analysis(run)
         return _result(run.folder, run.state, run.trace, found)
 
 
@@ -159,4 +169,5 @@ def _result(
         return found
     mark_pass(folder, "concluded", found.record.text)
     keep_summary(folder, summary_of(state, trace.journal.head, ""))
+    notify(f"Lakatos: the run {folder.resolve().name} has concluded", found.record.text)
     return found.record

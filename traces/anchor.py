@@ -24,7 +24,8 @@ from typing import Any, Final
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_bytes, digest_of, is_digest
 from lakatos.traces.errors import HeadError
-from lakatos.traces.head import home, kept_heads, second_place
+from lakatos.traces.head import kept_heads, second_place
+from lakatos.traces.home import home
 from lakatos.traces.standalone import canonical
 
 SECONDS: Final = 30.0

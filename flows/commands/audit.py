@@ -16,10 +16,16 @@ from lakatos.experiments.record import AnswersArrived
 from lakatos.flows.argument import Argument, RunFolder, Workers
 from lakatos.flows.audit.audit import SAMPLE, HowMuch, RunAudit, audit, keep
 from lakatos.flows.audit.bundle import bundle, unbundle
-from lakatos.flows.audit.report_page import check_report, is_report, opened, run_name, source_of
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.people_export import list_export
+from lakatos.flows.operations.report_page import (
+    check_report,
+    is_report,
+    opened,
+    run_name,
+    source_of,
+)
 from lakatos.flows.result import Sentences
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.places import find_run

@@ -226,7 +226,10 @@ def _print_how_read(config: CampaignConfig) -> None:
 def _carry(folder: Path, work: Any) -> None:
     from lakatos.flows.commands.looks import said_of_report
     from lakatos.flows.report.report import write_report
+    from lakatos.flows.run.analyses import analysed_in, analyses_in_words
     from lakatos.flows.stages.asked import AnswersAwaited
+    from lakatos.traces.files import JOURNAL_FILE
+    from lakatos.traces.journal import Journal
 
     console = Console(stderr=True)
     try:
@@ -244,10 +247,14 @@ def _carry(folder: Path, work: Any) -> None:
             soft_wrap=True,
         )
         raise typer.Exit(WAITING)
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        noted = analysed_in(journal)
+    again = analyses_in_words(noted[1]) if noted else ""
     Console().print(
         "\n".join(
             (
                 *said_of_report(write_report(folder)),
+                *([f"take into account: {escape(again)}"] if again else []),
                 f"check it: lakatos audit {escape(str(folder))}",
             )
         ),

@@ -419,15 +419,32 @@ def check_code(run: Run) -> None:
     before = run.trace.recorded("start")
     if before is None:
         return
-    assert isinstance(before.record, CampaignStarted)
-    computed_by = code_in_force(run.trace, before.record.science)
-    science = started(run.config).science
+    _check_science(run.folder, run.trace, before.record, started(run.config).science)
+
+
+def _check_science(folder: Path, trace: Trace, begun: Record, science: Fingerprint) -> None:
+    assert isinstance(begun, CampaignStarted)
+    computed_by = code_in_force(trace, begun.science)
     if computed_by != science:
         raise UnusableError(
-            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+            f"the run {folder} was begun by other code for theories, experiments, judges or memory "
             f"({computed_by[:8]}, now {science[:8]}). Go on with that code, or with this one, on record: "
-            f'`lakatos resume {run.folder} --accept-code {science[:8]} --because "..."`.'
+            f'`lakatos resume {folder} --accept-code {science[:8]} --because "..."`.'
         )
+
+
+def check_code_of(folder: Path) -> None:
+    """`check_code` of a run that is only read.
+
+    Raises:
+        UnusableError: Other code computed the run, and nobody has accepted this code.
+    """
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        before = trace.recorded("start")
+        if before is None:
+            return
+        config = CampaignConfig.model_validate(trace.journal.meta["study"])
+        _check_science(folder, trace, before.record, started(config).science)
 
 
 def begin(run: Run) -> Recorded[CampaignStarted]:

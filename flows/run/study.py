@@ -10,7 +10,8 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 from pydantic import (
@@ -497,6 +498,8 @@ def _explain(error: Any) -> str:
         for part in error["loc"][:-1]:
             fields = getattr(section, "model_fields", {})
             section = fields[part].annotation if part in fields else get_args(section)[-1]
+            if get_origin(section) in (Union, UnionType):  # a section that may be missing
+                section = get_args(section)[0]
         near = difflib.get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
         return f"unknown key {place!r}" + (
             f"; did you mean {near[0]!r}?"

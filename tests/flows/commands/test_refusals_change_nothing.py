@@ -18,7 +18,7 @@ from lakatos.flows.commands.main import PANELS, app
 from lakatos.flows.operations.known_errors import exit_status, known_errors
 from lakatos.flows.run.run import begin, create_run
 from lakatos.flows.start import run_study
-from lakatos.traces.head import home
+from lakatos.traces.home import home
 from tests.flows.arriving import ask
 from tests.flows.small import SHORT, small_study, write_study
 
@@ -109,7 +109,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "models bridge": ("good.csv", "q --port 0"),
     "evaluate": ("new", "nosuch", "damaged"),
     "challenge": ("nosuch --afresh 0", "pipe.csv --afresh 0", "regression", "capability --afresh 0 --log pipe.csv"),
-    "rewind": ("done", "done --at 99999", "done --at 1 --set config.seed", "done --at 1 --set nosuch=3"),
+    "rewind": (
+        *("done", "done --at 99999", "done --at 1 --set config.seed", "done --at 1 --set nosuch=3"),
+        *("other --at 2", "filed --at 3"),
+    ),
     "anchor": ("x", "--server x", "--trusted nosuch.pem", "2999-01-01"),
 }  # fmt: skip
 """Arguments with which each command is refused. A new command needs a line here."""

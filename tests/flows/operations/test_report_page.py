@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from lakatos.flows.audit.bundle import bundle
-from lakatos.flows.audit.report_page import check_report, opened, run_name, source_of
 from lakatos.flows.errors import UnusableError
+from lakatos.flows.operations.report_page import check_report, opened, run_name, source_of
 from lakatos.flows.report.report import write_report
 from lakatos.flows.start import run_study
 from tests.flows.small import SHORT, small_study
