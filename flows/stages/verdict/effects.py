@@ -161,7 +161,7 @@ def _asked(
         tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
         counted_again(evidence.config, evidence.state),
     )
-    formula = formula_of(by, beside)
+    formula = formula_of([by], beside)
     found: dict[Digest, ParameterEffects] = {}
     for name in names:
         try:

@@ -73,16 +73,20 @@ class ResponseColumns:
     """Why labels cannot be exchanged, as a sentence: nothing is tested then, and effects have no p."""
 
 
-def formula_of(by: str, beside: ResponseColumns) -> EffectFormula:
-    """The formula of one column: numbers are scaled, and what varies within participants has a random slope."""
-    values = as_values(np.concatenate([own[by] for own in beside.columns]).tolist(), by)
-    name = by if by.isidentifier() else f"`{by}`"
-    shown = name if values_are_categories(values) else f"scale({name})"
+def formula_of(by: Sequence[str], beside: ResponseColumns) -> EffectFormula:
+    """The formula of some columns: numbers are scaled, and what varies within participants has a random slope."""
     person = np.concatenate([np.asarray(own, dtype=str) for own in beside.person])
-    varies = bool((values.groupby(person).nunique() > 1).any())
-    slope = f"({name} | {PARTICIPANT})" if varies else f"(1 | {PARTICIPANT})"
-    found = read_formula(f"~ {shown} + {slope}")
-    return replace(found, predictors=(by,), slopes=(by,) if varies else ())
+    shown, varying = [], []
+    for name in by:
+        values = as_values(np.concatenate([own[name] for own in beside.columns]).tolist(), name)
+        said = name if name.isidentifier() else f"`{name}`"
+        shown.append(said if values_are_categories(values) else f"scale({said})")
+        if (values.groupby(person).nunique() > 1).any():
+            varying.append(name)
+    quoted = [name if name.isidentifier() else f"`{name}`" for name in varying]
+    slopes = f"({' + '.join(quoted) or '1'} | {PARTICIPANT})"
+    found = read_formula(f"~ {' + '.join(shown)} + {slopes}")
+    return replace(found, predictors=tuple(by), slopes=tuple(varying))
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ def _binned(values: pd.Series, person: NDArray[Any]) -> pd.Series:
 def _confounded_with_order(values: pd.Series, person: NDArray[Any], name: str) -> list[str]:
     """A note where all participants went through the conditions one after another, in the same order."""
     orders = set()
-    for _, own in values.dropna().groupby(person, sort=False):
+    known = values.notna().to_numpy()
+    for _, own in values[known].groupby(person[known], sort=False):
         codes = own.cat.codes.to_numpy()
         if len(np.unique(codes)) < 2:
             continue
@@ -273,6 +278,8 @@ class ParameterEffects:
     """By parameter: standard deviation of a participant's cells beside errors and the predictors."""
     between_sd: Mapping[str, float]
     """By parameter: standard deviation of participants."""
+    fitted: Array
+    """``(n_rows of the frame, n_parameters)`` what the model predicts of each cell, on the scales of the parameters."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -455,6 +462,7 @@ def effects_of_cells(
         formula, tuple(effects), chosen, posteriors, used,
         dict(zip(names, np.sqrt(np.diag(spread.within)).tolist(), strict=True)),
         dict(zip(names, np.sqrt(np.diag(spread.between)).tolist(), strict=True)),
+        matrix @ estimated.estimate.T,
         tuple(notes),
     )  # fmt: skip
 

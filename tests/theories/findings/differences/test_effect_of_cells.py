@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.findings.differences.cell_posterior import CellPosteriors, ParameterScale
 from lakatos.theories.findings.differences.effect_formula import as_values, read_formula
 from lakatos.theories.findings.differences.effect_words import codings_of
@@ -19,7 +20,9 @@ from lakatos.theories.findings.differences.parameter_effect import (
     PERSON,
     ParameterEffect,
     ParameterEffects,
+    ResponseColumns,
     _check_people,
+    divide_into_cells,
     effects_of_cells,
     medians_of_levels,
 )
@@ -50,6 +53,18 @@ def effects_on(
         posteriors, frame, np.arange(n), read_formula(formula), within, ["rate"], n_exchanges=19,
         is_testable=is_testable,
     )  # fmt: skip
+
+
+def test_cells_without_a_condition_are_cells_of_their_own() -> None:
+    stimuli = Stimuli({"x": np.zeros(1)})
+    person = np.repeat(np.arange(3), 4)
+    trials = Trials("e", stimuli, person, person * 0, person * 0, person * 0 + 1)
+    task = np.array(["rest", "task", "rest", ""] * 3, dtype=object)
+    beside = ResponseColumns((person.astype(str),), ({"task": task},))
+    divided = divide_into_cells([trials], beside, ["task"])
+    assert divided.frame[N_RESPONSES].tolist() == [2, 1, 1] * 3
+    assert divided.frame["task"].isna().sum() == 3
+    assert divided.within == {"task"}
 
 
 def effect_of(found: ParameterEffects, label: str) -> ParameterEffect:
