@@ -31,6 +31,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.answers import PeoplesAnswers, frame_of, table_of
 
 Array = NDArray[Any]
+ROUNDED_MS = 0.1
+"""To which times are rounded; no time is nearer to the end of its bin."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,9 @@ def _write_presses(
     n_bins = len(task.scale.edges) - 1
     right = task.right_keys(own.stimuli)[own.trial]
     keys, times_ms = draw_presses(task, own.stimuli, own.trial, new.response, rng)
+    ends_ms = 1000 * np.array(task.scale.edges)
+    place = new.response % n_bins
+    times_ms = np.clip(times_ms, ends_ms[place] + ROUNDED_MS, ends_ms[place + 1] - ROUNDED_MS)
     was_right = own.response // n_bins == RIGHT
     n_keys = task.n_keys(own.stimuli)
     known = was_right if n_keys > 2 else np.ones(len(right), dtype=bool)
@@ -162,7 +167,7 @@ def _write_presses(
         said = _cells_by(own.response // n_bins, column, {})
         cells[mapping.response] = _cells_of(new.response // n_bins, said)
     per_unit = 1000.0 if mapping.response_time_unit == "s" else 1.0
-    cells[mapping.response_time] = [f"{time / per_unit:.6g}" for time in times_ms]
+    cells[mapping.response_time] = [f"{time / per_unit:.8g}" for time in times_ms]
 
 
 def _cells_by(places: Array, cells: pd.Series, said: Mapping[str, int]) -> dict[int, str]:
