@@ -328,10 +328,10 @@ def find_effects(
     divided = divide_into_cells(trials, beside, formula.predictors)
     _check_slopes(formula, divided)
     known = divided.frame[list(formula.predictors)].notna().all(axis=1).to_numpy()
+    # Refused before anything is computed.
     _check_people(divided.frame[known], formula, divided.within)
-    design_of(
-        formula, _with_group(formula, divided.frame[known])
-    )  # refused before anything is computed
+    _check_interactions(divided.frame[known], formula)
+    design_of(formula, _with_group(formula, divided.frame[known]))
     posteriors = find_cell_posteriors(theory, trials, divided.cells, laboratory, seed=seed)
     names = [scale.name for scale in posteriors.scales]
     asked = [name for name in parameters or names if name in names]
@@ -515,6 +515,21 @@ def _check_people(frame: pd.DataFrame, formula: EffectFormula, within: frozenset
             raise TrialsError(
                 f"{name} is {counts.idxmin()!r} for {counts.min()} participant"
                 f"{'s' * int(counts.min() != 1)}; an effect needs {FEWEST_IN_LEVEL} in each (there are {there})."
+            )
+
+
+def _check_interactions(frame: pd.DataFrame, formula: EffectFormula) -> None:
+    """Refuse interactions of categories of which too few participants have a combination."""
+    for names in formula.interactions:
+        if not all(values_are_categories(frame[name]) for name in names):
+            continue
+        counts = frame.groupby(list(names), observed=False)[PERSON].nunique()
+        if counts.min() < FEWEST_IN_LEVEL:
+            there = ", ".join(f"{' and '.join(map(str, cell))}: {n}" for cell, n in counts.items())
+            cell = " and ".join(map(str, counts.idxmin()))
+            raise TrialsError(
+                f"{':'.join(names)} cannot be estimated: {cell} is the combination of {counts.min()} participant"
+                f"{'s' * int(counts.min() != 1)}; an interaction needs {FEWEST_IN_LEVEL} in each (there are {there})."
             )
 
 
