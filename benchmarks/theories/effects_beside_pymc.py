@@ -75,7 +75,7 @@ def by_pymc(table: pd.DataFrame) -> dict[str, Any]:
 
     person = pd.factorize(table.subject)[0]
     second = (table.session == "second").to_numpy().astype(float)
-    n_people = person.max() + 1
+    n_people = int(person.max()) + 1
     centers = {"discount_rate": -4.0, "sensitivity": 0.0, "lapse": -3.0}
     start = time.perf_counter()
     with pm.Model() as model:
