@@ -49,7 +49,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory fit": ("tallying begun", "nosuch good.csv", "tallying pipe.csv"),
     "theory groups": ("begun --by age", "good.csv --by nosuch"),
     "theory effects": ("begun --by age", "good.csv"),
-    "theory each": ("begun", "pipe.csv"),
     "theory predict": ("nosuch", "tallying --trials nosuch"),
     "theory export": ("nosuch", "tallying --run new"),
     "theory posterior": ("tallying --run new", "nosuch --run begun"),
