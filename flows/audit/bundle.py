@@ -272,9 +272,12 @@ def unbundle(archive: Path, folder: Path) -> Path:
     """
     try:
         whole = standalone.BundleFiles(archive)
-    except standalone.BundleRefusedError as error:
-        raise HeadError(f"the bundle {archive} is not read: {error}.") from error
-    if wrong := [text for good, text in standalone.verify_bundle(whole) if not good]:
+        answers = standalone.verify_bundle(whole)
+    except Exception as error:  # a stranger wrote it: damaged in any way, it is refused in words
+        raise HeadError(
+            f"the bundle {archive} is not read: {error or type(error).__name__}."
+        ) from error
+    if wrong := [text for good, text in answers if not good]:
         raise HeadError(
             f"the bundle {archive} is not as it was signed ({wrong[0]}); ask for another copy."
         )
