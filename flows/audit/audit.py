@@ -148,6 +148,7 @@ def audit(
     key: str | None = None,
     data: Path | None = None,
     n_workers: int = 2,
+    is_copy: bool = False,
 ) -> RunAudit:
     """Check a run: chain, artifacts and heads, the order of things, validity, rules and budgets, and every number anew.
 
@@ -159,6 +160,7 @@ def audit(
         key: Public key that heads must be signed with; that of this machine's laboratory by default.
         data: Folder of the published data sets; the one that the run was begun with by default.
         n_workers: Theories that run at the same time.
+        is_copy: Whether it is a bundle, after which the run may have gone on.
 
     Raises:
         RunMissingError: There is no run.
@@ -168,7 +170,7 @@ def audit(
         raise RunMissingError(
             f"there is no run in {folder}. `lakatos status` lists the runs that there are."
         )
-    report = verify(folder, RECORD_TYPES, key=key)
+    report = verify(folder, RECORD_TYPES, key=key, is_copy=is_copy)
     findings = [AuditFinding(check.name, check.ok, check.detail) for check in report.checks]
     if not report.ok:
         first = min((check.seq for check in report.failures if check.seq is not None), default=None)
@@ -192,6 +194,7 @@ def audit(
             key=key,
             data=data,
             n_workers=n_workers,
+            is_copy=is_copy,
         )
         findings += _of_fold(fold, below)
     return RunAudit(folder, tuple(findings), head)

@@ -67,7 +67,7 @@ def audit_run(
         >>> lakatos.flows.audit.audit.audit(folder)  # doctest: +SKIP
     """
 
-    def look(folder: Path, signed_by: str | None) -> RunAudit:
+    def look(folder: Path, signed_by: str | None, *, is_copy: bool = False) -> RunAudit:
         return audit(
             folder,
             recompute=recompute,
@@ -75,6 +75,7 @@ def audit_run(
             key=signed_by,
             data=data,
             n_workers=workers,
+            is_copy=is_copy,
         )
 
     if of and not (run and is_report(Path(run))):
@@ -84,14 +85,16 @@ def audit_run(
     if run and is_report(Path(run)):
         page = Path(run)
         source = source_of(page, of)
-        signed_by = (key or None) if holds_journal(source) else key
+        is_copy = not holds_journal(source)
+        signed_by = key if is_copy else (key or None)
         with opened(source, run_name(page)) as folder:
-            found = look(folder, signed_by)
-            return replace(found, findings=(*found.findings, check_report(page, folder, signed_by)))
+            found = look(folder, signed_by, is_copy=is_copy)
+            written = check_report(page, folder, signed_by, is_copy=is_copy)
+            return replace(found, findings=(*found.findings, written))
     if run and Path(run).is_file() and zipfile.is_zipfile(run):
         with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:
             # Whose key it is, the bundle's own verification says; another laboratory's is no fault.
-            return look(unbundle(Path(run), Path(name) / Path(run).stem), key)
+            return look(unbundle(Path(run), Path(name) / Path(run).stem), key, is_copy=True)
     found = look(find_run(run, runs), key or None)
     try:
         keep(found, recompute)

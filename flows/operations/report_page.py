@@ -72,7 +72,9 @@ def opened(source: Path, name: str) -> Iterator[Path]:
         raise UnusableError(f"{source} is neither a run nor a bundle; name one with --of.")
 
 
-def check_report(page: Path, folder: Path, key: str | None) -> AuditFinding:
+def check_report(
+    page: Path, folder: Path, key: str | None, *, is_copy: bool = False
+) -> AuditFinding:
     """Compare a report with the page that its run gives now, byte by byte.
 
     Only the place of the run in the page's two commands may differ.
@@ -81,6 +83,7 @@ def check_report(page: Path, folder: Path, key: str | None) -> AuditFinding:
         page: The report.
         folder: Of the run.
         key: Public key that heads must be signed with; see `lakatos.flows.audit.audit.audit`.
+        is_copy: Whether the folder is an unpacked bundle.
     """
     given = _text_of(page)
     stated = _META.search(given)
@@ -99,7 +102,9 @@ def check_report(page: Path, folder: Path, key: str | None) -> AuditFinding:
             )
             return finding("report", [problem], "")
         summary = _SUMMARY.search(given)
-        due = render(reading, html.unescape(summary[1]) if summary else "", key=key)
+        due = render(
+            reading, html.unescape(summary[1]) if summary else "", key=key, is_copy=is_copy
+        )
     if (command := _COMMAND.search(given)) is not None:
         here = html.escape(shlex.quote(str(folder)))
         due = due.replace(f"lakatos audit {here}\n", f"lakatos audit {command[1]}\n", 1)

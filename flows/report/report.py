@@ -91,13 +91,16 @@ JOURNAL_META = "lakatos-journal"
 """Name of what a page states of its journal: number and hash of the last event, and the run's name."""
 
 
-def render(reading: RunReading, summary: str = "", *, key: str | None = None) -> str:
+def render(
+    reading: RunReading, summary: str = "", *, key: str | None = None, is_copy: bool = False
+) -> str:
     """Write the whole report of a run as one HTML page.
 
     Args:
         reading: The run.
         summary: Address of its two-page summary; empty if there is none.
         key: Public key that heads must be signed with; that of this machine's laboratory by default.
+        is_copy: Whether it is a bundle, after which the run may have gone on.
     """
     environment = page_environment()
     environment.globals |= {
@@ -136,7 +139,7 @@ def render(reading: RunReading, summary: str = "", *, key: str | None = None) ->
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "errors": error_facts(reading),
-        "check": check_facts(reading, key),
+        "check": check_facts(reading, key, is_copy=is_copy),
         "journal_meta": JOURNAL_META,
         "judging": judging_facts(reading),
         "models": utterance_facts(reading),
@@ -214,7 +217,9 @@ def _without_numbers_of_heads(report: VerifyReport) -> VerifyReport:
     return replace(report, checks=checks)
 
 
-def check_facts(reading: RunReading, key: str | None = None) -> dict[str, Any]:
+def check_facts(
+    reading: RunReading, key: str | None = None, *, is_copy: bool = False
+) -> dict[str, Any]:
     """How far the trace can be trusted, and how to see for oneself."""
     seq, head = reading.trace.journal.head
     place = shlex.quote(str(reading.folder))
@@ -223,7 +228,7 @@ def check_facts(reading: RunReading, key: str | None = None) -> dict[str, Any]:
         "seq": seq,
         "n_records": len(reading.journal),
         "kinds": sorted(Counter(entry.kind for entry in reading.journal.values()).items()),
-        "report": _without_numbers_of_heads(verify(reading.trace, key=key)),
+        "report": _without_numbers_of_heads(verify(reading.trace, key=key, is_copy=is_copy)),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",
         "versions": reading.state.campaign.started.record.versions

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from lakatos.flows.audit.bundle import bundle
+from lakatos.experiments.record import AnswersArrived
+from lakatos.flows.audit.audit import audit
+from lakatos.flows.audit.bundle import bundle, unbundle
 from lakatos.flows.errors import UnusableError
+from lakatos.flows.operations.people import withdraw
 from lakatos.flows.operations.report_page import check_report, opened, run_name, source_of
 from lakatos.flows.report.report import write_report
 from lakatos.flows.start import run_study
-from tests.flows.small import SHORT, small_study
+from lakatos.traces.head import write_head
+from tests.flows.small import SHORT, records, small_study
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +73,24 @@ def test_a_page_beside_no_run_and_no_bundle_is_refused(tmp_path: Path) -> None:
         run_name(page)
     with pytest.raises(UnusableError, match="neither a run nor a bundle"), opened(tmp_path, "run"):
         pass
+
+
+def test_a_bundle_passes_after_a_later_withdrawal_and_one_that_was_cut_does_not(
+    run: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(run, tmp_path / "runs" / "run"))
+    made = bundle(folder, tmp_path / "run.bundle.zip")
+    person = records(folder, AnswersArrived)[0].person
+    withdraw(folder, person)
+    write_head(folder)
+    copy = unbundle(made, tmp_path / "copy" / "run")
+    found = audit(copy, recompute="none", key="", is_copy=True)
+    assert found.outcome == "passes", found
+    (heads,) = [item for item in found.findings if item.name == "heads"]
+    assert "the run went on to event" in heads.detail
+    assert audit(copy, recompute="none", key="").outcome == "fails"
+    assert check_report(run / "report.html", copy, "", is_copy=True).passed
+    with closing(sqlite3.connect(copy / "journal.sqlite")) as sql, sql:
+        sql.execute("DROP TRIGGER event_delete")
+        sql.execute("DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)")
+    assert audit(copy, recompute="none", key="", is_copy=True).outcome == "fails"
