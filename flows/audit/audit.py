@@ -18,6 +18,7 @@ from lakatos.flows.audit.recompute import EFFECTS, OTHER_MACHINE, RecomputedRun,
 from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.analyses import analysed_in, analyses_in_words
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.study import CampaignConfig
@@ -25,7 +26,8 @@ from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import TraceError
 from lakatos.traces.fold import canonical_digest
-from lakatos.traces.head import NOTHING_YET, home, identity, known_key
+from lakatos.traces.head import NOTHING_YET, identity, known_key
+from lakatos.traces.home import home
 from lakatos.traces.journal import INTENT, Event, Journal
 from lakatos.traces.record import Record
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
@@ -211,6 +213,9 @@ def _of_run(trace: Trace, covered: int, walking: _Walking) -> Iterator[AuditFind
     records = [trace.read(event) for event in events]
     validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
     yield from _answers(trace, events, records, validity, covered)
+    if (noted := analysed_in(trace.journal)) is not None:
+        alone = "the home of this laboratory knows no other run on the same responses"
+        yield AuditFinding("analyses", True, analyses_in_words(noted[1]) or alone)
     origin = origin_of(trace.journal.meta)
     if walking.how == "none" or origin is not None:
         yield _not_computed(origin)

@@ -44,6 +44,7 @@ from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_of
+from lakatos.traces.files import read_named
 from lakatos.traces.step import Trace
 
 FOLDER = Path(__file__).resolve().parent / "sets"
@@ -162,8 +163,7 @@ def read_set(name: str | Path) -> tuple[EvaluationSituation, ...]:
     """
     path = FOLDER / f"{name}.json.gz" if str(name) in SETS else Path(name)
     try:
-        data = path.read_bytes()
-        value = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+        value = json.loads(read_named(path, 2**28))
         found = tuple(
             EvaluationSituation.model_validate_json(canonical_json(item))
             for item in value["situations"]
@@ -172,7 +172,7 @@ def read_set(name: str | Path) -> tuple[EvaluationSituation, ...]:
         raise StudyError(
             f"cannot read the set {name}: {error.strerror or error}; there are {', '.join(SETS)}, or name a file."
         ) from None
-    except (ValueError, KeyError, TypeError, ValidationError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError) as error:
         raise StudyError(
             f"{path} is no set of situations ({str(error).splitlines()[0]})."
         ) from None
@@ -390,7 +390,12 @@ def compare(
     names = {item.name for item in graded}
     put = digest_of([item.model_dump(mode="json") for item in situations if item.name in names])
     before: dict[str, Any] | None = None
-    data = log.read_bytes() if log.exists() else b""
+    try:
+        data = read_named(log, 2**28) if log.exists() else b""
+    except OSError as error:
+        raise StudyError(
+            f"cannot read the log {log}: {error.strerror}; name another --log."
+        ) from None
     for number, line in enumerate(data.splitlines(), start=1):
         try:
             past = json.loads(line)

@@ -36,7 +36,7 @@ from lakatos.flows.report.report import write_report
 from lakatos.flows.result import PlainText, Written
 from lakatos.flows.run.console import Console, escape
 from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.settings import ModelSettings
+from lakatos.language_models.settings import model_at
 from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 
 Workers = Annotated[int, Argument(help="Theories that run at the same time.", least=1)]
@@ -97,9 +97,7 @@ def challenge(
         )
         subject = f"search with {afresh:g} composed afresh"
     else:
-        settings = ModelSettings(
-            name=model, model=model, base_url=base_url, key_variable=key_variable
-        )
+        settings = model_at(base_url, model, key_variable)
         asked = OpenAIModel(settings)
 
         async def ask() -> Any:

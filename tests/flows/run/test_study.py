@@ -83,6 +83,10 @@ def test_studies_that_differ_have_different_digests():
         ({"qestion": "?"}, r"unknown key 'qestion'; did you mean 'question'\?"),
         ({"design__trails": 3}, r"unknown key 'design.trails'; did you mean 'trials'\?"),
         (
+            {"participants": {"source": "archival", "file": "a.csv", "columns": {"respons": "x"}}},
+            r"unknown key 'participants.columns.respons'; did you mean 'response'\?",
+        ),
+        (
             {"stop__xyzzy": 3},
             "unknown key 'stop.xyzzy'; known here: cycles, least_cycles, patience",
         ),
