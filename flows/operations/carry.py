@@ -125,6 +125,8 @@ def read_study(path: Path) -> CampaignConfig:
         value = json.loads(read_named(path))
     except (OSError, ValueError, RecursionError) as error:
         raise StudyError(f"cannot read the study {path}: {error}.") from None
+    if not isinstance(value, dict):
+        raise StudyError(f"the study {path} holds no JSON object with the keys of a study.")
     return parse_study(value, str(path))
 
 

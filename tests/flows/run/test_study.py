@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from lakatos.domains import ARCHIVES, FAMILIES
 from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.carry import read_study
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
 
@@ -461,3 +462,10 @@ def test_a_later_key_of_roles_changes_no_earlier_study() -> None:
     assert "further" not in before.model_dump(mode="json")["roles"]
     assert study(models=models, roles={**roles, "further": 0}).digest == before.digest
     assert study(models=models, roles={**roles, "further": 4}).digest != before.digest
+
+
+@pytest.mark.parametrize("text", ["1", "[]", '"a"', "null", "[[1]]"])
+def test_json_that_is_no_object_is_no_study(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(StudyError, match="holds no JSON object"):
+        read_study(tmp_path / "a.json")
