@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
