@@ -66,6 +66,14 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "theories/discovery_again": {"cells": ("rule",)},
     "theories/discovery_pairs_now": {"cells": ("rule",)},
     "theories/discovery_seventh": {"cells": ("rule",)},
+    **{
+        f"theories/effects_on_{theory}": {
+            "sizes": ("size",),
+            "rows": ("size", "n_trials", "n_people"),
+            "studies": ("size",),
+        }
+        for theory in ("hyperbolic", "prospect_theory")
+    },
     "theories/engine": {"growth_rows": ("n_responses",), "shapes": ("n_people", "n_experiments")},
     "theories/exactness": {"theories": ("seed",)},
     "theories/explanations": {"cells": ("domain",)},

@@ -2,6 +2,7 @@
 
 FlowError                  exit code 1
 ├── StudyError             the study file cannot be used (2)
+├── UnusableError          a name, a file or an option cannot be used; nothing was changed (2)
 ├── RunMissingError        there is no run in that folder (2)
 ├── ScheduleError          a schedule cannot be read or kept (2)
 ├── ChangedStudyError      a study file is no longer what its run was begun with (2)
@@ -31,6 +32,12 @@ class FlowError(Exception):
 
 class StudyError(FlowError):
     """The study file is missing, cannot be read, or says what a study cannot say."""
+
+    exit_code = 2
+
+
+class UnusableError(FlowError):
+    """A name, a file or an option cannot be used; nothing was changed."""
 
     exit_code = 2
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from lakatos.flows.campaign import run_campaign
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import UnusableError
+from lakatos.flows.run.analyses import note_analysis
 from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
+from lakatos.flows.run.notify import notify
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.progress import CampaignProgress, SilentProgress
 from lakatos.flows.run.run import Run, check_code, create_run, open_run, read_state
@@ -55,7 +57,12 @@ def run_study(
             shown,
             create_run(config, folder, data=data, progress=shown, n_workers=n_workers) as run,
         ):
-            found = execute(engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name)
+            try:
+                found = execute(
+                    engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name
+                )
+            finally:
+                note_analysis(run)  # also of a run that is stopped before its verdict
             return _result(run.folder, run.state, run.trace, found)
     finally:
         cool_down()
@@ -93,39 +100,52 @@ def resume_run(
     shown = progress or SilentProgress()
     with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         carry = _close_and_carry_on if enough else run_campaign
-        found = execute(engine, carry, run, on_wait=shown.waiting, title=run.folder.name)
+        try:
+            found = execute(engine, carry, run, on_wait=shown.waiting, title=run.folder.name)
+        finally:
+            note_analysis(run)
         return _result(run.folder, run.state, run.trace, found)
 
 
 async def _close_and_carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     """`run_campaign` with the participants who have answered, once nothing refuses to carry the run on."""
     check_code(run)
-    _close(run)
+    if too_few := _close(run):
+        run.progress.note(too_few)
     return await run_campaign(run)
 
 
-def _close(run: Run) -> None:
+def _close(run: Run) -> str:
     """End the collection that the run waits in, unless the responses that arrived last complete it.
 
+    Returns:
+        Why collection goes on, if the responses of too few participants count; empty otherwise.
+
     Raises:
-        FlowError: It waits for nobody, or too few people's answers count to go on; collection has not ended then.
+        UnusableError: It waits for nobody.
     """
-    if _waits(run.folder)[1] is None:
-        raise FlowError(
-            f"the run {run.folder} does not wait for participants; `lakatos resume {run.folder}` "
-            "without --enough continues it."
-        )
+    check_waits(run.folder)
     take_answers(run)
     state, waiting = _waits(run.folder)
     if waiting is None:
-        return
+        return ""
     if (counting := n_counting(run.config, run.trace, state, waiting.experiment)) < 2:
-        raise FlowError(
-            f"the answers of {counting} people in experiment {waiting.experiment} count, and theories cannot be "
-            f"compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on, nothing "
-            "was ended."
+        return (
+            f"the responses of {counting} participants in experiment {waiting.experiment} count, and theories cannot "
+            f"be compared on fewer than 2; `lakatos data list {run.folder}` shows the others. Collection goes on; "
+            "nothing was ended."
         )
     close_collection(run.trace, waiting, "the researcher went on with fewer people than planned")
+    return ""
+
+
+def check_waits(folder: Path) -> None:
+    """Refuse to end a collection where none goes on: raise `UnusableError`."""
+    if _waits(folder)[1] is None:
+        raise UnusableError(
+            f"the run {folder} does not wait for participants; `lakatos resume {folder}` "
+            "without --enough continues it."
+        )
 
 
 def _waits(folder: Path) -> tuple[RunState, AnswersAwaited | None]:
@@ -149,4 +169,5 @@ def _result(
         return found
     mark_pass(folder, "concluded", found.record.text)
     keep_summary(folder, summary_of(state, trace.journal.head, ""))
+    notify(f"Lakatos: the run {folder.resolve().name} has concluded", found.record.text)
     return found.record

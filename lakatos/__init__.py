@@ -9,7 +9,6 @@ From a notebook or a script, `import lakatos` is enough; each function is loaded
     fitted = lakatos.fit(answers, "hyperbolic")          # who its people are
     lakatos.predict(fitted, new_trials)                  # shares of choices in trials that nobody has answered
     lakatos.posterior(answers, "hyperbolic")             # Bayesian inference, as ArviZ has it
-    lakatos.fit_each(answers)                            # person by person: BIC, likelihood per choice
     outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
     outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
     lakatos.transfer(outcome.theory(), other_answers)    # on other people
@@ -33,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lakatos.flows.notebook.answers import DataDescription, PeoplesAnswers, adopt, describe
     from lakatos.flows.notebook.autora import TheorySearch, sample
-    from lakatos.flows.notebook.each import fit_each
     from lakatos.flows.notebook.effects import EffectsOnParameters, by_group, effects, effects_of
     from lakatos.flows.notebook.fitted import FittedTheory
     from lakatos.flows.notebook.participants import FittedParticipants
@@ -52,7 +50,6 @@ IMPORT_ROOT = _FOLDER.parent
 _PLACES = {
     "answers": ("DataDescription", "PeoplesAnswers", "adopt", "describe"),
     "autora": ("TheorySearch", "sample"),
-    "each": ("fit_each",),
     "effects": ("EffectsOnParameters", "by_group", "effects", "effects_of"),
     "fitted": ("FittedTheory",),
     "participants": ("FittedParticipants",),
@@ -66,7 +63,7 @@ _PLACES = {
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 __all__ = [  # noqa: RUF022  # in the order in which people need them
     "describe", "adopt", "explain", "run", "read_run", "published", "score", "fit", "predict", "posterior",
-    "fit_each", "transfer", "effects", "by_group", "effects_of",
+    "transfer", "effects", "by_group", "effects_of",
     "plot_verdict", "plot_predictions", "plot_effects", "DataDescription", "PeoplesAnswers", "StudyOutcome",
     "FittedTheory", "FittedParticipants", "EffectsOnParameters", "TransferComparison", "TheorySearch", "sample",
 ]  # fmt: skip

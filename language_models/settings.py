@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
+    ValidationError,
     field_validator,
     model_serializer,
     model_validator,
 )
 
 from lakatos.language_models.client import FrozenPart
+from lakatos.language_models.errors import ModelSettingsError
 from lakatos.language_models.withheld import OptionalField
 from lakatos.traces.digest import Digest, digest_of
 
@@ -149,3 +151,20 @@ class ModelSettings(FrozenPart):
             "exchanges": "",  # a key that is gone, kept so that versions stay
         }
         return digest_of(declared | ({"without": sorted(self.without)} if self.without else {}))
+
+
+def model_at(base_url: str, model: str, key_variable: str = "") -> ModelSettings:
+    """Settings of a model that is named by its address and its name on the server.
+
+    Raises:
+        ModelSettingsError: They cannot be used; the message names the setting.
+    """
+    try:
+        return ModelSettings(name=model, model=model, base_url=base_url, key_variable=key_variable)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the address"
+        raise ModelSettingsError(
+            f"the model {model!r} at {base_url!r} cannot be used: {where}: "
+            f"{first['msg'].removeprefix('Value error, ')}."
+        ) from None

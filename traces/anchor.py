@@ -24,7 +24,8 @@ from typing import Any, Final
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_bytes, digest_of, is_digest
 from lakatos.traces.errors import HeadError
-from lakatos.traces.head import home, kept_heads, second_place
+from lakatos.traces.head import kept_heads, second_place
+from lakatos.traces.home import home
 from lakatos.traces.standalone import canonical
 
 SECONDS: Final = 30.0
@@ -41,6 +42,11 @@ def anchors_folder() -> Path:
 def name_of_head(journal: Digest, seq: int, event_hash: Digest) -> Digest:
     """By what an anchor names a head; it tells nobody which run that is."""
     return digest_of({"journal": journal, "seq": seq, "hash": event_hash})
+
+
+def anchor_file(day: date) -> Path:
+    """File of the heads of a day, written or not."""
+    return anchors_folder() / f"{day.isoformat()}.json"
 
 
 def write_anchor(day: date, now: datetime | None = None) -> Path:
@@ -63,7 +69,7 @@ def write_anchor(day: date, now: datetime | None = None) -> Path:
     ]
     previous = digest_bytes(before[-1].read_bytes()) if before else ""
     told = canonical({"day": day.isoformat(), "heads": heads, "previous": previous}) + b"\n"
-    path = anchors_folder() / f"{day.isoformat()}.json"
+    path = anchor_file(day)
     if path.exists() and path.read_bytes() != told:
         raise HeadError(
             f"{path} says something else about {day}; it may have been published and is left as it is."
@@ -133,6 +139,25 @@ def stamp(path: Path, server: str) -> Path:
         kept = path.with_suffix(".tsr")
         write_whole(kept, answer.read_bytes())
     return kept
+
+
+def check_stamping(day: date, server: str, trusted: Path | None) -> None:
+    """Refuse a server that is no address, and certificates that are not there or have no time stamp to verify.
+
+    Raises:
+        HeadError: What was wrong; nothing was written.
+    """
+    if server and not server.startswith(("http://", "https://")):
+        raise HeadError(
+            f"{server!r} is no address of a time stamp server; give one with http:// or https://."
+        )
+    if trusted is None:
+        return
+    if not trusted.is_file():
+        raise HeadError(f"there is no file {str(trusted)!r} of certificates; give one in PEM.")
+    path = anchor_file(day)
+    if not server and not path.with_suffix(".tsr").exists():
+        raise HeadError(f"{path} has no time stamp; `lakatos anchor --server ADDRESS` gets one.")
 
 
 def stamped_at(path: Path, trusted: Path) -> datetime:

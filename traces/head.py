@@ -26,14 +26,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, digest_bytes, is_digest
 from lakatos.traces.errors import HeadError
-from lakatos.traces.home import user_home
+from lakatos.traces.home import KEY_FILE, home
 from lakatos.traces.journal import Journal
 from lakatos.traces.owner import for_owner
 from lakatos.traces.standalone import CLOCK_SLACK, HEAD_TAG, canonical, head_problem, seconds_of
 from lakatos.traces.system import give_name, is_open_to_others, sync_folder
 
 HEADS_FILE: Final = "heads.jsonl"
-KEY_FILE: Final = "heads.key"
 
 
 @dataclass(frozen=True)
@@ -42,12 +41,6 @@ class JournalHead:
 
     seq: int
     hash: Digest
-
-
-def home() -> Path:
-    """The laboratory's home on this machine."""
-    named = os.environ.get("LAKATOS_HOME")
-    return Path(named) if named else (user_home() or Path.home()) / ".lakatos"
 
 
 def second_place() -> Path:

@@ -14,6 +14,7 @@ from types import ModuleType
 
 from lakatos.traces.system import is_private, turn, user_name
 
+KEY_FILE = "heads.key"
 CACHES = {"MPLCONFIGDIR": "matplotlib", "NUMBA_CACHE_DIR": "numba"}
 """Variables that name a library's cache, and its folder where the home cannot be written."""
 
@@ -25,6 +26,12 @@ def user_home() -> Path | None:
         return home
     substitute = Path(sys.prefix) / "home"
     return substitute if sys.prefix != sys.base_prefix and is_made(substitute) else None
+
+
+def home() -> Path:
+    """The laboratory's home on this machine."""
+    named = os.environ.get("LAKATOS_HOME")
+    return Path(named) if named else (user_home() or Path.home()) / ".lakatos"
 
 
 def cache_home() -> Path:

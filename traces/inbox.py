@@ -56,13 +56,19 @@ class InboxBatch:
 class Inbox:
     """A durable queue of batches, each delivered once and taken once."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, make: bool = True) -> None:
         """Use the inbox at ``path``; made if it is not there, readable for its owner only.
+
+        Args:
+            path: Of the file.
+            make: False to only read: an inbox that is not there is empty then, and stays away.
 
         Raises:
             InboxError: It cannot be made or read.
         """
-        self.path = Path(path)
+        self.path, self.is_absent = Path(path), not (make or Path(path).exists())
+        if self.is_absent:
+            return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -134,6 +140,8 @@ class Inbox:
         return self._select("payload IS NOT NULL")
 
     def _select(self, condition: str) -> list[InboxBatch]:
+        if self.is_absent:
+            return []
         with self._connection("reading") as connection:
             rows = connection.execute(
                 "SELECT digest, source, batch_key, payload, delivered_utc, salt FROM batch "

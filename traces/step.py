@@ -164,7 +164,7 @@ class Trace:
             InboxError: Another folder collects for the run, or the inbox cannot be made or read.
         """
         self.check_place()
-        return Inbox(self.journal.path.with_name(INBOX_FILE))
+        return Inbox(self.journal.path.with_name(INBOX_FILE), make=not self.journal.read_only)
 
     def check_place(self) -> None:
         """Refuse to collect here where another folder collects for the run.

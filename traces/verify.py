@@ -90,6 +90,8 @@ class _FaultFindings:
         self.faults: dict[str, tuple[str, int | None]] = {}
         self.n_heads = self.n_signed = self.n_timed = self.covered = self.last = 0
         self.orphans = ""
+        self.later = 0
+        """Number of the last event that is signed and is not in this copy."""
 
     def add(self, name: str, detail: str, seq: int | None = None) -> None:
         self.faults.setdefault(name, (detail, seq))
@@ -98,6 +100,8 @@ class _FaultFindings:
         told = f"{_QUESTIONS['heads']} ({self.n_heads}, {self.n_signed} of them signed)"
         if self.last > self.covered and self.n_signed:
             told += f"; the chain alone covers {self.last - self.covered} events after the last"
+        if self.later:
+            told += f"; the run went on to event {self.later} after this copy was made"
         answers = {**_QUESTIONS, "heads": told + self.orphans}
         if not self.n_timed:
             answers["times"] = (
@@ -119,6 +123,7 @@ def verify(
     roots: Iterable[Digest] = (),
     key: str | None = None,
     unsigned: bool = False,
+    is_copy: bool = False,
 ) -> VerifyReport:
     """Check a trace from its stored bytes. Whatever is wrong is in the report; nothing is raised or changed.
 
@@ -129,6 +134,8 @@ def verify(
         key: Public key that heads must be signed with, 64 hexadecimal digits; that of this machine's laboratory, if it
             has one, by default, and any where it is empty.
         unsigned: Whether the trace may be one that nobody ever signed, which no campaign is.
+        is_copy: Whether it is a copy, such as a bundle, that is whole although heads were signed later: a participant
+            may have withdrawn since. Its own end must be signed.
     """
     findings = _FaultFindings(unsigned)
     key = (known_key() or "") if key is None else key
@@ -143,6 +150,7 @@ def verify(
             {*roots, *trace.roots},
             key,
             findings,
+            is_copy=is_copy,
         )
         return findings.report()
     folder, known_types = Path(folder_or_trace), {**OWN_TYPES, **(types or {})}
@@ -161,6 +169,7 @@ def verify(
             set(roots),
             key,
             findings,
+            is_copy=is_copy,
         )
     finally:
         store.close()
@@ -175,6 +184,8 @@ def _verify(
     roots: set[Digest],
     key: str,
     findings: _FaultFindings,
+    *,
+    is_copy: bool,
 ) -> None:
     whole = _verify_artifacts(artifacts, findings)
     try:
@@ -215,7 +226,10 @@ def _verify(
         findings.n_timed = len(timed)
         if problem := time_problem(times, timed) or anchor_problem(identity, named):
             findings.add("times", problem)
-        for seq in sorted(seq for seq in heads if seq > last):
+        later = sorted(seq for seq in heads if seq > last)
+        if is_copy and last in heads:
+            findings.later, later = max(later, default=0), []
+        for seq in later:
             findings.add("heads", f"the head of event {seq} was written down, but the journal ends at event {last}: "
                          "later events were cut off. What is there up to there is as it was written; restore the rest "
                          "from a copy.", seq)  # fmt: skip

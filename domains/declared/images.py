@@ -17,6 +17,7 @@ from lakatos.domains.declared.task_file import TaskFileKind, kept_text
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
+from lakatos.traces.files import read_named
 
 BEGINNINGS: Final = {
     b"\x89PNG\r\n\x1a\n": "png",
@@ -64,7 +65,7 @@ def _read(folder: Path, name: str, path: Path) -> bytes:
     if not place.is_relative_to(folder):
         raise TaskFileError(f"{path}: the image {name} lies outside {folder}; put it beside the file.")  # fmt: skip
     try:
-        data = place.read_bytes()
+        data = read_named(place)
     except OSError as error:
         raise TaskFileError(
             f"{path}: cannot read the image {name} ({error.strerror}). Each level of the attribute needs one."

@@ -14,6 +14,7 @@ from pathlib import Path
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
+from lakatos.traces.files import read_named
 from lakatos.traces.plugin_table import PluginTable
 
 
@@ -74,7 +75,7 @@ def kept_text(path: Path) -> str:
         TaskFileError: It cannot be read.
     """
     try:
-        return path.read_bytes().decode()
+        return read_named(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise TaskFileError(
             f"cannot read the domain {path}: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}. "

@@ -133,6 +133,17 @@ class AdoptedAnswers:
     """For each experiment the cells of attributes, and of the participant, beside each response, in text."""
 
     @property
+    def excluded(self) -> dict[str, str]:
+        """Participants none of whose responses are read, with the reasons, by name."""
+        read = {str(name) for own in self.beside for name in next(iter(own.values()), ())}
+        reasons: dict[str, list[str]] = {}
+        for kind in self.left_out.kinds:
+            for name in kind.participants:
+                if name.strip() and name not in read:
+                    reasons.setdefault(name, []).append(kind.reason)
+        return {name: "; ".join(own) for name, own in reasons.items()}
+
+    @property
     def told(self) -> tuple[str, ...]:
         """How the file was read, for the user: what was assumed and left out, and some responses read back."""
         return (*self.notes, *self.left_out.lines(), *self.read_back)

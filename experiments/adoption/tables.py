@@ -107,7 +107,7 @@ class AnswerTable:
 
 def n_lines(path: Path) -> int:
     """Lines of a text table, in a second for hundreds of megabytes; 0 of what is no text table."""
-    if path.is_dir() or path.suffix.lower() not in TEXT_SUFFIXES or not path.exists():
+    if path.suffix.lower() not in TEXT_SUFFIXES or not path.is_file():
         return 0
     with path.open("rb") as file:
         blocks = iter(lambda: file.read(2**22), b"")

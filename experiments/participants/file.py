@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
+from lakatos.experiments.adoption.limits import MOST_BYTES, check_bytes, check_size
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import STATUSES, PersonAnswers
@@ -45,6 +46,7 @@ from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json
+from lakatos.traces.files import read_named
 
 ASKED_FOLDER = "asked"
 """Folder of a run with the trials of each experiment, for whoever collects elsewhere."""
@@ -163,7 +165,7 @@ def read_table(path: Path) -> TextTable:
 
 
 def _read_csv(path: Path) -> TextTable:
-    data = path.read_bytes()
+    data = read_named(path, MOST_BYTES)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TrialsError(
             f"{path} is UTF-16 text; save it as UTF-8 (in a spreadsheet: “CSV UTF-8”)."
@@ -186,6 +188,7 @@ def _read_csv(path: Path) -> TextTable:
                 f"{path}: row 1 is separated by {what}; save the file with commas, and decimal points."
             )
         columns = tuple(name.strip() for name in header)
+        check_size(path, 0, len(columns))
         for cells in lines:
             if not any(cell.strip() for cell in cells):
                 continue
@@ -200,6 +203,7 @@ def _read_csv(path: Path) -> TextTable:
                     {name: cell.strip() for name, cell in zip(columns, cells, strict=True)},
                 )
             )
+            check_size(path, len(rows), len(columns))
     except csv.Error as error:
         raise TrialsError(f"{path}: row {lines.line_num} cannot be read as CSV: {error}.") from None
     return TextTable(str(path), columns, tuple(rows))
@@ -213,9 +217,18 @@ def _read_parquet(path: Path) -> TextTable:
         raise TrialsError(
             f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV."
         ) from None
+    if path.exists() and not path.is_file():
+        raise TrialsError(f"cannot read {path}: it is no file.")
     try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            about = file.metadata
+            check_size(path, about.num_rows, about.num_columns)
+            groups = [about.row_group(place) for place in range(about.num_row_groups)]
+            check_bytes(
+                path, sum(group.total_byte_size for group in groups), " when it is unpacked"
+            )
         table = pyarrow.parquet.read_table(path)
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, ValueError, OverflowError) as error:
         raise TrialsError(f"{path} is not a Parquet file: {error}.") from None
     found = [
         {name: "" if value is None else value for name, value in row.items()}

@@ -18,6 +18,7 @@ from lakatos.flows.audit.recompute import EFFECTS, OTHER_MACHINE, RecomputedRun,
 from lakatos.flows.branches.branch import BranchOrigin, origin_of
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.analyses import analysed_in, analyses_in_words
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.study import CampaignConfig
@@ -25,7 +26,8 @@ from lakatos.theories.findings.verdicts.record import FoldFinished
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.errors import TraceError
 from lakatos.traces.fold import canonical_digest
-from lakatos.traces.head import NOTHING_YET, home, identity, known_key
+from lakatos.traces.head import NOTHING_YET, identity, known_key
+from lakatos.traces.home import home
 from lakatos.traces.journal import INTENT, Event, Journal
 from lakatos.traces.record import Record
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
@@ -146,6 +148,7 @@ def audit(
     key: str | None = None,
     data: Path | None = None,
     n_workers: int = 2,
+    is_copy: bool = False,
 ) -> RunAudit:
     """Check a run: chain, artifacts and heads, the order of things, validity, rules and budgets, and every number anew.
 
@@ -157,6 +160,7 @@ def audit(
         key: Public key that heads must be signed with; that of this machine's laboratory by default.
         data: Folder of the published data sets; the one that the run was begun with by default.
         n_workers: Theories that run at the same time.
+        is_copy: Whether it is a bundle, after which the run may have gone on.
 
     Raises:
         RunMissingError: There is no run.
@@ -166,7 +170,7 @@ def audit(
         raise RunMissingError(
             f"there is no run in {folder}. `lakatos status` lists the runs that there are."
         )
-    report = verify(folder, RECORD_TYPES, key=key)
+    report = verify(folder, RECORD_TYPES, key=key, is_copy=is_copy)
     findings = [AuditFinding(check.name, check.ok, check.detail) for check in report.checks]
     if not report.ok:
         first = min((check.seq for check in report.failures if check.seq is not None), default=None)
@@ -190,6 +194,7 @@ def audit(
             key=key,
             data=data,
             n_workers=n_workers,
+            is_copy=is_copy,
         )
         findings += _of_fold(fold, below)
     return RunAudit(folder, tuple(findings), head)
@@ -211,6 +216,9 @@ def _of_run(trace: Trace, covered: int, walking: _Walking) -> Iterator[AuditFind
     records = [trace.read(event) for event in events]
     validity = Validity(trace.journal.events(), roots=trace.artifacts.has, acts=ACTS)
     yield from _answers(trace, events, records, validity, covered)
+    if (noted := analysed_in(trace.journal)) is not None:
+        alone = "the home of this laboratory knows no other run on the same responses"
+        yield AuditFinding("analyses", True, analyses_in_words(noted[1]) or alone)
     origin = origin_of(trace.journal.meta)
     if walking.how == "none" or origin is not None:
         yield _not_computed(origin)

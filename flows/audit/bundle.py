@@ -22,6 +22,7 @@ from lakatos import IMPORT_ROOT
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.record import PersonWithdrawn
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, check_run
@@ -103,10 +104,13 @@ def bundle(folder: Path, out: Path) -> Path:
 
     Raises:
         RunMissingError: There is no run.
+        UnusableError: ``out`` is a folder or a device.
         HeadError: The run does not verify, no earlier head of this laboratory covers it, an identifier of a person is
             found in it, or nothing can be signed.
     """
     check_run(folder)
+    if out.is_dir() or (out.exists() and not out.is_file()):
+        raise UnusableError(f"{out} is no file that a bundle could replace; give another --out.")
     key = laboratory_key()
     runs = {"": folder}
     runs |= {f"{below.parent.relative_to(folder).as_posix()}/": below.parent
@@ -144,13 +148,16 @@ def bundle(folder: Path, out: Path) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
     made = out.with_name(f".{out.name}.new")
     made.unlink(missing_ok=True)
-    with (
-        open(made, "wb", opener=for_owner) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
-    ):
-        for name, data in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name, WHEN), data, zipfile.ZIP_DEFLATED)
-    made.replace(out)
+    try:
+        with (
+            open(made, "wb", opener=for_owner) as file,
+            zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive,
+        ):
+            for name, data in sorted(files.items()):
+                archive.writestr(zipfile.ZipInfo(name, WHEN), data, zipfile.ZIP_DEFLATED)
+        made.replace(out)
+    finally:
+        made.unlink(missing_ok=True)
     return out
 
 
@@ -265,9 +272,12 @@ def unbundle(archive: Path, folder: Path) -> Path:
     """
     try:
         whole = standalone.BundleFiles(archive)
-    except standalone.BundleRefusedError as error:
-        raise HeadError(f"the bundle {archive} is not read: {error}.") from error
-    if wrong := [text for good, text in standalone.verify_bundle(whole) if not good]:
+        answers = standalone.verify_bundle(whole)
+    except Exception as error:  # a stranger wrote it: damaged in any way, it is refused in words
+        raise HeadError(
+            f"the bundle {archive} is not read: {error or type(error).__name__}."
+        ) from error
+    if wrong := [text for good, text in answers if not good]:
         raise HeadError(
             f"the bundle {archive} is not as it was signed ({wrong[0]}); ask for another copy."
         )

@@ -9,8 +9,10 @@ language models are asked anew). A branch never recruits anybody.
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,7 +20,7 @@ from typing import Literal
 import numpy as np
 from rich.table import Table
 
-from lakatos.experiments.errors import SourceError
+from lakatos.experiments.errors import ExperimentError, SourceError
 from lakatos.experiments.participants.source import ParticipantSource, Recruitment, Waiting
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import PeopleRecruited
@@ -33,12 +35,12 @@ from lakatos.flows.branches.rates import (
     repeats_needed,
 )
 from lakatos.flows.campaign import run_campaign
-from lakatos.flows.errors import RewindError
+from lakatos.flows.errors import FlowError, RewindError
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.engine import execute
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.flows.run.run import Run, check_run, open_run, read_state
+from lakatos.flows.run.run import Run, check_code_of, check_run, open_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.asked import AnswersAwaited
@@ -186,6 +188,7 @@ def rewind(
 
     Raises:
         RunMissingError: There is no run.
+        UnusableError: Other code computed the run.
         RewindError: A change, the record, the outcome or the number of repeats cannot be.
     """
     if repeats < 1:
@@ -197,6 +200,7 @@ def rewind(
         folder, branches or folder / "branches", effects, data, n_workers, judged, progress
     )
     chosen = _record(folder, at, edits)
+    check_code_of(folder)
     n_baseline = baseline_repeats(repeats, len(edits))
     arms = [
         _arm(place, chosen, None, n_baseline),
@@ -289,10 +293,18 @@ class _BranchPlace:
             int(digest_of({"origin": at.hash, "repeat": number, "condition": condition}), 16)
             % 2**31
         )
-        if not (folder / JOURNAL_FILE).exists():
+        is_new = not (folder / JOURNAL_FILE).exists()
+        if is_new:
             branch(self.origin, folder, str(at.seq), edit=edit, seed=seed, effects=self.effects)
         self.progress(f"branch {folder.name}")
-        carry_branch_on(folder, self.origin, data=self.data, n_workers=self.n_workers)
+        try:
+            carry_branch_on(folder, self.origin, data=self.data, n_workers=self.n_workers)
+        except (FlowError, ExperimentError):
+            if is_new:  # what is refused leaves no branch behind
+                shutil.rmtree(folder)
+                with suppress(OSError):
+                    self.branches.rmdir()
+            raise
         (state, trace), (before, own) = read_state(folder), read_state(self.origin)
         trace.close()
         own.close()

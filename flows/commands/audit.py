@@ -17,14 +17,23 @@ from lakatos.flows.argument import Argument, RunFolder, Workers
 from lakatos.flows.audit.audit import SAMPLE, HowMuch, RunAudit, audit, keep
 from lakatos.flows.audit.bundle import bundle, unbundle
 from lakatos.flows.commands.options import DataFolder, RunsFolder
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.people_export import list_export
+from lakatos.flows.operations.report_page import (
+    check_report,
+    is_report,
+    opened,
+    run_name,
+    source_of,
+)
 from lakatos.flows.result import Sentences
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.records import RECORD_TYPES
-from lakatos.traces.anchor import stamp, stamped_at, write_anchor
+from lakatos.traces.anchor import anchor_file, check_stamping, stamp, stamped_at, write_anchor
 from lakatos.traces.errors import TraceError
 from lakatos.traces.head import known_key
+from lakatos.traces.place import holds_journal
 from lakatos.traces.step import Trace
 
 
@@ -35,6 +44,7 @@ def audit_run(
     recompute: HowMuch = "all",
     sample: Annotated[int, Argument(least=1)] = SAMPLE,
     key: str = "",
+    of: str = "",
     data: DataFolder = None,
     workers: Workers = 2,
 ) -> RunAudit:
@@ -43,19 +53,21 @@ def audit_run(
     Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
 
     Args:
-        run: Name of a run in the runs folder, its path, or a bundle; the newest by default.
+        run: Name of a run in the runs folder, its path, a bundle, or a report; the newest run by default.
         recompute: Which records are computed again.
         sample: Steps of a sample.
         key: Public key that signed the heads; this laboratory's by default.
+        of: Run or bundle that a report is compared with; by default the one beside it.
         workers: Theories that run at the same time. Does not change results.
 
     Examples:
         $ lakatos audit allais-1
         $ lakatos audit allais-1.bundle.zip --recompute sample
+        $ lakatos audit report.html --of allais-1.bundle.zip
         >>> lakatos.flows.audit.audit.audit(folder)  # doctest: +SKIP
     """
 
-    def look(folder: Path, signed_by: str | None) -> RunAudit:
+    def look(folder: Path, signed_by: str | None, *, is_copy: bool = False) -> RunAudit:
         return audit(
             folder,
             recompute=recompute,
@@ -63,12 +75,26 @@ def audit_run(
             key=signed_by,
             data=data,
             n_workers=workers,
+            is_copy=is_copy,
         )
 
-    if run and zipfile.is_zipfile(run):
+    if of and not (run and is_report(Path(run))):
+        raise UnusableError(
+            "--of names the run or the bundle of a report; name the report's file, too."
+        )
+    if run and is_report(Path(run)):
+        page = Path(run)
+        source = source_of(page, of)
+        is_copy = not holds_journal(source)
+        signed_by = key if is_copy else (key or None)
+        with opened(source, run_name(page)) as folder:
+            found = look(folder, signed_by, is_copy=is_copy)
+            written = check_report(page, folder, signed_by, is_copy=is_copy)
+            return replace(found, findings=(*found.findings, written))
+    if run and Path(run).is_file() and zipfile.is_zipfile(run):
         with tempfile.TemporaryDirectory(prefix="lakatos-bundle-") as name:
             # Whose key it is, the bundle's own verification says; another laboratory's is no fault.
-            return look(unbundle(Path(run), Path(name) / Path(run).stem), key)
+            return look(unbundle(Path(run), Path(name) / Path(run).stem), key, is_copy=True)
     found = look(find_run(run, runs), key or None)
     try:
         keep(found, recompute)
@@ -120,12 +146,20 @@ def publish_anchor(day: str = "", *, server: str = "", trusted: Path | None = No
         raise typer.BadParameter(
             f"{day!r} is no day; write YYYY-MM-DD", param_hint="DAY"
         ) from error
+    check_stamping(chosen, server, trusted)
+    is_new = not anchor_file(chosen).exists()
     path = write_anchor(chosen)
+    try:
+        stamped = stamp(path, server) if server else None
+    except TraceError:
+        if is_new:
+            path.unlink()  # nobody has it yet
+        raise
 
     def done() -> Iterator[str]:
         yield f"publish this file, for example in a repository of the laboratory: {escape(str(path))}"
-        if server:
-            yield f"stamped by {escape(server)}: {escape(str(stamp(path, server)))}"
+        if stamped is not None:
+            yield f"stamped by {escape(server)}: {escape(str(stamped))}"
         if trusted is not None:
             when = stamped_at(path, trusted).isoformat()
             yield f"stamped at {when}, as {escape(str(trusted))} vouches for"

@@ -14,6 +14,7 @@ import typer
 
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -261,17 +262,19 @@ def invite(folder: Path, n_people: int, *, public_url: str = OWN_ADDRESS) -> lis
 
     Raises:
         RunMissingError: There is no run in ``folder``, or its people do not take part on a page.
+        UnusableError: Nobody can take part any more.
         InboxError: People answer the run in another folder.
     """
     from lakatos.experiments.participants.web.session import INVITATION
     from lakatos.experiments.participants.web.store import SessionStore
-    from lakatos.flows.operations.desk import check_asks_on_page
+    from lakatos.flows.operations.desk import check_admits, check_asks_on_page
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
     check_run(folder)
     check_collects(folder)
     check_asks_on_page(folder)
+    check_admits(folder)
     store = SessionStore(folder)
     try:
         return [
@@ -305,6 +308,10 @@ def invite_command(
     """
     from lakatos.traces.artifact import write_whole
 
+    if out is not None and (
+        not out.absolute().parent.is_dir() or (out.exists() and not out.is_file())
+    ):
+        raise UnusableError(f"{out} cannot be written; name a file in a folder that exists.")
     links = invite(find_run(run_name, runs), people, public_url=public_url or OWN_ADDRESS)
     if not public_url:
         Console(stderr=True).print(

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.table import Table
 
 from lakatos.domains import DOMAINS
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.tasks import examine_task, files_with_tasks, new_task
 from lakatos.flows.result import PlainText, Sentences
 from lakatos.flows.run.console import escape
@@ -55,6 +56,10 @@ def list_domains(folder: Path = Path()) -> Sentences:
     Examples:
         $ lakatos domain list
     """
+    if not folder.is_dir():
+        raise UnusableError(
+            f"there is no folder {folder}; name the one that holds your declarations."
+        )
     table = Table("domain", "options", "from")
     for name, domain in DOMAINS.items():
         table.add_row(name, escape(", ".join(domain.options)), "the package")

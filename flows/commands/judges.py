@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lakatos.domains import DOMAINS
 from lakatos.flows.argument import Argument, RunFolder, RunFolderOption
-from lakatos.flows.errors import StudyError
+from lakatos.flows.errors import StudyError, UnusableError
 from lakatos.flows.report.judge_replay import build_anchor, replay_decision
 from lakatos.flows.report.judging_facts import ended_epochs
 from lakatos.flows.report.vault import open_vault
@@ -190,7 +190,7 @@ def anchor_build(
     domain: list[str] | None = None,
     items: Annotated[int, Argument(least=0)] = 128,
     data: Path | None = None,
-    seed: int = 1,
+    seed: Annotated[int, Argument(least=0)] = 1,
     workers: Annotated[int, Argument(least=1)] = 2,
 ) -> Iterator[Shown]:
     """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
@@ -210,11 +210,18 @@ def anchor_build(
     """
     if unknown := sorted({*(domain or [])} - {*DOMAINS}):
         raise StudyError(f"there is no domain {unknown[0]!r}; there are: {', '.join(DOMAINS)}.")
+    if data is not None and not data.is_dir():
+        raise StudyError(
+            f"there is no folder {data} of published data; leave --data out, or name one."
+        )
+    _check_out(out)
     anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
     return _write_anchor(out, anchor)
 
 
-def anchor_split(items: Path, out: Path, *, seed: int = 1) -> Iterator[Shown]:
+def anchor_split(
+    items: Path, out: Path, *, seed: Annotated[int, Argument(least=0)] = 1
+) -> Iterator[Shown]:
     """Divide an anchor set into its parts, once, for all campaigns that will use it.
 
     In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
@@ -227,7 +234,14 @@ def anchor_split(items: Path, out: Path, *, seed: int = 1) -> Iterator[Shown]:
     Examples:
         $ lakatos judges anchor split items.jsonl anchor.jsonl
     """
+    _check_out(out)
     return _write_anchor(out, split_items(items, seed))
+
+
+def _check_out(out: Path) -> None:
+    """Refuse a place where no file can be written, before minutes are spent."""
+    if out.exists() and not out.is_file():
+        raise UnusableError(f"{out} is no file that could be written; give another name.")
 
 
 def _write_anchor(out: Path, anchor: AnchorSet) -> Iterator[Shown]:

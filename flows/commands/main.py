@@ -32,7 +32,6 @@ THEORY = Noun(
         "fit": f"{FLOWS}.notebook.theory:fit",
         "groups": f"{FLOWS}.notebook.effects:effects",
         "effects": f"{FLOWS}.notebook.effects:effects",
-        "each": f"{FLOWS}.notebook.each:fit_each",
         "predict": f"{FLOWS}.notebook.theory:predict",
         "export": f"{FLOWS}.notebook.exchange:export_theory",
         "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",

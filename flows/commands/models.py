@@ -146,16 +146,14 @@ def check(
     from lakatos.flows.roles.shapes import role_shapes
     from lakatos.language_models.serving.check import check as try_out
     from lakatos.language_models.serving.shape import REPRESENTATIVE
-    from lakatos.language_models.settings import ModelSettings
+    from lakatos.language_models.settings import model_at
 
     if profile:
         settings = _settings(_profile(profile, port))
     else:
         if not (base_url and model):
             raise typer.BadParameter("give a profile, or both --base-url and --model")
-        settings = ModelSettings(
-            name=model, model=model, base_url=base_url, key_variable=key_variable
-        )
+        settings = model_at(base_url, model, key_variable)
     others = [
         item for item in REPRESENTATIVE if item.request.tools or item.request.n_log_probabilities
     ]

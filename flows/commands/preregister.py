@@ -12,7 +12,7 @@ from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.participants.web.store import SessionStore
 from lakatos.experiments.registration import registration, to_markdown
 from lakatos.flows.argument import Argument, RunFolder
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.result import PlainText
 from lakatos.flows.run.evidence import theory_of
 from lakatos.flows.run.run import read_state
@@ -26,7 +26,7 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
     """The registration of an experiment of a run, the newest by default; see `experiments.registration`.
 
     Raises:
-        FlowError: The run has preregistered no such experiment.
+        UnusableError: The run has preregistered no such experiment.
     """
     state, trace = read_state(folder)
     with trace:
@@ -34,11 +34,11 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
         name = experiment or (names[-1] if names else "")
         if state.campaign.config is None or name not in state.experiments.preregistrations:
             if not names:
-                raise FlowError(
+                raise UnusableError(
                     f"the run {folder} has preregistered nothing yet; `lakatos resume {folder}` designs the first "
                     "experiment."
                 )
-            raise FlowError(
+            raise UnusableError(
                 f"the run {folder} has preregistered no experiment {name!r}; there are: {', '.join(names)}."
             )
         plan = state.experiments.preregistrations[name]

@@ -7,6 +7,7 @@ The token is read from the environment variable ``PROLIFIC_TOKEN`` and kept nowh
 from __future__ import annotations
 
 import csv
+import io
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
+from lakatos.traces.files import read_named
 
 if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.clerk import ProlificClerk
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.money import Money
     from lakatos.experiments.participants.prolific.plan import RecruitmentPlan
     from lakatos.experiments.participants.prolific.recruiter import Action
+    from lakatos.flows.errors import FlowError
 
 ExperimentName = Annotated[str, Argument(help="Of the run; the last one planned by default.")]
 LOCK_FILE = "prolific.lock"
@@ -47,7 +50,7 @@ def plan(settings: Path, run_name: RunName = "", *, runs: RunsFolder = Path("run
     from lakatos.experiments.participants.prolific.plan import load_settings, make_plan
 
     wanted = load_settings(settings)
-    with _books(run_name, runs) as (_, ledger):
+    with _books(run_name, runs, begins=True) as (_, ledger):
         made = make_plan(wanted, earlier=ledger.studies())
         ledger.keep_plan(made)
     print(json.dumps(made.draft(), indent=1, ensure_ascii=False))
@@ -216,8 +219,10 @@ def check_page(folder: Path, planned: RecruitmentPlan) -> None:
 
 
 @contextmanager
-def _books(run_name: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
-    """The run's folder and its books, which nobody else writes meanwhile."""
+def _books(
+    run_name: str, runs: Path, *, begins: bool = False
+) -> Iterator[tuple[Path, PaymentLedger]]:
+    """The run's folder and its books, which nobody else writes meanwhile; a first plan begins the books."""
     from lakatos.experiments.participants.prolific.books import LEDGER_FILE
     from lakatos.experiments.participants.prolific.ledger import PaymentLedger
     from lakatos.flows.run.places import check_collects
@@ -225,12 +230,22 @@ def _books(run_name: str, runs: Path) -> Iterator[tuple[Path, PaymentLedger]]:
 
     folder = find_run(run_name, runs)
     check_collects(folder)
+    if not (begins or (folder / LEDGER_FILE).exists()):
+        raise _no_plan(folder)
     lock = WriterLock(folder / LOCK_FILE)
     try:
         with PaymentLedger(folder / LEDGER_FILE) as ledger:
             yield folder, ledger
     finally:
         lock.release()
+
+
+def _no_plan(folder: Path) -> FlowError:
+    from lakatos.flows.errors import StudyError
+
+    return StudyError(
+        f"{folder} has no plan; make one with `lakatos prolific plan SETTINGS {folder}`."
+    )
 
 
 @contextmanager
@@ -245,15 +260,12 @@ def _at_work(
 ) -> Iterator[ProlificClerk]:
     from lakatos.experiments.participants.prolific.clerk import ProlificClerk
     from lakatos.experiments.participants.prolific.client import ProlificClient
-    from lakatos.flows.errors import StudyError
     from lakatos.flows.operations.prolific_page import RunPage
 
     with _books(run_name, runs) as (folder, ledger):
         planned = ledger.experiments()
         if not planned:
-            raise StudyError(
-                f"{folder} has no plan; make one with `lakatos prolific plan SETTINGS {folder}`."
-            )
+            raise _no_plan(folder)
         name = experiment or planned[-1]
         most = ledger.account(name).plan
         client = ProlificClient.from_environment() if needs_token else ProlificClient("none")
@@ -287,7 +299,7 @@ def _bonuses(
         )
     amounts: dict[str, Money] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with io.StringIO(read_named(path).decode("utf-8-sig"), newline="") as file:
             reader = csv.DictReader(file)
             if reader.fieldnames is None or set(reader.fieldnames) != {"person", "amount"}:
                 raise StudyError(
@@ -307,6 +319,9 @@ def _bonuses(
                     amounts[person] = planned.settings.money(amount)
                 except SourceError as error:
                     raise StudyError(f"{path}, line {number}: {error}") from None
+    except (csv.Error, OSError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StudyError(f"cannot read {path}: {reason}. Save it as CSV in UTF-8.") from None
     except UnicodeDecodeError:
         raise StudyError(f"{path} is not UTF-8 text. Save it as CSV in UTF-8.") from None
     return lambda entry: amounts.get(pseudonym(key, "prolific", entry.participant))

@@ -12,6 +12,8 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.operations.known_errors import known_errors
 from lakatos.flows.run.console import Console, escape
+from lakatos.flows.run.next_pass import is_written, look
+from lakatos.flows.run.now import read_now
 from lakatos.flows.run.places import find_run
 from lakatos.flows.run.summary import (
     COLUMNS,
@@ -20,7 +22,13 @@ from lakatos.flows.run.summary import (
     read_summary,
     summary_of,
 )
+from lakatos.flows.run.taking_part import taking_part
+from lakatos.traces.files import JOURNAL_FILE
 from lakatos.traces.place import run_folders
+from lakatos.traces.system import note_of
+
+MOST_PEOPLE = 12
+"""Participants that are named."""
 
 
 def status(
@@ -49,6 +57,8 @@ def show_status(run_name: str, runs: Path) -> None:
         folder = find_run(run_name, runs)
         summary = _summary(folder)
         _show_line(console, folder, summary)
+        _show_pass(console, folder)
+        _show_people(console, folder, summary)
         _show_due(console, folder, summary)
         table = Table(*COLUMNS)
         for line in summary.standings:
@@ -98,6 +108,35 @@ def _show_briefly(console: Console, folder: Path, summary: RunSummary) -> None:
         f"[bold]{escape(folder.name)}[/bold]  {summary.line}{f': {escape(told)}' if told else ''}"
     )
     console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+
+
+def _show_pass(console: Console, folder: Path) -> None:
+    """Print what a pass does now, or that the last one ended before it was done."""
+    found, moment = look(folder), read_now(folder)
+    doing = f": {escape(moment.words)}" if moment and moment.words else ""
+    if is_written(folder):
+        holder = note_of(folder / f"{JOURNAL_FILE}.lock")
+        console.print(f"  process {holder or 'of another machine'} works on it{doing}")
+    elif found.seq and found.ended is None:
+        console.print(
+            f"  no process works on it, and the last pass did not come to its end{doing}; "
+            f"`lakatos resume {escape(str(folder))}` continues it"
+        )
+    elif found.n_pending:
+        console.print(f"  {found.reason}; `lakatos resume {escape(str(folder))}` takes them")
+
+
+def _show_people(console: Console, folder: Path, summary: RunSummary) -> None:
+    """Print who has taken part, of a run whose participants respond one by one."""
+    if not summary.one_by_one:
+        return
+    found = taking_part(folder)
+    console.print(f"  participants: {found.words}")
+    if summary.waiting and found.people:
+        shown = ", ".join(f"{person} {status}" for person, status in found.people[:MOST_PEOPLE])
+        more = len(found.people) - MOST_PEOPLE
+        rest = f" and {more} more" if more > 0 else ""
+        console.print(f"  {escape(shown)}{rest}; `lakatos data list` has their responses")
 
 
 def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:

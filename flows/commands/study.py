@@ -11,6 +11,7 @@ import typer
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.adopt import DomainName, prepared_study, print_reading
 from lakatos.flows.commands.options import ColumnsSaid, DataFolder, RunName, RunsFolder
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.parts import EngineName
 from lakatos.flows.run.places import find_run
@@ -127,6 +128,14 @@ def resume(
     from lakatos.flows.run.next_pass import look
 
     folder = find_run(run_name, runs)
+    if because and accept_code is None:
+        raise UnusableError(
+            "--because is the reason of --accept-code DIGEST; give both, or neither."
+        )
+    if enough:
+        from lakatos.flows.start import check_waits
+
+        check_waits(folder)
     if accept_code is not None:
         from lakatos.flows.run.run import accept_code as accept
 
@@ -217,7 +226,10 @@ def _print_how_read(config: CampaignConfig) -> None:
 def _carry(folder: Path, work: Any) -> None:
     from lakatos.flows.commands.looks import said_of_report
     from lakatos.flows.report.report import write_report
+    from lakatos.flows.run.analyses import analysed_in, analyses_in_words
     from lakatos.flows.stages.asked import AnswersAwaited
+    from lakatos.traces.files import JOURNAL_FILE
+    from lakatos.traces.journal import Journal
 
     console = Console(stderr=True)
     try:
@@ -235,10 +247,14 @@ def _carry(folder: Path, work: Any) -> None:
             soft_wrap=True,
         )
         raise typer.Exit(WAITING)
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        noted = analysed_in(journal)
+    again = analyses_in_words(noted[1]) if noted else ""
     Console().print(
         "\n".join(
             (
                 *said_of_report(write_report(folder)),
+                *([f"take into account: {escape(again)}"] if again else []),
                 f"check it: lakatos audit {escape(str(folder))}",
             )
         ),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
+from lakatos.flows.errors import RunMissingError
 from lakatos.flows.operations.people_export import SHOWN
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.run.records import ACTS
@@ -58,11 +59,15 @@ def selected(folder: Path) -> Iterator[ExportSelection]:
     """The selection of a run, which is closed afterwards.
 
     Raises:
-        RunMissingError: There is no run.
+        RunMissingError: There is no run, or nothing of it is recorded yet.
     """
     state, trace = read_state(folder)
     with trace:
         everything = list(trace.journal.events())
+        if not everything:
+            raise RunMissingError(
+                f"the run {folder} has not begun; `lakatos resume {folder}` begins it."
+            )
         validity = Validity(everything, roots=trace.artifacts.has, acts=ACTS)
         gone = {item.record.person for item in trace.records(PersonWithdrawn)}
         erased_records = erased(trace)

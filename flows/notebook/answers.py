@@ -102,6 +102,16 @@ def describe(
 
 
 @dataclass(frozen=True)
+class AnswerSource:
+    """From where responses were read, so that more of the same rows can be read."""
+
+    data: Any
+    """A path or a data frame."""
+    mapping: AnswerColumns
+    """What its columns mean."""
+
+
+@dataclass(frozen=True)
 class PeoplesAnswers:
     """People's answers as theories see them. Made by `adopt`, or read from a run."""
 
@@ -120,6 +130,10 @@ class PeoplesAnswers:
     """Of the file or data frame."""
     counted_again: str = ""
     """Of a run: a sentence where a participant counts once in each of several experiments."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """Participants of a file none of whose responses are read, and why, by name."""
+    source: AnswerSource | None = None
+    """Of a file or data frame."""
 
     def taught(self, theories: Iterable[Theory]) -> tuple[Trials, ...]:
         """The experiments as theories are fitted to them: those of a file in the order of their content.
@@ -238,6 +252,8 @@ def _adopted(
         adopted.closed,
         adopted.beside,
         tuple(table.columns),
+        excluded=adopted.excluded,
+        source=AnswerSource(data, found.mapping),
     )
 
 
@@ -260,6 +276,8 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
         adopted.closed,
         adopted.beside,
         tuple(names),
+        excluded=adopted.excluded,
+        source=AnswerSource(file, mapping),
     )
 
 

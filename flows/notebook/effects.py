@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -340,10 +340,10 @@ def effects(
     asked = read_asked(
         answers, theories, runs=runs, domain=domain, columns=columns, known=predictors
     )
-    known = asked.answers
+    known = without_notes_on(asked.answers, predictors)
     beside = response_columns(known, predictors, cuts)
     if read is None:
-        read = formula_of(by, beside)
+        read = formula_of([by], beside)
     _check_group(read, known)
     found = {}
     with Laboratory(known.domain, n_workers) as laboratory:
@@ -369,12 +369,11 @@ def effects(
     if not found:
         raise TheoryError("no theory runs on these answers.")
     first = next(iter(found.values()))
-    notes = tuple(note for note in known.notes if not _is_of_predictor(note, predictors))
     return EffectsOnParameters(
         read.text,
         found,
         codings_of(first),
-        tuple(dict.fromkeys([*notes, *first.notes])),
+        tuple(dict.fromkeys([*known.notes, *first.notes])),
         None if figure is None else Path(figure),
         first.n_people,
     )
@@ -433,9 +432,12 @@ def _largest(known: PeoplesAnswers) -> Trials:
     return max(known.trials, key=lambda item: item.n_responses)
 
 
-def _is_of_predictor(note: str, predictors: Sequence[str]) -> bool:
-    """Whether a note of the reader says that a predictor varies within participants, which it may here."""
-    return any(note.startswith(f"{name} differs between rows of one person") for name in predictors)
+def without_notes_on(answers: PeoplesAnswers, predictors: Sequence[str]) -> PeoplesAnswers:
+    """Responses without the reader's notes that a predictor varies within participants, which it may here."""
+    told = tuple(f"{name} differs between rows of one person" for name in predictors)
+    return replace(
+        answers, notes=tuple(note for note in answers.notes if not note.startswith(told))
+    )
 
 
 def by_group(*given: Any, **settings: Any) -> EffectsOnParameters:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.notebook.answers import PeoplesAnswers, frame_of
+from lakatos.experiments.task import Trials
+from lakatos.flows.notebook.answers import PeoplesAnswers
+from lakatos.flows.notebook.effects import response_columns
 from lakatos.flows.notebook.fitted import FittedTheory
+from lakatos.flows.notebook.simulated_file import table_of_simulated
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.differences.parameter_effect import (
+    EXPERIMENT,
+    N_RESPONSES,
+    PERSON,
+    ParameterEffects,
+    ResponseColumns,
+    divide_into_cells,
+    find_effects,
+    formula_of,
+    values_are_categories,
+)
 from lakatos.theories.findings.participant_estimate import (
     ParticipantEstimates,
     SimulatedResponses,
@@ -27,21 +43,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Array = NDArray[np.float64]
+OWN_COLUMNS = ("participant", "experiment", "responses", "log_likelihood", "bic", "flags")
+"""Of the table of participants, beside those of parameters."""
+
 
 @dataclass(frozen=True, repr=False)
 class FittedParticipants(FittedTheory):
     """A theory with its population, and with the parameters of each participant. Made by ``fit(..., each=True)``.
 
-    ``participants`` has a row for each participant. Columns:
+    ``participants`` has a row for each participant; with ``by``, for each participant in each condition. Columns:
 
-    - ``participant``: the name in the file; ``experiment`` where there are several; ``responses``, their number;
-      ``log_likelihood`` of the most likely values, in nats.
+    - ``participant``: the name in the file; ``experiment`` where there are several; what the file says of participants;
+      the conditions of ``by``; ``responses``, their number.
+    - ``log_likelihood`` of the most likely values, in nats, and ``bic``, the Bayesian information criterion.
     - For each parameter, in its own unit: ``NAME_ml``, the most likely value of the participant alone (maximum
       likelihood within the declared range); ``NAME_shrunken``, the mode given the estimated population (empirical
       Bayes, or MAP); ``NAME_mean``, the posterior mean under that population, taken on the parameter's scale;
       ``NAME_low`` and ``NAME_high``, the middle 95% of that posterior.
     - ``flags``: parameters whose most likely value is at the limit of its range, or of which responses say next to
-      nothing (flat).
+      nothing (flat); of a participant none of whose responses are read, the reason (excluded).
 
     Report ``_mean`` with its interval. Use ``_ml`` where estimates of participants must not depend on one another, as
     in a regression on a predictor: shrinkage pulls groups together; better still, use `effects`.
@@ -53,24 +74,39 @@ class FittedParticipants(FittedTheory):
     participants: pd.DataFrame = field(default_factory=pd.DataFrame)
     """A row for each participant."""
     recovery: pd.DataFrame | None = None
-    """A row for each parameter: correlation and bias of estimates of simulated participants, on its scale."""
+    """A row for each parameter: correlation and bias of estimates of simulated participants, on its scale. With
+    conditions, rows for each of them follow."""
 
     def to_frame(self) -> pd.DataFrame:
         """The table `participants`; `recovery` is a table of its own."""
         return self.participants
 
     @property
+    def sentence(self) -> str:
+        """Its name, its claim, and the mean BIC of participants, by which much of the field compares theories."""
+        bic = self.participants["bic"].dropna()
+        mean = f"Mean BIC {bic.mean():.1f}"
+        if len(bic) > 1:
+            reach = 2 * bic.std() / np.sqrt(len(bic))
+            mean += f" ({bic.mean() - reach:.1f} to {bic.mean() + reach:.1f})"
+        return f"{super().headline} {mean}, lower is better."
+
+    @property
+    def headline(self) -> str:
+        """What is printed beside the table: the sentence, and the recovery where it was asked for."""
+        if self.recovery is None:
+            return self.sentence
+        return f"{self.sentence}\nrecovery:\n{self.recovery.round(3).to_string(index=False)}"
+
+    @property
     def text(self) -> str:
-        """Its name, its claim, the table, and the recovery where it was asked for."""
-        told = [self.headline, self.participants.to_string(index=False)]
-        if self.recovery is not None:
-            told += ["recovery:", self.recovery.to_string(index=False)]
-        return "\n".join(told)
+        """Its name, its claim, the recovery where it was asked for, and the table."""
+        return f"{self.headline}\n{self.participants.to_string(index=False)}"
 
     def _repr_html_(self) -> str:
         tables = [self.participants, *([] if self.recovery is None else [self.recovery])]
         shown = "".join(table.to_html(index=False) for table in tables)
-        return f"<p>{html.escape(self.headline)}</p>{shown}"
+        return f"<p>{html.escape(self.sentence)}</p>{shown}"
 
     def plot(self) -> Figure:
         """Draw each participant's posterior mean with its middle 95%, and the most likely value, by parameter."""
@@ -80,7 +116,7 @@ class FittedParticipants(FittedTheory):
         from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS
 
         settings: Any = SETTINGS
-        table = self.participants
+        table = self.participants[self.participants["responses"] > 0]
         names = [name for name in self.theory.priors if f"{name}_mean" in table]
         with mpl.rc_context(settings):
             figure = Figure(
@@ -115,8 +151,27 @@ def _log_axis(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
+@dataclass(frozen=True)
+class _Cells:
+    """Responses whose parameters are estimated together: those of a participant, or of one in one condition."""
+
+    trials: tuple[Trials, ...]
+    """With cells in the place of participants."""
+    about: pd.DataFrame
+    """A row for each cell: the participant, and what is known of the cell."""
+    conditions: Mapping[str, NDArray[np.bool_]]
+    """``(n_cells,)`` of each condition, by name."""
+    beside: ResponseColumns | None = None
+    """What conditions are made of; None without conditions."""
+
+
 def fit_participants(
-    theory: Theory, answers: PeoplesAnswers, *, recovery: bool, simulate: Path | None
+    theory: Theory,
+    answers: PeoplesAnswers,
+    *,
+    recovery: bool,
+    simulate: Path | None,
+    by: Sequence[str] = (),
 ) -> FittedParticipants:
     """Estimate each participant's parameters; recover those of simulated participants; simulate responses.
 
@@ -125,41 +180,122 @@ def fit_participants(
         answers: Whose participants can be told apart.
         recovery: Whether parameters of simulated participants with the same trials are estimated too.
         simulate: File for responses of simulated participants with the same trials.
+        by: Columns of conditions and groups, in which parameters are estimated apart and simulated participants differ.
     """
     if any(item.pooled for item in answers.trials):
         raise TrialsError("these are counts of answers, which do not say who gave them.")
     form = read_program(theory.program)
     told, notes = None, list(answers.notes)
+    cells = _cells_of(theory, answers, by)
     with Laboratory(answers.domain, 1) as laboratory:
-        found = estimate_participants(form, answers.trials, laboratory)
+        found = estimate_participants(form, cells.trials, laboratory)
         if recovery or simulate is not None:
             rng = np.random.default_rng(0)
-            simulated = simulate_participants(theory, answers.trials, laboratory, rng)
+            values = []
+            if cells.beside is not None:
+                fitted = find_effects(
+                    form, answers.trials, cells.beside, formula_of(by, cells.beside), laboratory, n_exchanges=0
+                )  # fmt: skip
+                values = _values_of_cells(theory, fitted, cells, rng)
+                notes.append(
+                    f"parameters of simulated participants differ by {' and '.join(by)} as they are estimated to do"
+                )
+            simulated = simulate_participants(theory, cells.trials, laboratory, rng, values)
             notes += simulated.notes
             if simulate is not None:
-                write_responses(simulate, simulated, answers)
-                truth = parameters_beside(simulate)
-                notes.append(
-                    f"responses of simulated participants are in {simulate}, their true parameters in {truth}"
-                )
+                notes.append(write_responses(simulate, simulated, answers, cells.about))
             if recovery:
-                recovered = recover_parameters(simulated, theory, laboratory)
+                recovered = recover_parameters(simulated, theory, laboratory, cells.conditions)
                 told = pd.DataFrame([vars(item) for item in recovered])
-    table = _table(found, answers)
+                if not cells.conditions:
+                    told = told.drop(columns="among")
+    table = _table(found, cells.about, answers)
     return FittedParticipants(theory, answers.domain, tuple(notes), table, told)
 
 
-def _table(found: ParticipantEstimates, answers: PeoplesAnswers) -> pd.DataFrame:
-    names = [
-        name for place in range(len(answers.trials)) for name in participants_of(answers, place)
-    ]
-    columns: dict[str, Any] = {"participant": names}
+def _cells_of(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:
+    """Participants, or participants in conditions, and what is known of them."""
+    if by:
+        return _cells_by(theory, answers, by)
+    parts = []
+    for place, item in enumerate(answers.trials):
+        part = pd.DataFrame({"participant": participants_of(answers, place)})
+        if len(answers.trials) > 1:
+            part["experiment"] = item.experiment
+        known = answers.people[place] if answers.people else {}
+        parts.append(part.assign(**{_free(part, name): list(own) for name, own in known.items()}))
+    return _Cells(answers.trials, pd.concat(parts, ignore_index=True), {})
+
+
+def _cells_by(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:
+    """Participants in the conditions of some columns.
+
+    Raises:
+        TrialsError: There is no such column; or the theory learns, so that conditions share what was learned.
+    """
+    beside = response_columns(answers, by)
+    divided = divide_into_cells(answers.trials, beside, by)
+    if divided.within and (theory.learns or answers.domain.sequential):
+        raise TrialsError(
+            f"{' and '.join(sorted(divided.within))} varies within participants, and {theory.name} learns from trial "
+            "to trial, so that its conditions cannot be fitted apart. `lakatos theory effects` estimates effects of "
+            "conditions on such a theory."
+        )
+    frame = divided.frame
+    missing = frame[list(by)].isna().any(axis=1)
+    if missing.any():
+        raise TrialsError(
+            f"{int(frame[N_RESPONSES][missing].sum())} responses have no {' or '.join(by)}; leave their rows out with "
+            "--column where.COLUMN=CELL (where in participants.columns)."
+        )
+    trials = tuple(
+        replace(item, participant=own, attributes={}, n_people=int(own.max()) + 1)
+        for item, own in zip(answers.trials, divided.cells, strict=True)
+    )
+    about = pd.DataFrame({"participant": frame[PERSON]})
     if len(answers.trials) > 1:
-        columns["experiment"] = [
-            item.experiment for item in answers.trials for _ in range(item.n_participants)
-        ]
+        about["experiment"] = [answers.trials[place].experiment for place in frame[EXPERIMENT]]
+    about = about.assign(**{_free(about, name): frame[name].astype(object) for name in by})
+    levels = frame[[name for name in by if values_are_categories(frame[name])]]
+    words = levels.astype(str).agg(", ".join, axis=1) if len(levels.columns) else pd.Series()
+    conditions = {word: (words == word).to_numpy() for word in sorted(words.unique())}
+    return _Cells(trials, about, conditions, beside)
+
+
+def _free(table: pd.DataFrame, name: str) -> str:
+    """The name of a column that a table does not have yet."""
+    return name if name not in (*table.columns, *OWN_COLUMNS) else f"{name}_of_file"
+
+
+def _values_of_cells(
+    theory: Theory, fitted: ParameterEffects, cells: _Cells, rng: np.random.Generator
+) -> list[dict[str, Array]]:
+    """Parameters of simulated participants in each condition, by experiment: as the regression estimates them.
+
+    A value is what the regression predicts of the cell, and how its participant, and the cell, differ from that.
+    """
+    person = pd.factorize(cells.about["participant"])[0]
+    values = {}
+    for name, prior in theory.priors.items():
+        values[name] = np.full(len(person), float(prior.quantile(np.array([0.5]))[0]))
+    for k, scale in enumerate(fitted.posteriors.scales):
+        apart = rng.normal(0.0, fitted.between_sd[scale.name], person.max() + 1)[person]
+        apart += rng.normal(0.0, fitted.within_sd[scale.name], len(person))
+        own = np.clip(fitted.fitted[:, k] + apart, scale.low, scale.high)
+        ends = scale.to_unit(np.array([scale.low, scale.high]))
+        values[scale.name] = np.clip(scale.to_unit(own), *ends)
+    edges = np.cumsum([item.n_participants for item in cells.trials])[:-1]
+    parts = {name: np.split(own, edges) for name, own in values.items()}
+    return [{name: own[place] for name, own in parts.items()} for place in range(len(cells.trials))]
+
+
+def _table(
+    found: ParticipantEstimates, about: pd.DataFrame, answers: PeoplesAnswers
+) -> pd.DataFrame:
+    columns: dict[str, Any] = dict(about)
     columns["responses"] = found.most_likely.n_choices.astype(int)
     columns["log_likelihood"] = found.most_likely.log_likelihood
+    columns["bic"] = found.most_likely.bic
     posteriors = found.posteriors
     for k, scale in enumerate(posteriors.scales):
         columns[f"{scale.name}_ml"] = found.most_likely.parameters[scale.name]
@@ -168,7 +304,17 @@ def _table(found: ParticipantEstimates, answers: PeoplesAnswers) -> pd.DataFrame
         columns[f"{scale.name}_low"] = scale.to_unit(posteriors.interval[0, :, k])
         columns[f"{scale.name}_high"] = scale.to_unit(posteriors.interval[1, :, k])
     columns["flags"] = found.flags()
-    return pd.DataFrame(columns)
+    table = pd.DataFrame(columns)
+    if not answers.excluded:
+        return table
+    excluded = pd.DataFrame(
+        {
+            "participant": list(answers.excluded),
+            "responses": 0,
+            "flags": [f"excluded: {reason}" for reason in answers.excluded.values()],
+        }
+    )
+    return pd.concat([table, excluded], ignore_index=True)
 
 
 def participants_of(answers: PeoplesAnswers, place: int) -> list[str]:
@@ -182,25 +328,33 @@ def participants_of(answers: PeoplesAnswers, place: int) -> list[str]:
     return [str(names[row]) for row in first]
 
 
-def write_responses(file: Path, simulated: SimulatedResponses, answers: PeoplesAnswers) -> None:
-    """Write simulated responses as a table, and the true parameters of each participant into a file beside it."""
-    tables = [frame_of(item, answers.domain) for item in simulated.trials]
-    for table in tables:
-        table["trial"] = table.groupby("participant").cumcount() + 1
-    people = pd.DataFrame(
-        {
-            "experiment": [
-                item.experiment for item in simulated.trials for _ in range(item.n_participants)
-            ],
-            "participant": [
-                number for item in simulated.trials for number in range(item.n_participants)
-            ],
-            **simulated.parameters,
-        }
-    )
+def write_responses(
+    file: Path, simulated: SimulatedResponses, answers: PeoplesAnswers, about: pd.DataFrame
+) -> str:
+    """Write simulated responses as a table, and true parameters into a file beside it; returns a sentence about both.
+
+    Args:
+        file: Where.
+        simulated: In the rows of ``answers``.
+        answers: Of participants.
+        about: A row for each participant, or each in one condition, with what is known of it.
+    """
+    own = [
+        replace(new, participant=item.participant, n_people=item.n_people)
+        for new, item in zip(simulated.trials, answers.trials, strict=True)
+    ]
+    table = table_of_simulated(own, answers)
+    truth = parameters_beside(file)
     file.parent.mkdir(parents=True, exist_ok=True)
-    pd.concat(tables, ignore_index=True).drop(columns="count").to_csv(file, index=False)
-    people.to_csv(parameters_beside(file), index=False)
+    table.frame.to_csv(file, index=False)
+    about.assign(**simulated.parameters).to_csv(truth, index=False)
+    how = (
+        "in the columns of the participants' own file, of which all but the response and what follows from it are as "
+        "they were"
+        if table.is_like_the_file
+        else "with what was shown in columns of numbers, and not in the columns of the participants' own file"
+    )
+    return f"responses of simulated participants are in {file}, {how}; their true parameters are in {truth}"
 
 
 def parameters_beside(file: Path) -> Path:

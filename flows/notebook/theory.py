@@ -18,6 +18,7 @@ from lakatos.experiments.task import Domain, Stimuli
 from lakatos.flows.argument import Argument, Columns, RunsFolder, Workers
 from lakatos.flows.notebook.answers import PeoplesAnswers, table_of
 from lakatos.flows.notebook.asked import Answers, names_run, read_asked
+from lakatos.flows.notebook.effects import without_notes_on
 from lakatos.flows.notebook.fitted import (
     N_DRAWS,
     PEOPLE,
@@ -147,6 +148,7 @@ def fit(
     each: bool = False,
     recovery: bool = False,
     simulate: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
+    by: Annotated[str | Sequence[str], Argument(kind=list[str])] = (),
     figure: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
     domain: str = "",
     columns: Columns = None,
@@ -162,8 +164,11 @@ def fit(
         each: Estimate the parameters of each participant: most likely, shrunken and mean values, with intervals.
         recovery: Recover the parameters of simulated participants with the same trials: correlation and bias. Outcomes
             that a file of learning does not hold are estimated from it, as a note states, or this is refused.
-        simulate: File for responses of simulated participants with the same trials; their true parameters are written
-            beside it, into NAME_parameters.csv. Outcomes are those of recovery.
+        simulate: File for responses of simulated participants with the same trials, in the columns of the file that
+            was read; their true parameters are written beside it, into NAME_parameters.csv. Outcomes are those of
+            recovery.
+        by: Column of conditions or groups; with several, their combinations. Each participant's parameters are
+            estimated in each condition, and those of simulated participants differ by it as in the responses.
         figure: File for a figure of each participant's parameters.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
         columns: What a column means, as in participant=VP; in Python a mapping, as for `adopt`.
@@ -182,21 +187,23 @@ def fit(
     Examples:
         $ lakatos theory fit hyperbolic responses.csv
         $ lakatos theory fit hyperbolic responses.csv --each --out participants.csv
+        $ lakatos theory fit hyperbolic responses.csv --recovery --by session
         >>> lakatos.fit("responses.csv", "hyperbolic")  # doctest: +SKIP
     """
-    asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns)
-    known = asked.answers
+    wanted = [by] if isinstance(by, str) else list(by)
+    asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns, known=wanted)
+    known = without_notes_on(asked.answers, wanted)
     with Laboratory(known.domain, n_workers) as laboratory:
         ((_, form),) = forms_of(asked.theories, known, laboratory).items()
         (people,) = laboratory.people_of([form], [{}], known.taught([form]))
     if isinstance(people, TheoryError):
         raise people
     fitted = form.with_people(people, pooled=is_pooled(known))
-    if not (each or recovery or simulate or figure):
+    if not (each or recovery or simulate or figure or wanted):
         return FittedTheory(fitted, known.domain, known.notes)
     told = fit_participants(
-        fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate)
-    )
+        fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate), by=wanted
+    )  # fmt: skip
     if figure is not None:
         told.plot().savefig(Path(figure), dpi=150)
     return told

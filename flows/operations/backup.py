@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import FlowError, UnusableError
 from lakatos.flows.operations.lab import LAB_FOLDER
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import address_file
@@ -57,16 +57,16 @@ class BackupContents:
 def _check_places(runs: Path, out: Path) -> None:
     """Refuse a backup that would overwrite one, lie among what it copies, or miss what is kept elsewhere."""
     if out.exists():
-        raise FlowError(f"{out} exists; a backup is never overwritten. Give another name.")
+        raise UnusableError(f"{out} exists; a backup is never overwritten. Give another name.")
     if not runs.is_dir():
-        raise FlowError(f"there is no folder {runs}; --runs names another one.")
+        raise UnusableError(f"there is no folder {runs}; --runs names another one.")
     if out.resolve().is_relative_to(runs.resolve()):
-        raise FlowError(
+        raise UnusableError(
             f"{out} lies in {runs}, whose disk it would share; write the backup somewhere else."
         )
     elsewhere = [path.parent.name for name in ELSEWHERE for path in runs.rglob(name)]
     if elsewhere:
-        raise FlowError(
+        raise UnusableError(
             f"the run {elsewhere[0]} in {runs} keeps its journal or artifacts in a database or an object store, which "
             "this does not copy: use pg_dump and the store's own copies, and back up other runs from a folder of "
             "their own."
@@ -81,7 +81,8 @@ def save(runs: Path, out: Path) -> BackupContents:
         out: The archive; must not exist.
 
     Raises:
-        FlowError: There is nothing to copy, the archive exists, or a run is erased from faster than it can be copied.
+        UnusableError: There is nothing to copy, the archive exists, or a database is damaged.
+        FlowError: A run is erased from faster than it can be copied.
     """
     _check_places(runs, out)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -107,7 +108,7 @@ def save(runs: Path, out: Path) -> BackupContents:
                 for file_path in _others(runs, folders):
                     _add_file(archive, files, file_path, file_path.relative_to(runs).as_posix())
                 if not files:
-                    raise FlowError(f"there is nothing in {runs} to back up.")
+                    raise UnusableError(f"there is nothing in {runs} to back up.")
                 made = datetime.now(UTC).isoformat(timespec="seconds")
                 names = [folder.relative_to(runs).as_posix() for folder in folders]
                 text = json.dumps(
@@ -128,6 +129,7 @@ def copy_run(folder: Path, place: Path) -> None:
     """Copy one run, consistently, while others write it.
 
     Raises:
+        UnusableError: One of its databases is damaged.
         FlowError: Records are erased from it again and again meanwhile.
     """
     for _ in range(_MOST_TRIES):
@@ -178,12 +180,18 @@ def _copy_database(source: Path, target: Path) -> None:
         return
     os.close(os.open(target, os.O_RDWR | os.O_CREAT, 0o600))
     address = f"{source.absolute().as_uri()}?mode=rw"  # a reader that may not write would leave its files behind
-    with (
-        closing(sqlite3.connect(address, uri=True, timeout=60)) as old,
-        closing(sqlite3.connect(target)) as new,
-    ):
-        old.backup(new)
-        new.execute("PRAGMA journal_mode = WAL")
+    try:
+        with (
+            closing(sqlite3.connect(address, uri=True, timeout=60)) as old,
+            closing(sqlite3.connect(target)) as new,
+        ):
+            old.backup(new)
+            new.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.DatabaseError as error:
+        raise UnusableError(
+            f"{source} is damaged or no database ({error}), so nothing was backed up. Restore it from an older backup, "
+            "or move its folder elsewhere, and back up the others."
+        ) from error
 
 
 def _n_erased(folder: Path) -> int:
@@ -264,14 +272,18 @@ def restore(archive: Path, runs: Path) -> BackupContents:
     """Unpack a backup into a folder that does not exist or is empty, whole or not at all.
 
     Raises:
-        FlowError: It is no backup, a newer format, damaged, or the folder holds something.
+        UnusableError: It is no backup, a newer format, damaged, or the folder holds something.
     """
+    if not archive.is_file():
+        raise UnusableError(
+            f"there is no backup {archive}; name the file that `lakatos backup` wrote."
+        )
     if runs.is_symlink():
-        raise FlowError(
+        raise UnusableError(
             f"{runs} is a link to another place; name a folder, so that it is clear what is written."
         )
     if runs.exists() and (not runs.is_dir() or any(runs.iterdir())):
-        raise FlowError(
+        raise UnusableError(
             f"{runs} holds something; restore into a new folder, so that there are never two of one run."
         )
     with _scratch_beside(runs) as scratch:
@@ -307,17 +319,17 @@ def _compare(archive: Path, place: Path, manifest: BackupManifest) -> None:
     """Raise unless exactly the files of the manifest are there, byte for byte.
 
     Raises:
-        FlowError: One is missing, changed, or not listed.
+        UnusableError: One is missing, changed, or not listed.
     """
     for name, known in manifest.files.items():
         path = place / name
         if not path.is_file() or sha256(path.read_bytes()).hexdigest() != known.sha256:
-            raise FlowError(
+            raise UnusableError(
                 f"{archive} is damaged: {name} is missing or not what was saved. Use another backup."
             )
     found = {path.relative_to(place).as_posix() for path in place.rglob("*") if path.is_file()}
     if extra := sorted(found - set(manifest.files)):
-        raise FlowError(
+        raise UnusableError(
             f"{archive} holds {extra[0]}, which its manifest does not list; it was tampered with."
         )
 
@@ -329,7 +341,7 @@ def _unpack(archive: Path, scratch: Path) -> BackupManifest:
                 parts = PurePosixPath(entry.name).parts
                 wanted = entry.name == MANIFEST or (parts[:1] == ("runs",) and ".." not in parts)
                 if not (entry.isfile() and wanted):
-                    raise FlowError(
+                    raise UnusableError(
                         f"{archive} holds {entry.name!r}, which no backup does; it was tampered with."
                     )
                 opened.extract(entry, scratch, filter="data")
@@ -337,15 +349,17 @@ def _unpack(archive: Path, scratch: Path) -> BackupManifest:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part)[:80] for part in first["loc"])
-        raise FlowError(
+        raise UnusableError(
             f"{archive} is no backup: its manifest is malformed ({where}: {first['msg']}). Use another one."
         ) from None
     except (tarfile.TarError, EOFError, ValueError, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None and not archive.exists():
-            raise FlowError(f"there is no backup {archive}.") from None
-        raise FlowError(f"{archive} is no backup, or damaged ({error}). Use another one.") from None
+            raise UnusableError(f"there is no backup {archive}.") from None
+        raise UnusableError(
+            f"{archive} is no backup, or damaged ({error}). Use another one."
+        ) from None
     if manifest.format > FORMAT:
-        raise FlowError(
+        raise UnusableError(
             f"{archive} has format {manifest.format}, and this version reads up to {FORMAT}. Install a newer one."
         )
     (scratch / "runs").mkdir(exist_ok=True)

@@ -25,7 +25,7 @@ from lakatos.flows.run.next_pass import look
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import LockedError, TraceError
-from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.files import JOURNAL_FILE, read_named
 from lakatos.traces.journal import Journal
 from lakatos.traces.owner import for_owner
 from lakatos.traces.place import holds_journal, run_folders
@@ -122,9 +122,11 @@ def read_study(path: Path) -> CampaignConfig:
     if path.suffix != ".json":
         return load_study(path)
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+        value = json.loads(read_named(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise StudyError(f"cannot read the study {path}: {error}.") from None
+    if not isinstance(value, dict):
+        raise StudyError(f"the study {path} holds no JSON object with the keys of a study.")
     return parse_study(value, str(path))
 
 

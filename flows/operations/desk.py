@@ -9,7 +9,7 @@ from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.prolific.ledger import PaymentLedger
 from lakatos.experiments.participants.web.overview import DeskSettings
-from lakatos.flows.errors import RunMissingError
+from lakatos.flows.errors import RunMissingError, UnusableError
 from lakatos.flows.run.next_pass import runs_in
 from lakatos.flows.run.places import check_collects
 from lakatos.flows.run.study import CampaignConfig
@@ -79,6 +79,29 @@ def check_asks_on_page(folder: Path) -> None:
             f"the run {folder} has no participant page: its source is {source!r}. Name a run whose study has "
             '`source = "web"` in [participants]; `lakatos design STUDY` shows trials beforehand.'
         )
+
+
+def check_admits(folder: Path) -> None:
+    """Refuse invitations to a run in which nobody can take part any more.
+
+    Raises:
+        UnusableError: It has concluded, or its last design was refused, so that no experiment will open.
+    """
+    from lakatos.flows.run.run import read_state
+
+    state, trace = read_state(folder)
+    trace.close()
+    designs = [item.record for item in state.experiments.designs.values()]
+    if state.campaign.concluded is not None:
+        reason = "it has concluded"
+    elif designs and not (state.experiments.recruited or any(item.accepted for item in designs)):
+        reason = f"no experiment was opened, because its design was refused ({designs[-1].reason})"
+    else:
+        return
+    raise UnusableError(
+        f"nobody can take part in the run {folder}: {reason}. No links were made; `lakatos status {folder}` shows how "
+        "it ended."
+    )
 
 
 def pay_of(folder: Path) -> dict[str, str]:

@@ -24,6 +24,7 @@ from lakatos.flows.run.study import CampaignConfig, load_study, parse_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.check import seed_pool
 from lakatos.flows.stages.design import design
+from lakatos.traces.files import read_named
 from lakatos.traces.wording import plural
 
 MOST_SHOWN = 60
@@ -183,8 +184,8 @@ def preview_design(
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        value = json.loads(read_named(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise StudyError(f"cannot read the trials {path}: {error}. Give a JSON file.") from None
     if isinstance(value, dict) and isinstance(value.get("stimuli"), dict):  # what --json prints
         value = value["stimuli"]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from typing import Final
 
 FAILED: Final = 1
 NOT_USABLE: Final = 2
 """Exit status for a file, a name or an option that cannot be used."""
+NO_SUCH_PLACE: Final = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
+)
+"""What a system says of a path that cannot be used; a disk that is full or fails is another matter."""
 
 
 def exit_status(error: Exception) -> int:
@@ -17,10 +22,22 @@ def exit_status(error: Exception) -> int:
         TaskFileError,
         TrialsError,
     )
-    from lakatos.theories.errors import TheoryError
+    from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
+    from lakatos.judges.errors import AnchorError, GateError, LedgerError, ReplayError
+    from lakatos.language_models.errors import ModelSettingsError
+    from lakatos.memory.errors import LessonError, LibraryCorruptError
+    from lakatos.theories.errors import GrammarError, TheoryError
+    from lakatos.traces.errors import InboxError
 
-    given = (DataMissingError, StimuliError, TaskFileError, TrialsError, TheoryError)
-    status: int = getattr(error, "exit_code", NOT_USABLE if isinstance(error, given) else FAILED)
+    given = (
+        *(DataMissingError, StimuliError, TaskFileError, TrialsError, TheoryError, GrammarError),
+        *(AnchorError, GateError, LedgerError, LessonError, LibraryCorruptError),
+        *(ModelSettingsError, PlanError, BudgetError, InboxError),
+    )
+    is_unusable = isinstance(error, given) and not isinstance(error, ReplayError)
+    if isinstance(error, OSError):
+        is_unusable = error.errno in NO_SUCH_PLACE
+    status: int = getattr(error, "exit_code", NOT_USABLE if is_unusable else FAILED)
     return status
 
 

@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from lakatos.flows.run.next_pass import PendingWork, is_written, look, runs_in
+from lakatos.flows.run.taking_part import TakingPart, taking_part
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
@@ -33,12 +34,15 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
         now: Seconds since 1970.
     """
     looks: list[PendingWork] = []
+    people: dict[str, TakingPart] = {}
     n_unreadable = 0
     times: dict[str, float] = {}
     for folder in runs_in(runs):
         try:
-            looks.append(look(folder))
+            found = look(folder)
             times[folder.name] = _last_time(folder)
+            people[folder.name] = taking_part(folder)
+            looks.append(found)
         except (TraceError, OSError):
             n_unreadable += 1
     begun = now()
@@ -60,6 +64,14 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
             "Seconds since the newest event; negative where a clock was set back.",
             ages,
         ),
+        *(
+            (
+                f"run_participants_{name}",
+                words,
+                [(run, getattr(found, name)) for run, found in people.items()],
+            )
+            for name, words in _OF_PEOPLE.items()
+        ),
         ("disk_free_bytes", "Free space where the runs are.", [("", usage.free)]),
     ]
     lines = []
@@ -69,6 +81,13 @@ def metrics(runs: Path, now: Callable[[], float] = time.time) -> str:
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
+_OF_PEOPLE = {
+    "invited": "Invitations that were made.",
+    "started": "Participants who began, or whose responses arrived.",
+    "completed": "Participants who completed an experiment.",
+    "excluded": "Participants whom preregistered rules exclude.",
+}
+"""Numbers of participants, by name."""
 _OF_A_RUN: tuple[tuple[str, str, Callable[[PendingWork], float]], ...] = (
     ("run_records", "Events in the journal.", lambda found: found.seq),
     ("run_due", "1 if a pass would find something to do.", lambda found: found.due),

@@ -27,7 +27,7 @@ from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.argument import NamedRunFolder
 from lakatos.flows.audit.audit import audit_place
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.lab import LAB_FOLDER
 from lakatos.flows.operations.people_export import (
     REPORTS,
@@ -98,7 +98,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
         InboxError: Somebody's answers were delivered before with another content.
-        FlowError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
+        UnusableError: The run's people do not answer one by one, or the key of their pseudonyms was erased.
 
     Examples:
         $ lakatos data import mine-1 responses.csv
@@ -107,12 +107,12 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
     with trace:
         config = _config(state, folder)
         if not config.source.one_by_one:
-            raise FlowError(
+            raise UnusableError(
                 f"the run {folder} takes no answers from files: its people are {config.participants.source}. Use a "
                 'study with participants.source = "file".'
             )
         if config.source.origin == LANGUAGE_MODEL:
-            raise FlowError(
+            raise UnusableError(
                 f"the run {folder} has a language model as participant, whose responses are never "
                 "mixed with those of people; import "
                 f'{file} into a run of its own, with participants.source = "file".'
@@ -124,7 +124,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
         }
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
-            raise FlowError(
+            raise UnusableError(
                 f"the key of the pseudonyms of {folder} is gone, so that no participant in {file} can "
                 "be distinguished from those who "
                 "responded before or withdrew. If all are new participants, make another key: "
@@ -194,12 +194,12 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     """The pseudonym of a person, by its beginning, or by what a recruitment service calls them.
 
     Raises:
-        FlowError: Nobody, or more than one, is called so.
+        UnusableError: Nobody, or more than one, is called so.
     """
     check_run(folder)
     if service:
         if not (folder / KEY_FILE).exists():
-            raise FlowError(
+            raise UnusableError(
                 f"{folder} has no key of pseudonyms, so that participants are found by pseudonym only; give one."
             )
         name = pseudonym(collection_key(folder), service, name)
@@ -210,7 +210,7 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
     people |= _identified(folder)  # somebody may be taking part now
     found = sorted(person for person in people if person.startswith(name))
     if len(found) != 1 or len(name) < 6:
-        raise FlowError(
+        raise UnusableError(
             f"{len(found)} people of {folder} have a pseudonym that begins with {name[:SHOWN]!r}; give more of it (at "
             "least 6 digits; `lakatos data list` and exports show them), or --service and the service's identifier."
         )
@@ -226,7 +226,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
 
     Raises:
         LockedError: A pass is writing the run; stop it first.
-        FlowError: The run has no such person.
+        UnusableError: The run has no such person.
     """
     check_run(folder)
     person = find_person(folder, person)
@@ -463,7 +463,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         experiment: Its name; the one that the run waits in by default.
 
     Raises:
-        FlowError: Nothing is being collected under this name, or people do not answer one by one.
+        UnusableError: Nothing is being collected under this name, or people do not answer one by one.
         LockedError: A pass is writing the run; stop it first.
     """
     state, trace = read_state(folder)
@@ -479,7 +479,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         or name in state.experiments.closed
         or n_more < 1
     ):
-        raise FlowError(
+        raise UnusableError(
             f"the run {folder} does not collect responses to {name or 'anything'} now, or {n_more} "
             "participants were requested; "
             "request at least one more while it waits. Later responses can still be imported."

@@ -20,7 +20,7 @@ from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.record import AnswersArrived
 from lakatos.experiments.task import Design, Domain
 from lakatos.flows.argument import Argument, NamedRunFolder
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.codebook import (
     LABEL,
     Row,
@@ -64,7 +64,7 @@ def export(
         psych_ds: As a folder in the form of Psych-DS, in which each response has what is known of its participant.
 
     Raises:
-        FlowError: Nothing was collected.
+        UnusableError: Nothing was collected.
         ArtifactError: A file cannot be written.
 
     Examples:
@@ -79,7 +79,9 @@ def export(
         rows = [*_answer_rows(trace, state, domain, people), *_table_rows(trace, state, domain)]
         persons = [_person_row(item, state, config) for item in people]
     if not rows and not persons:
-        raise FlowError(f"nothing was collected in {folder} yet, so there is nothing to export.")
+        raise UnusableError(
+            f"nothing was collected in {folder} yet, so there is nothing to export."
+        )
     notes = _grid_words(people, domain)
     files = (_as_psych_ds if psych_ds else _as_tables)(config, domain, rows, persons, notes)
     for name, content in files.items():
@@ -129,7 +131,7 @@ def _as_psych_ds(
 
 def _config(state: RunState, folder: Path) -> CampaignConfig:
     if state.campaign.config is None:
-        raise FlowError(f"the run {folder} has not begun; `lakatos resume` begins it.")
+        raise UnusableError(f"the run {folder} has not begun; `lakatos resume` begins it.")
     return state.campaign.config
 
 

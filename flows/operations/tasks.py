@@ -22,6 +22,7 @@ from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.files import read_named
 
 Array = NDArray[Any]
 N_SAMPLES = 5
@@ -228,7 +229,7 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
     """Declarations in a folder, each with its task's name, or what is wrong with it."""
     for path in sorted(folder.glob("*.toml")):
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_named(path).decode()
             if not {"attributes", "feedback"} & set(tomllib.loads(text)):
                 continue
             yield path, read_task(text, str(path)).name

@@ -45,6 +45,7 @@ from lakatos.theories.language.prior import learned_ends
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, Fingerprint
+from lakatos.traces.files import read_named
 from lakatos.traces.place import run_folders
 from lakatos.traces.record import Record
 from lakatos.traces.wording import did_you_mean, plural
@@ -618,7 +619,7 @@ def read_transfer(file: Path) -> TransferMeasured:
         TransferError: It cannot be read, or is no such record.
     """
     try:
-        return TransferMeasured.model_validate_json(file.read_bytes())
+        return TransferMeasured.model_validate_json(read_named(file))
     except OSError as error:
         raise TransferError(
             f"cannot read {file}: {error.strerror}. Name a {TRANSFER_FILE} that `lakatos transfer` wrote."

@@ -12,6 +12,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -46,7 +48,7 @@ from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Recorded
-from lakatos.traces.verify import verify
+from lakatos.traces.verify import VerifyReport, verify
 
 REPORT_FILE = "report.html"
 Told = TypeVar("Told", GroupsCompared, EffectsLearned)
@@ -66,10 +68,13 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 
     Raises:
         RunMissingError: There is no run.
+        UnusableError: ``out`` is a folder or a device.
         TraceError: The trace is damaged, or the file cannot be written.
     """
     folder = Path(folder)
     place = folder / REPORT_FILE if out is None else Path(out)
+    if place.exists() and not place.is_file():
+        raise UnusableError(f"{place} is no file that a report could replace; give another --out.")
     beside = summary_beside(place)
     with open_reading(folder) as reading:
         page = render(reading, summary=beside.name)
@@ -82,12 +87,20 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
 # --- what the template is given -------------------------------------------------------------------------------------
 
 
-def render(reading: RunReading, summary: str = "") -> str:
+JOURNAL_META = "lakatos-journal"
+"""Name of what a page states of its journal: number and hash of the last event, and the run's name."""
+
+
+def render(
+    reading: RunReading, summary: str = "", *, key: str | None = None, is_copy: bool = False
+) -> str:
     """Write the whole report of a run as one HTML page.
 
     Args:
         reading: The run.
         summary: Address of its two-page summary; empty if there is none.
+        key: Public key that heads must be signed with; that of this machine's laboratory by default.
+        is_copy: Whether it is a bundle, after which the run may have gone on.
     """
     environment = page_environment()
     environment.globals |= {
@@ -126,7 +139,8 @@ def render(reading: RunReading, summary: str = "") -> str:
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
         "errors": error_facts(reading),
-        "check": check_facts(reading),
+        "check": check_facts(reading, key, is_copy=is_copy),
+        "journal_meta": JOURNAL_META,
         "judging": judging_facts(reading),
         "models": utterance_facts(reading),
         "limits": limits(reading),
@@ -193,7 +207,19 @@ def failure_facts(reading: RunReading) -> dict[str, Any]:
     }
 
 
-def check_facts(reading: RunReading) -> dict[str, Any]:
+def _without_numbers_of_heads(report: VerifyReport) -> VerifyReport:
+    """The checks, without how many heads there are: heads are signed later, and the page stays the same."""
+    fine = "every head that was signed fits the journal"
+    checks = tuple(
+        replace(check, detail=fine) if check.name == "heads" and check.ok else check
+        for check in report.checks
+    )
+    return replace(report, checks=checks)
+
+
+def check_facts(
+    reading: RunReading, key: str | None = None, *, is_copy: bool = False
+) -> dict[str, Any]:
     """How far the trace can be trusted, and how to see for oneself."""
     seq, head = reading.trace.journal.head
     place = shlex.quote(str(reading.folder))
@@ -202,7 +228,7 @@ def check_facts(reading: RunReading) -> dict[str, Any]:
         "seq": seq,
         "n_records": len(reading.journal),
         "kinds": sorted(Counter(entry.kind for entry in reading.journal.values()).items()),
-        "report": verify(reading.trace),
+        "report": _without_numbers_of_heads(verify(reading.trace, key=key, is_copy=is_copy)),
         "audit": f"lakatos audit {place}",
         "resume": f"lakatos resume {place}",
         "versions": reading.state.campaign.started.record.versions

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Collection
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Final
 
 from lakatos import IMPORT_ROOT
 from lakatos.traces.home import cache_home
@@ -179,9 +179,27 @@ def serve_temporary(listener: int, home: str, *, keep: bool = False) -> None:
                 print("ready", flush=True)
 
     names = list(filter(None, os.environ.get(_NAMES, "").split(",")))
-    app = HostGuard(create_app(), names, own_pages=True)
+    app = HostGuard(without_docs(create_app()), names, own_pages=True)
     config = uvicorn.Config(app, log_level="critical", lifespan="on", timeout_graceful_shutdown=1)
     Server(config).run(sockets=[socket.socket(fileno=listener)])
+
+
+DOCS: Final = ("/docs", "/docs/oauth2-redirect", "/redoc", "/openapi.json")
+"""Pages that Prefect's server shows without its secret: the description of its interface."""
+
+
+def without_docs(app: Any) -> Any:
+    """Prefect's server without the pages that need no secret and that nobody needs here.
+
+    An application that is mounted at the same place, as that of Prefect's own pages is, has them once more.
+    """
+    app.router.routes = [
+        route for route in app.router.routes if getattr(route, "path", "") not in DOCS
+    ]
+    for route in app.router.routes:
+        if getattr(route, "path", None) == "" and hasattr(route.app, "router"):
+            without_docs(route.app)
+    return app
 
 
 def _empty_database() -> Path:

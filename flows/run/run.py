@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any, Literal, Self, TypeVar, cast
 from lakatos import __version__
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
-from lakatos.flows.errors import FlowError, RunMissingError
+from lakatos.flows.errors import RunMissingError, UnusableError
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.models import RoleModels
@@ -413,27 +414,44 @@ def check_code(run: Run) -> None:
     """Refuse to go on with a run that other code computed so far, unless somebody accepted this code; writes nothing.
 
     Raises:
-        FlowError: Nobody has accepted this code.
+        UnusableError: Nobody has accepted this code.
     """
     before = run.trace.recorded("start")
     if before is None:
         return
-    assert isinstance(before.record, CampaignStarted)
-    computed_by = code_in_force(run.trace, before.record.science)
-    science = started(run.config).science
+    _check_science(run.folder, run.trace, before.record, started(run.config).science)
+
+
+def _check_science(folder: Path, trace: Trace, begun: Record, science: Fingerprint) -> None:
+    assert isinstance(begun, CampaignStarted)
+    computed_by = code_in_force(trace, begun.science)
     if computed_by != science:
-        raise FlowError(
-            f"the run {run.folder} was begun by other code for theories, experiments, judges or memory "
+        raise UnusableError(
+            f"the run {folder} was begun by other code for theories, experiments, judges or memory "
             f"({computed_by[:8]}, now {science[:8]}). Go on with that code, or with this one, on record: "
-            f'`lakatos resume {run.folder} --accept-code {science[:8]} --because "..."`.'
+            f'`lakatos resume {folder} --accept-code {science[:8]} --because "..."`.'
         )
+
+
+def check_code_of(folder: Path) -> None:
+    """`check_code` of a run that is only read.
+
+    Raises:
+        UnusableError: Other code computed the run, and nobody has accepted this code.
+    """
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        before = trace.recorded("start")
+        if before is None:
+            return
+        config = CampaignConfig.model_validate(trace.journal.meta["study"])
+        _check_science(folder, trace, before.record, started(config).science)
 
 
 def begin(run: Run) -> Recorded[CampaignStarted]:
     """Write down that a campaign began, or find it written down.
 
     Raises:
-        FlowError: Other code than this one computed the run so far, and nobody said that it may go on with this one.
+        UnusableError: Other code computed the run so far, and nobody said that it may go on with this one.
     """
     check_code(run)
     now = started(run.config)
@@ -499,28 +517,29 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
         because: Why the results are still worth having, in words for whoever reads the report.
 
     Raises:
-        FlowError: This is not the code that was named, the run goes on with it anyway, or no reason is given.
+        UnusableError: This is not the code that was named, the run goes on with it anyway, or no reason is given.
         LockedError: A pass is writing the run; stop it first.
     """
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES) as trace:
         before = trace.recorded("start")
         if before is None or not isinstance(before.record, CampaignStarted):
-            raise FlowError(f"the run {folder} has not begun; `lakatos resume` carries it on.")
+            raise UnusableError(f"the run {folder} has not begun; `lakatos resume` carries it on.")
         now = started(CampaignConfig.model_validate(trace.journal.meta["study"]))
         computed_by = code_in_force(trace, before.record.science)
         if computed_by == now.science:
-            raise FlowError(
+            raise UnusableError(
                 f"the run {folder} goes on with this code as it is; leave out --accept-code."
             )
         if len(digest) < 8 or not now.science.startswith(digest):
-            raise FlowError(
+            raise UnusableError(
                 f"this code is {now.science[:8]}, not {digest!r}; look at what changed, then name this one."
             )
         reason = clean(because)
-        if not reason:
-            raise FlowError(
-                'give the reason why the results remain valid with --because "...". The report states it.'
+        if len(re.findall(r"[^\W\d_]{2,}", reason)) < 2:  # two words: "." and "ok" give no reason
+            raise UnusableError(
+                'give the reason why the results remain valid with --because "...", in two words or more. The report '
+                "states it."
             )
         number = sum(1 for _ in trace.records(CodeAccepted))
         item = trace.record(

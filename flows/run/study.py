@@ -10,7 +10,8 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
 import numpy as np
 from pydantic import (
@@ -62,6 +63,7 @@ from lakatos.theories.errors import GrammarError, TheorySourceError
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
+from lakatos.traces.files import read_named
 from lakatos.traces.section import ConfigSection
 
 OWN_DOMAIN: dict[str, Any] = {
@@ -363,10 +365,14 @@ _SECTIONS = ("models", "roles", "budget", "judges", "memory", "domain_file")
 _UNUSED = {name: CampaignConfig.model_fields[name].default for name in _SECTIONS}
 
 
+LARGEST = 2**22
+"""Bytes of a study file."""
+
+
 def anchor_name(file: Path) -> str:
     """Digest of the content of an anchor file, or its path if it cannot be read."""
     try:
-        return digest_bytes(file.read_bytes())
+        return digest_bytes(file.read_bytes()) if file.is_file() else str(file)
     except OSError:
         return str(file)
 
@@ -383,7 +389,7 @@ def load_study(path: Path) -> CampaignConfig:
         StudyError: It is missing, is not TOML, or says what a study cannot say; the message names the key.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_named(path, LARGEST).decode()
     except OSError as error:
         raise StudyError(
             f"cannot read the study {path}: {error.strerror or error}. "
@@ -506,6 +512,8 @@ def _explain(error: Any) -> str:
         for part in error["loc"][:-1]:
             fields = getattr(section, "model_fields", {})
             section = fields[part].annotation if part in fields else get_args(section)[-1]
+            if get_origin(section) in (Union, UnionType):  # a section that may be missing
+                section = get_args(section)[0]
         near = difflib.get_close_matches(str(error["loc"][-1]), list(section.model_fields), n=1)
         return f"unknown key {place!r}" + (
             f"; did you mean {near[0]!r}?"

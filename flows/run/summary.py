@@ -1,20 +1,23 @@
 """How far a run is and how its rivals stand, kept beside the run, so that whoever asks need not load the laboratory.
 
-The file is a copy, never a truth: it counts only while the journal ends with the event that it names.
+The file is a copy, never a truth: it counts only while the journal ends with the event that it names, and only as this
+laboratory wrote it, which a code made with the laboratory's key shows.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.home import KEY_FILE, home
 from lakatos.traces.journal import Journal
 from lakatos.traces.wording import plural
 
@@ -80,11 +83,27 @@ def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSumma
 def keep_summary(folder: Path, summary: RunSummary) -> None:
     """Leave a summary beside the run; where nothing can be written, the next one who asks loads the run again."""
     with suppress(ArtifactError, OSError):
-        write_whole(folder / SUMMARY_FILE, canonical_json(asdict(summary)), private=True)
+        told = json.loads(canonical_json(asdict(summary)))
+        kept = canonical_json({**told, CODE: _code_of(told)})
+        write_whole(folder / SUMMARY_FILE, kept, private=True)
+
+
+CODE = "code"
+"""Key of the code that shows who wrote a summary."""
+
+
+def _code_of(told: dict[str, Any]) -> str:
+    """The code of a summary's content.
+
+    Raises:
+        OSError: The laboratory has no key yet.
+    """
+    key = (home() / KEY_FILE).read_bytes()
+    return hmac.new(key, b"summary" + canonical_json(told), "sha256").hexdigest()
 
 
 def read_summary(folder: Path) -> RunSummary | None:
-    """The summary that was left beside a run, if the journal still ends where it did then.
+    """The summary that this laboratory left beside a run, if the journal still ends where it did then.
 
     Raises:
         JournalError: The journal cannot be read.
@@ -93,6 +112,8 @@ def read_summary(folder: Path) -> RunSummary | None:
         head = journal.head
     with suppress(OSError, ValueError, TypeError, KeyError):
         kept = json.loads((folder / SUMMARY_FILE).read_bytes())
+        if not hmac.compare_digest(str(kept.pop(CODE)), _code_of(kept)):
+            return None
         lines = tuple(tuple(map(str, line)) for line in kept.pop("standings"))
         summary = RunSummary(**kept, standings=lines)
         return summary if (summary.n_records, summary.head) == head else None

@@ -11,9 +11,7 @@ from forging import rewrite, shifted
 from lakatos.traces.errors import HeadError
 from lakatos.traces.head import (
     HEADS_FILE,
-    KEY_FILE,
     JournalHead,
-    home,
     identity,
     kept_apart,
     known_key,
@@ -21,6 +19,7 @@ from lakatos.traces.head import (
     public_key,
     write_head,
 )
+from lakatos.traces.home import KEY_FILE, home
 from lakatos.traces.journal import Journal, start_of
 from lakatos.traces.standalone import HEAD_TAG, canonical
 from lakatos.traces.step import JOURNAL_FILE, Trace

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -631,3 +632,36 @@ def test_the_server_s_clock_stands_beside_the_page_s(tmp_path, store, clock):
     assert set(answers.server_time_ms) == {2000.0, 4000.0} or set(answers.server_time_ms) == {
         2000.0
     }
+
+
+@pytest.fixture
+def without_store(tmp_path) -> TestClient:
+    """A server whose store fails."""
+    open_experiment(tmp_path, n_participants=1)
+    app = create_app(tmp_path, requests_per_second=1000)
+    app.state.store.shut()
+    return TestClient(app, base_url="http://127.0.0.1:8000", raise_server_exceptions=False)
+
+
+def test_health_is_reported_and_names_nothing(client, without_store, monkeypatch):
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=1_000))
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "failing"})
+    monkeypatch.undo()
+    answer = without_store.get("/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "failing"})
+
+
+def test_a_request_that_cannot_be_stored_may_come_again(without_store):
+    answer = without_store.get("/study/")
+    assert (answer.status_code, answer.json()["error"]) == (503, "storage")
+
+
+def test_a_clock_that_is_set_ends_no_visit(tmp_path, monkeypatch):
+    store = SessionStore(tmp_path)
+    before = store.clock()
+    monkeypatch.setattr("time.time", lambda: before + 1e6)
+    assert 0 <= store.clock() - before < 100
+    store.shut()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.outcomes import OutcomeSchedules, outcome_schedules
-from lakatos.experiments.participants.simulated import as_trials
+from lakatos.experiments.participants.simulated import SimulatedBehaviour
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.person_fits import PersonFits, fit_each_person
@@ -27,6 +28,9 @@ NEAR_END = 0.01
 """Share of a parameter's range from an end, within which a most likely value stands at the limit."""
 FLAT = 0.1
 """Share of the population's variance that responses must resolve, or they say next to nothing of a parameter."""
+
+ALL = "all"
+"""Estimates of all conditions together."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,11 @@ class SimulatedResponses:
 
 
 def simulate_participants(
-    theory: Theory, trials: Sequence[Trials], laboratory: Laboratory, rng: np.random.Generator
+    theory: Theory,
+    trials: Sequence[Trials],
+    laboratory: Laboratory,
+    rng: np.random.Generator,
+    parameters: Sequence[Mapping[str, Array]] = (),
 ) -> SimulatedResponses:
     """Simulate as many participants as there are, with the same trials in the same order.
 
@@ -96,17 +104,21 @@ def simulate_participants(
         trials: Experiments whose participants can be told apart.
         laboratory: Where the theory runs.
         rng: For participants and their responses.
+        parameters: ``(n_participants,)`` of each experiment, by name, in place of drawn ones.
+
+    Returns:
+        Responses in the rows of ``trials``.
 
     Raises:
         TrialsError: What unchosen options would have led to is neither known nor can be estimated.
     """
     people = replace(theory, priors={name: as_normal(own) for name, own in theory.priors.items()})
     answered, drawn, notes = [], [], []
-    for item in trials:
+    for place, item in enumerate(trials):
         sequences = item.sequences
-        lengths = (sequences.trial >= 0).sum(axis=1).astype(np.int64)
         order = np.maximum(sequences.trial, 0)
-        values = {name: own[: len(order)] for name, own in _people(people, len(order), rng).items()}
+        values = dict(parameters[place]) if parameters else _people(people, len(order), rng)
+        values = {name: own[: len(order)] for name, own in values.items()}
         drawn.append(values)
         schedules = outcome_schedules(laboratory.domain, item, len(order), rng)
         notes += [schedules.note] * bool(schedules.note)
@@ -114,17 +126,31 @@ def simulate_participants(
         def answer(
             domain: Domain,
             sandbox: Sandbox,
-            item: Trials = item,
             order: NDArray[np.int64] = order,
             values: Mapping[str, Array] = values,
-            lengths: NDArray[np.int64] = lengths,
             schedules: OutcomeSchedules = schedules,
-        ) -> Trials:
+        ) -> SimulatedBehaviour:
             stimuli, rows = schedules.stimuli, schedules.order(order)
-            done = behave(theory, domain, sandbox, values, stimuli, rows, rng)
-            return as_trials(item.experiment, item.stimuli, order, done, item.n_options, lengths)
+            return behave(theory, domain, sandbox, values, stimuli, rows, rng)
 
-        answered.append(laboratory.with_sandbox(answer))
+        done = laboratory.with_sandbox(answer)
+        # What was done in the steps of each participant, in the rows of the table.
+        rows = np.argsort(item.participant, kind="stable")
+        where = np.nonzero(sequences.trial >= 0)
+
+        def in_rows(
+            column: NDArray[Any],
+            rows: NDArray[np.int64] = rows,
+            where: tuple[NDArray[np.int64], ...] = where,
+        ) -> NDArray[Any]:
+            found = np.empty(len(rows), dtype=column.dtype)
+            found[rows] = column[where]
+            return found
+
+        feedback = {name: in_rows(column) for name, column in done.feedback.items()}
+        answered.append(
+            replace(item, response=in_rows(done.response), feedback=feedback, attributes={})
+        )
     joined = {name: np.concatenate([own[name] for own in drawn]) for name in theory.priors}
     return SimulatedResponses(tuple(answered), joined, tuple(notes))
 
@@ -150,10 +176,15 @@ class RecoveredParameter:
     """Mean of estimate minus truth."""
     covered: float
     """Share of participants whose middle 95% hold the truth."""
+    among: str = ALL
+    """The condition of these estimates."""
 
 
 def recover_parameters(
-    simulated: SimulatedResponses, theory: Theory, laboratory: Laboratory
+    simulated: SimulatedResponses,
+    theory: Theory,
+    laboratory: Laboratory,
+    conditions: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> tuple[RecoveredParameter, ...]:
     """Estimate the parameters of simulated participants, and compare them with the truth.
 
@@ -161,25 +192,32 @@ def recover_parameters(
         simulated: Of `simulate_participants`.
         theory: That they followed.
         laboratory: Where it runs.
+        conditions: ``(n_participants,)`` of all experiments, by name: estimates that are also looked at by themselves.
+
+    Returns:
+        One for each parameter among all, then one for each condition.
     """
     found = estimate_participants(read_program(theory.program), simulated.trials, laboratory)
+    everybody = np.ones(found.posteriors.n_cells, dtype=bool)
     told = []
-    for k, scale in enumerate(found.posteriors.scales):
-        truth = scale.to_scale(simulated.parameters[scale.name])
-        alone = scale.to_scale(found.most_likely.parameters[scale.name])
-        mean = found.posteriors.mean[:, k]
-        low, high = found.posteriors.interval[:, :, k]
-        told.append(
-            RecoveredParameter(
-                scale.name,
-                scale.kind,
-                _correlation(truth, alone),
-                _correlation(truth, mean),
-                float((alone - truth).mean()),
-                float((mean - truth).mean()),
-                float(((low <= truth) & (truth <= high)).mean()),
+    for among, own in {ALL: everybody, **(conditions or {})}.items():
+        for k, scale in enumerate(found.posteriors.scales):
+            truth = scale.to_scale(simulated.parameters[scale.name])[own]
+            alone = scale.to_scale(found.most_likely.parameters[scale.name])[own]
+            mean = found.posteriors.mean[own, k]
+            low, high = found.posteriors.interval[:, own, k]
+            told.append(
+                RecoveredParameter(
+                    scale.name,
+                    scale.kind,
+                    _correlation(truth, alone),
+                    _correlation(truth, mean),
+                    float((alone - truth).mean()),
+                    float((mean - truth).mean()),
+                    float(((low <= truth) & (truth <= high)).mean()),
+                    among,
+                )
             )
-        )
     return tuple(told)
 
 

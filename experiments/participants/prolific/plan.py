@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
 from lakatos.experiments.participants.prolific.money import Money, ServiceFee
+from lakatos.traces.files import read_named
 
 CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
@@ -251,7 +252,7 @@ def load_settings(path: Path) -> RecruitmentSettings:
         PlanError: It is missing, is no TOML, or says what a plan cannot say; the message names the key.
     """
     try:
-        return parse_settings(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        return parse_settings(tomllib.loads(read_named(path).decode()), str(path))
     except OSError as error:
         raise PlanError(
             f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings."

@@ -10,7 +10,7 @@ import hmac
 import logging
 import secrets
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -22,6 +22,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.web.door import (
     HostGuard,
 )
@@ -100,7 +101,25 @@ def create_app(
     def root() -> Response:
         return Response(status_code=307, headers={"Location": "/study/"})
 
+    add_health(app, lambda: [kept])
     return app
+
+
+def add_health(app: FastAPI, stores: Callable[[], Iterable[SessionStore]]) -> None:
+    """Let a server report at ``/healthz`` whether responses can be stored: status 200, or 503 if they cannot.
+
+    What is wrong goes to the log only, because everybody can open the address.
+    """
+
+    @app.get("/healthz", include_in_schema=False)
+    def health() -> JSONResponse:
+        try:
+            for store in stores():
+                store.check()
+        except SourceError as error:
+            _log.error("not healthy: %s", error)
+            return JSONResponse({"status": "failing"}, 503, {"Cache-Control": "no-store"})
+        return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
 def create_desk(
@@ -180,6 +199,15 @@ def server(
         )
         kind = 400 if first["type"] == "json_invalid" else 422
         return _problem(kind, "form", f"{where}: {first['type']}")
+
+    @app.exception_handler(sqlite3.Error)
+    @app.exception_handler(OSError)
+    @app.exception_handler(TraceError)
+    def not_stored(request: Request, error: Exception) -> JSONResponse:
+        _log.error("%s was not answered: %s", request.url.path, error)
+        return _problem(
+            503, "storage", "nothing can be stored now; the same request may come again."
+        )
 
     @app.exception_handler(HTTPException)
     def http(_: Request, error: HTTPException) -> JSONResponse:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import sqlite3
 import threading
 import time
@@ -39,6 +40,8 @@ from lakatos.traces.system import give_name, sync_folder
 
 COLLECTION_FILE: Final = "collection.sqlite"
 KEY_FILE: Final = "collection.key"
+LEAST_FREE_BYTES: Final = 2**24
+"""With less free space than this, a server is not healthy."""
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS experiment (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL UNIQUE, n_participants INTEGER NOT NULL,
@@ -128,16 +131,26 @@ def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def steady_clock() -> Callable[[], float]:
+    """Seconds since 1970 that go on steadily: a wall clock that is set later on ends no visit and begins none anew."""
+    began = time.time() - time.monotonic()
+    return lambda: began + time.monotonic()
+
+
 class CollectionFile:
     """The collection of one run, open. All methods may be called from any thread."""
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: Path, *, clock: Callable[[], float] | None = None) -> None:
         """Use the collection of the run in ``folder``; made if it is not there, readable for its owner only.
+
+        Args:
+            folder: Of the run.
+            clock: Seconds since 1970; `steady_clock` by default.
 
         Raises:
             SourceError: It cannot be made or read.
         """
-        self.path, self.clock = Path(folder) / COLLECTION_FILE, clock
+        self.path, self.clock = Path(folder) / COLLECTION_FILE, clock or steady_clock()
         self._lock = threading.Lock()
         self._experiments: dict[str, PageExperiment] = {}
         self._deleted = False
@@ -160,6 +173,24 @@ class CollectionFile:
         except (OSError, sqlite3.Error) as error:
             raise SourceError(f"cannot use the collection {self.path}: {error}.") from error
         self._connection.row_factory = sqlite3.Row
+
+    def check(self) -> None:
+        """Find out whether a response could be stored now.
+
+        Raises:
+            SourceError: The collection cannot be read or written, or its disk is nearly full.
+        """
+        try:
+            free = shutil.disk_usage(self.path.parent).free
+            with self._lock:
+                self._connection.execute("BEGIN IMMEDIATE")
+                self._connection.execute("ROLLBACK")
+        except (OSError, sqlite3.Error) as error:
+            raise SourceError(f"cannot use the collection {self.path}: {error}.") from error
+        if free < LEAST_FREE_BYTES:
+            raise SourceError(
+                f"{free:,} bytes are free where {self.path} is; free at least {LEAST_FREE_BYTES:,}."
+            )
 
     def shut(self) -> None:
         """Close the store's file; nothing can be read or written afterwards."""

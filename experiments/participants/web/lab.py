@@ -26,6 +26,7 @@ from starlette.responses import RedirectResponse
 
 from lakatos.experiments.participants.web.app import (
     SWEEP_SECONDS,
+    add_health,
     create_desk,
     server,
 )
@@ -177,6 +178,7 @@ def create_lab(
     app = server("Lakatos: taking part", hosts, requests_per_second, life)
     app.state.shelf = shelf
     app.mount("/study", StudyDoors(shelf, names))
+    add_health(app, lambda: [study.store for study in list(shelf.known.values())])
     return app
 
 

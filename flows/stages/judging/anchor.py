@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +31,7 @@ from lakatos.judges.paired import fewest_units
 from lakatos.judges.record import SHARES, AnchorTaken, Part
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import digest_bytes
+from lakatos.traces.files import read_named
 from lakatos.traces.step import Recorded, StepContext
 
 if TYPE_CHECKING:
@@ -123,9 +122,8 @@ def read_json(path: Path) -> Any:
         AnchorError: It cannot be read.
     """
     try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-            return json.load(file)
-    except (OSError, ValueError, EOFError, RecursionError, zlib.error) as error:
+        return json.loads(read_named(path, 2**28))
+    except (OSError, ValueError, RecursionError) as error:
         raise AnchorError(
             f"cannot read the anchor set {path}: {error}. `lakatos judges anchor build` makes one."
         ) from None

@@ -23,7 +23,10 @@ from lakatos.theories.engine.record import (
 from lakatos.theories.engine.record import ParameterEffect as RecordedEffect
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.differences.effect_formula import in_groups
-from lakatos.theories.findings.differences.effect_words import effects_in_words
+from lakatos.theories.findings.differences.effect_words import (
+    effects_in_words,
+    open_effects_in_words,
+)
 from lakatos.theories.findings.differences.parameter_effect import (
     PERSON,
     ParameterEffect,
@@ -161,7 +164,7 @@ def _asked(
         tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
         counted_again(evidence.config, evidence.state),
     )
-    formula = formula_of(by, beside)
+    formula = formula_of([by], beside)
     found: dict[Digest, ParameterEffects] = {}
     for name in names:
         try:
@@ -173,8 +176,13 @@ def _asked(
     told = [
         effects_in_words(evidence.state.theories.name(name), item) for name, item in found.items()
     ]
+    standings = evidence.state.board().standings
+    is_tied = {line.theory for line in standings if line.tied}
+    tied = {
+        evidence.state.theories.name(name): item for name, item in found.items() if name in is_tied
+    }
     notes = [note for item in list(found.values())[:1] for note in item.notes]
-    return _Asked(found, " ".join([*told, *notes]))
+    return _Asked(found, " ".join(filter(None, [*told, open_effects_in_words(tied), *notes])))
 
 
 def _differences(found: ParameterEffects, by: str) -> tuple[GroupDifference, ...]:

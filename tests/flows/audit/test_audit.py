@@ -98,7 +98,7 @@ def test_every_deterministic_record_comes_out_again_bit_for_bit(finished: Path) 
     assert found.wrong == []
     assert found.near == 0
     assert found.end == ""
-    assert kinds - set(found.again) <= {"more_asked"}
+    assert kinds - set(found.again) <= {"more_asked", "machine_used"}
     for kind in (
         "design_chosen",
         "preregistration",

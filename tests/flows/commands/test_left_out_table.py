@@ -61,7 +61,6 @@ def table_in(text: str) -> tuple[str, ...]:
         "theory score FILE random",
         "theory fit random FILE",
         "theory fit hyperbolic FILE --each",
-        "theory each FILE random",
         "theory effects FILE hyperbolic --by condition",
         "theory predict random TRIALS --fit FILE",
         "transfer random --to FILE --draws 16 --out FOLDER",

@@ -71,7 +71,6 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("theory fit tallying runs/begun", "`lakatos resume runs/begun` goes on"),
         ("theory groups begun --by age", "no answers yet"),
         ("theory effects begun --by age", "no answers yet"),
-        ("theory each begun", "no answers yet"),
         ("theory posterior tallying --run begun", "no answers of any experiment; it has: none yet"),
         ("theory score new", "the run runs/new has not begun; `lakatos resume runs/new` begins it"),
         ("theory posterior tallying --run new", "has not begun"),

@@ -43,7 +43,8 @@ def test_simulated_participants_of_a_file_receive_rewards(tmp_path) -> None:
     answers = lakatos.adopt(bandit(), "learning")
     found = lakatos.fit(answers, "rescorla_wagner", simulate=tmp_path / "new.csv")
     table = pd.read_csv(tmp_path / "new.csv")
-    by_option = table.groupby("option").reward.mean()
+    assert list(table) == list(bandit())
+    by_option = table.groupby("choice").reward.mean()
     assert by_option["A"] > 0.6
     assert by_option["B"] < 0.4
     assert not [name for name in table if name.startswith("payoff")]

@@ -143,7 +143,7 @@ def test_other_code_goes_on_only_where_somebody_says_so_and_why(
     for digest, because, said in (
         ("87654321", "a typo was mended", "not '87654321'"),
         ("1234567", "a typo was mended", "not '1234567'"),
-        ("12345678", " ", "give the reason why"),
+        *[("12345678", said, "give the reason why") for said in (" ", ".", "ok", "1 2 3", "- _ x")],
     ):
         with pytest.raises(FlowError, match=said):
             accept_code(copy, digest, because)

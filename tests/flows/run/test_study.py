@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from lakatos.domains import ARCHIVES, FAMILIES
 from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.carry import read_study
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
 
@@ -82,6 +84,10 @@ def test_studies_that_differ_have_different_digests():
         # Unknown keys, with the nearest known one.
         ({"qestion": "?"}, r"unknown key 'qestion'; did you mean 'question'\?"),
         ({"design__trails": 3}, r"unknown key 'design.trails'; did you mean 'trials'\?"),
+        (
+            {"participants": {"source": "archival", "file": "a.csv", "columns": {"respons": "x"}}},
+            r"unknown key 'participants.columns.respons'; did you mean 'response'\?",
+        ),
         (
             {"stop__xyzzy": 3},
             "unknown key 'stop.xyzzy'; known here: cycles, least_cycles, patience",
@@ -457,3 +463,10 @@ def test_a_later_key_of_roles_changes_no_earlier_study() -> None:
     assert "further" not in before.model_dump(mode="json")["roles"]
     assert study(models=models, roles={**roles, "further": 0}).digest == before.digest
     assert study(models=models, roles={**roles, "further": 4}).digest != before.digest
+
+
+@pytest.mark.parametrize("text", ["1", "[]", '"a"', "null", "[[1]]"])
+def test_json_that_is_no_object_is_no_study(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(text)
+    with pytest.raises(StudyError, match="holds no JSON object"):
+        read_study(tmp_path / "a.json")

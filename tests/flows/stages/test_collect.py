@@ -54,6 +54,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.people import expire, find_person, holdings, import_answers, withdraw
 from lakatos.flows.operations.people_export import export
 from lakatos.flows.report.report import write_report
+from lakatos.flows.run.progress import SilentProgress
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, has_run, read_state
 from lakatos.flows.run.study import CampaignConfig
@@ -284,13 +285,26 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     findings(copy)
 
 
-def test_going_on_with_too_few_people_is_refused_and_ends_nothing(
+class ShownNotes(SilentProgress):
+    """Keeps what a pass prints besides its stages."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_going_on_with_too_few_people_ends_nothing_and_says_why(
     asked: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "one"))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(1))))
-    with pytest.raises(FlowError, match=r"the answers of 1 people .* nothing was ended"):
-        resume_run(folder, n_workers=1, enough=True)
+    shown = ShownNotes()
+    waiting = resume_run(folder, n_workers=1, enough=True, progress=shown)
+    assert isinstance(waiting, AnswersAwaited)
+    assert "the responses of 1 participants" in shown.notes[-1]
+    assert "nothing was ended" in shown.notes[-1]
     _, trace = read_state(folder)
     with trace:
         assert not list(trace.records(CollectionClosed))

@@ -48,6 +48,8 @@ class EffectFormula:
     group: str
     """What the random effects are grouped by; empty where the formula names none."""
     right: str
+    interactions: tuple[tuple[str, ...], ...] = ()
+    """Columns of each interaction."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ def read_formula(text: str) -> EffectFormula:
         raise TrialsError(
             f"the formula {text!r} cannot be read ({error}); write one such as {EXAMPLE!r}."
         ) from None
+    if _has_bare_bar(right):
+        raise TrialsError(
+            f"the formula {text!r} has random effects without parentheses; write them as in {EXAMPLE!r}."
+        )
     common = [term for term in found.common_terms if getattr(term, "name", "") != "Intercept"]
     if len(common) == len(found.common_terms):
         raise TrialsError(
@@ -117,9 +123,30 @@ def read_formula(text: str) -> EffectFormula:
         for name in sorted(term.var_names, key=right.index)
         if name and name not in CODINGS
     )
+    interactions = [
+        tuple(name for name in predictors if name in term.var_names)
+        for term in common
+        if len(term.components) > 1
+    ]
     return EffectFormula(
-        text, names, tuple(predictors), tuple(sorted(slopes)), next(iter(groups), ""), right.strip()
+        text,
+        names,
+        tuple(predictors),
+        tuple(sorted(slopes)),
+        next(iter(groups), ""),
+        right.strip(),
+        tuple(interactions),
     )
+
+
+def _has_bare_bar(right: str) -> bool:
+    """Whether a formula has random effects outside of parentheses."""
+    depth = 0
+    for sign in re.sub(r"`[^`]*`", "", right):
+        depth += (sign == "(") - (sign == ")")
+        if sign == "|" and depth == 0:
+            return True
+    return False
 
 
 def design_of(formula: EffectFormula, frame: pd.DataFrame) -> EffectDesign:

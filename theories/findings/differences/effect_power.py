@@ -122,8 +122,8 @@ class SimulatedPool:
         n_exchanges: int = N_EXCHANGES_PLANNED,
         *,
         is_null: bool = False,
-    ) -> tuple[ParameterEffects, NDArray[np.int64]]:
-        """Effects in a study of participants of the pool, and who they are.
+    ) -> ParameterEffects:
+        """Effects in a study of participants of the pool, who are drawn with replacement.
 
         Args:
             n_people: Participants.
@@ -138,6 +138,25 @@ class SimulatedPool:
             who = np.concatenate([rng.integers(0, half, first), second])
         else:
             who = rng.integers(0, n_pool, n_people)
+        return self.study_of(who, rng, n_exchanges, is_null=is_null)
+
+    def study_of(
+        self,
+        who: NDArray[np.int64],
+        rng: np.random.Generator,
+        n_exchanges: int = N_EXCHANGES_PLANNED,
+        *,
+        is_null: bool = False,
+    ) -> ParameterEffects:
+        """Effects in a study of some participants of the pool.
+
+        Args:
+            who: ``(n_people,)`` their places in the pool.
+            rng: For labels and their exchanges.
+            n_exchanges: Exchanges of labels.
+            is_null: Whether labels are drawn, so that they mean nothing.
+        """
+        n_pool, n_people = self.frame[PERSON].nunique(), len(who)
         n_each = len(self.frame) // n_pool
         rows = np.concatenate([who + part * n_pool for part in range(n_each)])
         labels = rows if not is_null else self._drawn_labels(n_people, rng)
@@ -145,7 +164,7 @@ class SimulatedPool:
         frame["x"] = self.frame["x"].array[labels]
         frame[PERSON] = [f"{place:05d}" for place in np.tile(np.arange(n_people), n_each)]
         slope = f"(x | {PERSON})" if self.kind == "condition" else f"(1 | {PERSON})"
-        found = effects_of_cells(
+        return effects_of_cells(
             self.posteriors.of(rows),
             frame,
             np.arange(len(rows)),
@@ -155,7 +174,6 @@ class SimulatedPool:
             seed=int(rng.integers(2**31)),
             n_exchanges=n_exchanges,
         )
-        return found, who
 
     def _drawn_labels(self, n_people: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """``(n_rows of a study,)`` rows of the frame whose labels the study's cells have, by chance."""
@@ -353,7 +371,7 @@ def _is_shown(
     is_null: bool = False,
 ) -> bool:
     """Whether a verdict on a simulated study names a parameter; any where none is given."""
-    found, _ = pool.study(n_people, rng, is_null=is_null)
+    found = pool.study(n_people, rng, is_null=is_null)
     return any(item.is_shown for item in found.effects if parameter in ("", item.parameter))
 
 

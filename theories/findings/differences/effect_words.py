@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lakatos.theories.findings.differences.effect_formula import in_function
 from lakatos.theories.findings.differences.parameter_effect import (
     ParameterEffect,
@@ -32,6 +34,32 @@ def effects_in_words(name: str, found: ParameterEffects) -> str:
         f"{name}: no clear evidence that a parameter depends on {predictors}; smallest p: {nearest.parameter}, "
         f"{p_in_words(nearest.p)}."
     )
+
+
+def open_effects_in_words(tied: Mapping[str, ParameterEffects]) -> str:
+    """Which parameters have an effect by some of several theories only; empty where all agree.
+
+    A theory that is wrong may need another parameter to follow a change, so that an effect is open as long as a theory
+    that predicts as well does without it.
+
+    Args:
+        tied: Effects in theories that responses cannot distinguish, by name.
+    """
+    shown = {
+        name: [item.parameter for item in found.effects if item.is_shown]
+        for name, found in tied.items()
+    }
+    sentences = []
+    for parameter in dict.fromkeys(own for parameters in shown.values() for own in parameters):
+        with_it = [name for name, own in shown.items() if parameter in own]
+        without = [name for name, own in shown.items() if parameter not in own]
+        if without:
+            predictors = " or ".join(tied[with_it[0]].formula.predictors)
+            sentences.append(
+                f"That {parameter} depends on {predictors} is open: it does by {' and '.join(with_it)}, and not by "
+                f"{' and '.join(without)}, and these responses cannot distinguish these theories."
+            )
+    return " ".join(sentences)
 
 
 def _p_of(item: ParameterEffect) -> float:

@@ -73,16 +73,20 @@ class ResponseColumns:
     """Why labels cannot be exchanged, as a sentence: nothing is tested then, and effects have no p."""
 
 
-def formula_of(by: str, beside: ResponseColumns) -> EffectFormula:
-    """The formula of one column: numbers are scaled, and what varies within participants has a random slope."""
-    values = as_values(np.concatenate([own[by] for own in beside.columns]).tolist(), by)
-    name = by if by.isidentifier() else f"`{by}`"
-    shown = name if values_are_categories(values) else f"scale({name})"
+def formula_of(by: Sequence[str], beside: ResponseColumns) -> EffectFormula:
+    """The formula of some columns: numbers are scaled, and what varies within participants has a random slope."""
     person = np.concatenate([np.asarray(own, dtype=str) for own in beside.person])
-    varies = bool((values.groupby(person).nunique() > 1).any())
-    slope = f"({name} | {PARTICIPANT})" if varies else f"(1 | {PARTICIPANT})"
-    found = read_formula(f"~ {shown} + {slope}")
-    return replace(found, predictors=(by,), slopes=(by,) if varies else ())
+    shown, varying = [], []
+    for name in by:
+        values = as_values(np.concatenate([own[name] for own in beside.columns]).tolist(), name)
+        said = name if name.isidentifier() else f"`{name}`"
+        shown.append(said if values_are_categories(values) else f"scale({said})")
+        if (values.groupby(person).nunique() > 1).any():
+            varying.append(name)
+    quoted = [name if name.isidentifier() else f"`{name}`" for name in varying]
+    slopes = f"({' + '.join(quoted) or '1'} | {PARTICIPANT})"
+    found = read_formula(f"~ {' + '.join(shown)} + {slopes}")
+    return replace(found, predictors=tuple(by), slopes=tuple(varying))
 
 
 @dataclass(frozen=True)
@@ -184,7 +188,8 @@ def _binned(values: pd.Series, person: NDArray[Any]) -> pd.Series:
 def _confounded_with_order(values: pd.Series, person: NDArray[Any], name: str) -> list[str]:
     """A note where all participants went through the conditions one after another, in the same order."""
     orders = set()
-    for _, own in values.dropna().groupby(person, sort=False):
+    known = values.notna().to_numpy()
+    for _, own in values[known].groupby(person[known], sort=False):
         codes = own.cat.codes.to_numpy()
         if len(np.unique(codes)) < 2:
             continue
@@ -273,6 +278,8 @@ class ParameterEffects:
     """By parameter: standard deviation of a participant's cells beside errors and the predictors."""
     between_sd: Mapping[str, float]
     """By parameter: standard deviation of participants."""
+    fitted: Array
+    """``(n_rows of the frame, n_parameters)`` what the model predicts of each cell, on the scales of the parameters."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -321,10 +328,10 @@ def find_effects(
     divided = divide_into_cells(trials, beside, formula.predictors)
     _check_slopes(formula, divided)
     known = divided.frame[list(formula.predictors)].notna().all(axis=1).to_numpy()
+    # Refused before anything is computed.
     _check_people(divided.frame[known], formula, divided.within)
-    design_of(
-        formula, _with_group(formula, divided.frame[known])
-    )  # refused before anything is computed
+    _check_interactions(divided.frame[known], formula)
+    design_of(formula, _with_group(formula, divided.frame[known]))
     posteriors = find_cell_posteriors(theory, trials, divided.cells, laboratory, seed=seed)
     names = [scale.name for scale in posteriors.scales]
     asked = [name for name in parameters or names if name in names]
@@ -455,6 +462,7 @@ def effects_of_cells(
         formula, tuple(effects), chosen, posteriors, used,
         dict(zip(names, np.sqrt(np.diag(spread.within)).tolist(), strict=True)),
         dict(zip(names, np.sqrt(np.diag(spread.between)).tolist(), strict=True)),
+        matrix @ estimated.estimate.T,
         tuple(notes),
     )  # fmt: skip
 
@@ -507,6 +515,21 @@ def _check_people(frame: pd.DataFrame, formula: EffectFormula, within: frozenset
             raise TrialsError(
                 f"{name} is {counts.idxmin()!r} for {counts.min()} participant"
                 f"{'s' * int(counts.min() != 1)}; an effect needs {FEWEST_IN_LEVEL} in each (there are {there})."
+            )
+
+
+def _check_interactions(frame: pd.DataFrame, formula: EffectFormula) -> None:
+    """Refuse interactions of categories of which too few participants have a combination."""
+    for names in formula.interactions:
+        if not all(values_are_categories(frame[name]) for name in names):
+            continue
+        counts = frame.groupby(list(names), observed=False)[PERSON].nunique()
+        if counts.min() < FEWEST_IN_LEVEL:
+            there = ", ".join(f"{' and '.join(map(str, cell))}: {n}" for cell, n in counts.items())
+            cell = " and ".join(map(str, counts.idxmin()))
+            raise TrialsError(
+                f"{':'.join(names)} cannot be estimated: {cell} is the combination of {counts.min()} participant"
+                f"{'s' * int(counts.min() != 1)}; an interaction needs {FEWEST_IN_LEVEL} in each (there are {there})."
             )
 
 

@@ -10,16 +10,20 @@ import pytest
 from scipy.stats import ttest_rel
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.findings.differences.cell_posterior import CellPosteriors, ParameterScale
 from lakatos.theories.findings.differences.effect_formula import as_values, read_formula
-from lakatos.theories.findings.differences.effect_words import codings_of
+from lakatos.theories.findings.differences.effect_words import codings_of, open_effects_in_words
 from lakatos.theories.findings.differences.parameter_effect import (
     EXPERIMENT,
     N_RESPONSES,
     PERSON,
     ParameterEffect,
     ParameterEffects,
+    ResponseColumns,
+    _check_interactions,
     _check_people,
+    divide_into_cells,
     effects_of_cells,
     medians_of_levels,
 )
@@ -50,6 +54,18 @@ def effects_on(
         posteriors, frame, np.arange(n), read_formula(formula), within, ["rate"], n_exchanges=19,
         is_testable=is_testable,
     )  # fmt: skip
+
+
+def test_cells_without_a_condition_are_cells_of_their_own() -> None:
+    stimuli = Stimuli({"x": np.zeros(1)})
+    person = np.repeat(np.arange(3), 4)
+    trials = Trials("e", stimuli, person, person * 0, person * 0, person * 0 + 1)
+    task = np.array(["rest", "task", "rest", ""] * 3, dtype=object)
+    beside = ResponseColumns((person.astype(str),), ({"task": task},))
+    divided = divide_into_cells([trials], beside, ["task"])
+    assert divided.frame[N_RESPONSES].tolist() == [2, 1, 1] * 3
+    assert divided.frame["task"].isna().sum() == 3
+    assert divided.within == {"task"}
 
 
 def effect_of(found: ParameterEffects, label: str) -> ParameterEffect:
@@ -162,6 +178,54 @@ def test_codings_are_said_as_they_are(right: str, dose: str, age: str) -> None:
     told = {line.partition(":")[0]: line for line in codings_of(found)}
     assert dose in told["dose"]
     assert age in told["age"]
+
+
+def test_random_effects_stand_in_parentheses() -> None:
+    with pytest.raises(TrialsError, match="random effects without parentheses"):
+        read_formula("rate ~ task | participant")
+    for right in ("task + (task|participant)", "`a|b` + (scale(age) | participant)"):
+        assert read_formula(f"rate ~ {right}").group == "participant"
+
+
+def test_an_interaction_needs_two_participants_in_each_combination() -> None:
+    assert read_formula("rate ~ C(sex, Sum)*group*age").interactions == (
+        ("sex", "group"),
+        ("sex", "age"),
+        ("group", "age"),
+        ("sex", "group", "age"),
+    )
+    sex, group = ["f", "f", "f", "f", "m", "m", "m"], ["old", "old", "new", "new", "old", "old"]
+    frame = pd.DataFrame({PERSON: list("abcdefg"), "sex": sex, "group": [*group, "new"]})
+    for name in ("sex", "group"):
+        frame[name] = as_values(frame[name].tolist(), name)
+    crossed = read_formula("rate ~ sex*group")
+    with pytest.raises(
+        TrialsError,
+        match=r"sex:group cannot be estimated: m and new is the combination of 1 participant; an interaction needs 2 "
+        r"in each \(there are f and new: 2, f and old: 2, m and new: 1, m and old: 2\)",
+    ):
+        _check_interactions(frame, crossed)
+    with pytest.raises(TrialsError, match="m and new is the combination of 0 participants"):
+        _check_interactions(frame.iloc[:-1], crossed)
+    _check_interactions(frame, read_formula("rate ~ sex + group"))
+    twice = pd.concat([frame, frame.iloc[-1:].assign(**{PERSON: "h"})])
+    _check_interactions(twice, crossed)
+
+
+def test_an_effect_that_a_tied_theory_does_without_is_open() -> None:
+    """A theory that is wrong may need another parameter to follow a change."""
+    values, columns, person = crossed(0.01)
+    with_it = effects_on(values, columns, person, "~ task")
+    without = effects_on(values * 0 + np.arange(len(values)) % 3, columns, person, "~ task")
+    assert [item.is_shown for item in (*with_it.effects, *without.effects)] == [True, False]
+    assert open_effects_in_words({"first": with_it}) == ""
+    assert open_effects_in_words({"first": with_it, "second": with_it}) == ""
+    expected = (
+        "That rate depends on task is open: it does by first, and not by second, and these responses cannot "
+        "distinguish these theories."
+    )
+    assert open_effects_in_words({"first": with_it, "second": without}) == expected
+    assert open_effects_in_words({"second": without, "first": with_it}) == expected
 
 
 def test_a_column_may_have_any_name() -> None:

@@ -79,8 +79,8 @@ def test_a_pools_effect_is_shown_in_studies_of_it_and_not_where_labels_are_drawn
     x = np.repeat([0.0, 1.0], n // 2) if kind != "number" else np.linspace(-1, 1, n)
     labels = x if kind == "number" else halves(n)
     pool = pool_of(2 * x + rng.normal(0, 1, n), kind, labels)
-    shown = [pool.study(24, rng, 99)[0].effects[0].is_shown for _ in range(12)]
-    false = [pool.study(24, rng, 99, is_null=True)[0].effects[0].is_shown for _ in range(40)]
+    shown = [pool.study(24, rng, 99).effects[0].is_shown for _ in range(12)]
+    false = [pool.study(24, rng, 99, is_null=True).effects[0].is_shown for _ in range(40)]
     assert sum(shown) >= 10
     assert sum(false) <= 6  # more have a probability of 1.4% at 5%
 
