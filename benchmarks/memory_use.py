@@ -38,7 +38,9 @@ def processor_s(root: int) -> dict[int, float]:
     ticks, spent = os.sysconf("SC_CLK_TCK"), {}
     for member in family_of(root):
         try:
-            cells = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
+            cells = (
+                Path(f"/proc/{member}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            )
         except OSError:
             continue
         spent[member] = (int(cells[11]) + int(cells[12])) / ticks

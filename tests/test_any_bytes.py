@@ -106,7 +106,7 @@ def samples(folder: Path) -> dict[str, tuple[str, bytes, Callable[[Path], Any]]]
 NAMES = sorted(
     {
         *(f"answers{suffix}" for suffix in READERS), "import.csv", "import.parquet", "study", "study.json", "task",
-        "theory", "plan", "anchor", "anchor.gz", "situations", "transfer", "profile", "schedules", "backup", "bundle",
+        "theory", "plan", "anchor", "anchor.gz", "transfer", "profile", "schedules", "backup", "bundle",
         "report",
     }
 )  # fmt: skip

@@ -216,6 +216,8 @@ def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
 def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
 
+    A device such as ``/dev/null`` is written to, never replaced.
+
     Args:
         path: Of the file.
         data: All of it.
@@ -226,6 +228,9 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
     try:
+        if path.is_char_device():
+            path.write_bytes(data)
+            return
         if not path.parent.is_dir():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if private else 0o777)
             sync_folder(path.parent.parent)

@@ -132,6 +132,17 @@ def test_a_file_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatc
     assert [path.name for path in target.parent.iterdir()] == ["file"]
 
 
+def test_a_device_is_written_to_and_never_replaced(tmp_path):
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("only the superuser may make devices")
+    write_whole(device, b"anything")
+    assert device.is_char_device()
+    assert [path.name for path in tmp_path.iterdir()] == ["null"]
+
+
 def test_a_write_that_fails_leaves_nothing(store, request):
     script = LIMITED.format(root=str(request.config.rootpath), folder=str(store.folder))
     result = subprocess.run(

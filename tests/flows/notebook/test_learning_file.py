@@ -107,7 +107,7 @@ def test_corrections_and_advice_are_the_same_for_describe_and_adopt() -> None:
     said = {"stimulus": {"options": 2, "block_start": "first"}}
     told = lakatos.describe(table.assign(first=table.trial == 1), "learning", said)
     assert told.mapping["stimulus"]["block_start"] == "first"
-    with pytest.raises(TrialsError, match=r'columns=\{"missing"') as refused:
+    with pytest.raises(TrialsError, match=r'columns=\{"participant"') as refused:
         lakatos.adopt(table, "learning", {"response": "subj_id", "stimulus": {"options": 2}})
     assert "--column" not in str(refused.value)
     assert "bad_rows" not in str(refused.value)  # all rows are bad

@@ -100,7 +100,7 @@ def file_of(path: Path, own: Trials, order: np.ndarray) -> Path:
         )
         for row in order
     ]
-    path.write_text("\n".join([head, *lines]) + "\n")
+    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
     return path
 
 

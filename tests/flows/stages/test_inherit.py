@@ -309,7 +309,11 @@ def test_a_theory_found_in_an_archive_is_not_tested_on_a_file_of_its_answers(tmp
     value["participants"] = {
         "source": "archival",
         "file": str(tmp_path / "copied.csv"),
-        "columns": {"counts": ["n0", "n1"], "stimulus": stimulus},
+        "columns": {
+            "counts": ["n0", "n1"],
+            "stimulus": stimulus,
+            "accept": ["unusual_amounts"],  # amounts of a thousand and more
+        },
     }
     value["name"] = "copied"
     with create_run(parse_study(value, "copied"), runs / "copied", n_workers=1) as run:
