@@ -15,7 +15,11 @@ from lakatos.domains import DOMAINS
 from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.discovery.induction.induce import induce
-from lakatos.theories.discovery.induction.outcome_terms import OutcomeLanguage, read_language
+from lakatos.theories.discovery.induction.outcome_terms import (
+    OutcomeLanguage,
+    read_language,
+    with_article,
+)
 from lakatos.theories.discovery.induction.outcomes import (
     RIDGE,
     OutcomeSearch,
@@ -231,7 +235,8 @@ def test_the_term_that_is_screened_first_is_the_one_that_a_fit_of_each_finds_bes
     best_term = max(fits, key=search._worth).terms[0]
     assert best_term in search._screen(search._fit(()))
     assert (
-        search.language.terms.items[best_term[0]].words == "take an option with a better worst side"
+        search.language.terms.items[best_term[0]].words
+        == "take an option whose poorest attribute is better"
     )
 
 
@@ -251,6 +256,19 @@ def test_a_longer_sum_is_kept_only_if_each_further_term_pays() -> None:
     worth = [search._worth(path[size]) for size in sorted(path)]
     assert len(worth) > 1
     assert all(later > earlier for earlier, later in pairwise(worth))
+
+
+@pytest.mark.parametrize(
+    ("noun", "words"),
+    [
+        ("rent", "a higher rent"),
+        ("weeks", "higher weeks"),
+        ("length of contract", "a higher length of contract"),
+    ],
+)
+def test_nouns_have_their_article(noun: str, words: str) -> None:
+    assert with_article(noun, "higher") == words
+    assert with_article("interest") == "an interest"
 
 
 def test_a_sum_is_named_after_its_largest_reasons() -> None:

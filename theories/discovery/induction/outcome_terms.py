@@ -308,6 +308,15 @@ def _numbers_by_shape(arrays: dict[str, Array]) -> list[LandmarkCode]:
     ]
 
 
+def with_article(noun: str, adjective: str = "") -> str:
+    """A noun with its indefinite article; a plural has none."""
+    words = f"{adjective} {noun}" if adjective else noun
+    head = noun.split(" of ")[0]
+    if head.endswith("s") and not head.endswith("ss"):
+        return words
+    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
+
+
 # -- terms of options --------------------------------------------------------------------------------------------------
 
 
@@ -360,7 +369,10 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
             item,
         )
         return
-    higher, lower = f"take an option with a higher {noun}", f"take an option with a lower {noun}"
+    some = with_article(noun)
+    higher, lower = (
+        f"take an option with {with_article(noun, end)}" for end in ("higher", "lower")
+    )
     yield _term(x, higher, lower, 0.0, item)
     yield _term("{0} ** 2", f"{higher}, more so at the high end", f"{lower}, more so at the high end",
                 1.5, item)  # fmt: skip
@@ -374,31 +386,31 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
     yield _term("of_range({0}, xp)", f"{higher} within the range on offer",
                 f"{lower} within the range on offer", 1.5, item)  # fmt: skip
     if n_outcomes > 2:
-        yield _term("beaten({0})", f"take an option with a {noun} of a higher rank",
-                    f"take an option with a {noun} of a lower rank", 1.5, item)  # fmt: skip
+        yield _term("beaten({0})", f"take an option that ranks higher in {noun}",
+                    f"take an option that ranks lower in {noun}", 1.5, item)  # fmt: skip
         yield _term("-xp.abs({0} - {0}.mean(axis=-1)[..., None])",
-                    f"take an option with a {noun} near the mean on offer",
-                    f"take an option with a {noun} far from the mean on offer", 2.0, item)  # fmt: skip
+                    f"take an option with {some} near the mean on offer",
+                    f"take an option with {some} far from the mean on offer", 2.0, item)  # fmt: skip
         yield _term("-xp.abs({0} - median({0}, xp))",
-                    f"take an option with a {noun} near the median on offer",
-                    f"take an option with a {noun} far from the median on offer", 2.0, item)  # fmt: skip
+                    f"take an option with {some} near the median on offer",
+                    f"take an option with {some} far from the median on offer", 2.0, item)  # fmt: skip
         yield _term("(beaten({0}) > 0) * (beaten(-{0}) > 0) * 1.0",
-                    f"take an option whose {noun} is neither the highest nor the lowest",
-                    f"take an option whose {noun} is the highest or the lowest", 2.0, item)  # fmt: skip
-        yield _term("alike({0}, xp)", f"take an option whose {noun} others have, too",
-                    f"take an option whose {noun} no other has", 2.5, item)  # fmt: skip
+                    f"take an option with neither the highest nor the lowest {noun}",
+                    f"take an option with the highest or the lowest {noun}", 2.0, item)  # fmt: skip
+        yield _term("alike({0}, xp)", f"take an option with the same {noun} as others",
+                    f"take an option with {some} that no other has", 2.5, item)  # fmt: skip
     cuts = thresholds(item.values.ravel(), MOST_CUTS)
     for cut in cuts:
-        yield _term(f"({{0}} > {cut:g}) * 1.0", f"take an option with a {noun} above {cut:g}",
-                    f"take an option with a {noun} of at most {cut:g}", 1.0 + np.log(len(cuts)), item)  # fmt: skip
+        yield _term(f"({{0}} > {cut:g}) * 1.0", f"take an option with {some} above {cut:g}",
+                    f"take an option with {some} of at most {cut:g}", 1.0 + np.log(len(cuts)), item)  # fmt: skip
     levels = np.unique(np.round(item.values, 9))[1:-1]
     for level in (
         levels[np.unique(np.linspace(0, len(levels) - 1, MOST_CUTS).astype(int))]
         if len(levels)
         else ()
     ):
-        yield _term(f"-xp.abs({{0}} - {level:g})", f"take an option with a {noun} near {level:g}",
-                    f"take an option with a {noun} far from {level:g}", 1.5 + np.log(MOST_CUTS), item)  # fmt: skip
+        yield _term(f"-xp.abs({{0}} - {level:g})", f"take an option with {some} near {level:g}",
+                    f"take an option with {some} far from {level:g}", 1.5 + np.log(MOST_CUTS), item)  # fmt: skip
 
 
 def _pair_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTerm]:
@@ -411,12 +423,12 @@ def _pair_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTe
             yield _term("{0} / {1}", f"take an option with a higher {ratio}",
                         f"take an option with a lower {ratio}", 3.0, top, bottom)  # fmt: skip
     if one.share and two.share:
-        yield _shared("{0} * {1}", f"take an option that is good in both {names}",
-                      f"take an option that is not good in both {names}", 2.5, one, two)  # fmt: skip
-        for function, side in (("minimum", "worse"), ("maximum", "better")):
-            words = f"{side} one of its {names} is"
-            yield _shared(f"xp.{function}({{0}}, {{1}})", f"take an option whose {words} good",
-                          f"take an option whose {words} poor", 2.5, one, two)  # fmt: skip
+        yield _shared("{0} * {1}", f"take an option that is good in {names} together",
+                      f"take an option that is not good in {names} together", 2.5, one, two)  # fmt: skip
+        for function, side in (("minimum", "poorer"), ("maximum", "better")):
+            words = f"on the {side} of {names}"
+            yield _shared(f"xp.{function}({{0}}, {{1}})", f"take an option that is good {words}",
+                          f"take an option that is poor {words}", 2.5, one, two)  # fmt: skip
     for first, second in product(one.ways, two.ways):
         yield from _both_terms(first, second)
     for condition, own in permutations((one, two), 2):
@@ -427,9 +439,10 @@ def _conditional_terms(condition: OutcomeQuantity, own: OutcomeQuantity) -> Iter
     """One number of an option, which counts only where another one of it reaches a level."""
     cuts = thresholds(condition.values.ravel(), MOST_CUTS)
     for cut, (sign, words) in product(cuts, ((">", "above"), ("<", "below"))):
-        where = f"counted only if its {condition.noun} is {words} {cut:g}"
-        yield _term(f"({{0}} {sign} {cut:g}) * {{1}}", f"take an option with a higher {own.noun}, {where}",
-                    f"take an option with a lower {own.noun}, {where}",
+        where = f"which counts only with {with_article(condition.noun)} {words} {cut:g}"
+        more, less = (with_article(own.noun, end) for end in ("higher", "lower"))
+        yield _term(f"({{0}} {sign} {cut:g}) * {{1}}", f"take an option with {more}, {where}",
+                    f"take an option with {less}, {where}",
                     3.0 + np.log(2 * len(cuts)), condition, own)  # fmt: skip
 
 
@@ -441,7 +454,7 @@ def _passing(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[tuple[str, 
     for first, second in product(*cuts):
         yield (
             f"({{0}} {signs[0]} {first:g}) * ({{1}} {signs[1]} {second:g})",
-            f"a {one.noun} {ends[0]} {first:g} and a {two.noun} {ends[1]} {second:g}",
+            f"{with_article(one.noun)} {ends[0]} {first:g} and {with_article(two.noun)} {ends[1]} {second:g}",
             2.5 + np.log(len(cuts[0]) * len(cuts[1])),
         )
 
@@ -481,7 +494,8 @@ def _screens(item: OutcomeQuantity, place: int) -> Iterator[tuple[str, str, floa
         yield f"near_best({value}, {every}, {gap:g}, xp)", words, 3.0 + np.log(len(gaps))
     cuts = thresholds(item.values.ravel(), MOST_CUTS)
     for cut in cuts:
-        words = f"those with a {item.noun} {'above' if item.sign > 0 else 'below'} {cut:g}"
+        end = "above" if item.sign > 0 else "below"
+        words = f"those with {with_article(item.noun)} {end} {cut:g}"
         yield f"({x} {'>' if item.sign > 0 else '<'} {cut:g})", words, 2.5 + np.log(len(cuts))
 
 
@@ -529,12 +543,12 @@ def _sides(sides: Sequence[OutcomeQuantity]) -> str:
 
 def _dominance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     listed = _sides(sides)
-    yield _term(f"duels([{listed}], xp)", "take an option that is ahead of more others in most things",
-                "take an option that is ahead of fewer others in most things", 2.5, *sides)  # fmt: skip
-    yield _term(f"dominates([{listed}], xp)", "take an option that is better than another one in everything",
-                "avoid an option that is better than another one in everything", 2.5, *sides)  # fmt: skip
-    yield _term(f"dominated([{listed}], xp)", "take an option that is worse than another one in everything",
-                "avoid an option that is worse than another one in everything", 2.5, *sides)  # fmt: skip
+    yield _term(f"duels([{listed}], xp)", "take an option that beats more of the others on most attributes",
+                "take an option that beats fewer of the others on most attributes", 2.5, *sides)  # fmt: skip
+    yield _term(f"dominates([{listed}], xp)", "take an option that dominates another one",
+                "avoid an option that dominates another one", 2.5, *sides)  # fmt: skip
+    yield _term(f"dominated([{listed}], xp)", "take an option that another one dominates",
+                "avoid an option that another one dominates", 2.5, *sides)  # fmt: skip
 
 
 def _balance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
@@ -542,24 +556,19 @@ def _balance_terms(sides: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     places = ", ".join(f"{{{place}}}" for place in range(len(sides)))
     listed = f"xp.stack([{places}], axis=-1)"
     forms = (
-        (f"{listed}.min(axis=-1)", "better worst side", "poorer worst side", 2.0),
-        (f"{listed}.max(axis=-1)", "better best side", "poorer best side", 2.0),
-        (f"-({listed}.max(axis=-1) - {listed}.min(axis=-1))", "more even sides", "less even sides", 2.5),
+        (f"{listed}.min(axis=-1)", "whose poorest attribute is better", "whose poorest attribute is worse", 2.0),
+        (f"{listed}.max(axis=-1)", "whose best attribute is better", "whose best attribute is worse", 2.0),
+        (f"-({listed}.max(axis=-1) - {listed}.min(axis=-1))", "with more even attributes",
+         "with less even attributes", 2.5),
         (f"({listed} >= {listed}.max(axis=-2)[..., None, :] - 1e-9).sum(axis=-1) * 1.0",
-         "larger number of sides on which it is the best", "smaller number of sides on which it is the best", 2.5),
+         "that is the best on more attributes", "that is the best on fewer attributes", 2.5),
         (f"({listed} <= {listed}.min(axis=-2)[..., None, :] + 1e-9).sum(axis=-1) * -1.0",
-         "smaller number of sides on which it is the worst", "larger number of sides on which it is the worst", 2.5),
+         "that is the worst on fewer attributes", "that is the worst on more attributes", 2.5),
+        (f"widest([{places}], xp)", "that is better where the options differ most",
+         "that is poorer where the options differ most", 2.5),
     )  # fmt: skip
-    yield _shared(f"widest([{places}], xp)", "take an option that is better where the options differ most",
-                  "take an option that is poorer where the options differ most", 2.5, *sides)  # fmt: skip
     for code, words, opposite, price in forms:
-        yield _shared(
-            code, f"take an option with {_a(words)}", f"take an option with {_a(opposite)}", price, *sides
-        )  # fmt: skip
-
-
-def _a(words: str) -> str:
-    return words if words.endswith("even sides") else f"a {words}"
+        yield _shared(code, f"take an option {words}", f"take an option {opposite}", price, *sides)
 
 
 def _place_terms(any_of: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
