@@ -868,7 +868,8 @@ def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     everything = np.ones(len(answers.counts), dtype=bool)
     pace = InductionPace("steps", (1.0,) * induction.N_STEPS)
     first = sorted(answers.stimuli[0].arrays)[0]
-    forms = induction._forms(answers, first, pace, shared=True, past=False)
+    lean = induction._lean(first, "")
+        forms = induction._forms(answers, first, pace, lean, shared=True, past=False)
     most = rule_fit.most_explained(answers)
     tried = 0
     for form in forms:
