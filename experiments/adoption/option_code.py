@@ -109,7 +109,7 @@ def _by_letter(said: Collection[str], n_options: int) -> dict[str, int]:
 
 
 def code_of_pair(said: Collection[str]) -> dict[str, int]:
-    """The place of each of two cells in a pair of words for options, such as left and right, in English or German."""
+    """The place of each of two cells in a pair of words for options, such as left and right or gauche and droite."""
     words = {cell: " ".join(words_of(cell)) for cell in said}
     for pair in SIDES:
         if not pair[0].isdigit() and len(words) == 2 and set(words.values()) == set(pair):
