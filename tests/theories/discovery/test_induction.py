@@ -869,7 +869,7 @@ def test_no_shared_rule_explains_more_than_each_trials_own_proportion():
     pace = InductionPace("steps", (1.0,) * induction.N_STEPS)
     first = sorted(answers.stimuli[0].arrays)[0]
     lean = induction._lean(first, "")
-        forms = induction._forms(answers, first, pace, lean, shared=True, past=False)
+    forms = induction._forms(answers, first, pace, lean, shared=True, past=False)
     most = rule_fit.most_explained(answers)
     tried = 0
     for form in forms:
