@@ -21,7 +21,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import distinct_rows
+from lakatos.experiments.adoption.tables import distinct_rows, numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -220,8 +220,10 @@ def _check_assumed_endowment(cells: RowCells, columns: AnswerColumns, notes: lis
     """Note the number of coins that is assumed, as no column says it.
 
     Raises:
-        TrialsError: Of many gifts none is above half of it, so that everybody seems to have had fewer coins.
+        TrialsError: A column's name says that it holds another number; or of many gifts none is above half of it, so
+            that everybody seems to have had fewer coins.
     """
+    _check_unread_endowment(cells)
     gifts = cells.numbers(columns.response)
     largest = float(gifts.max())
     if len(gifts) >= MANY_GIFTS and 0 < largest <= ENDOWMENT / 2:
@@ -234,6 +236,25 @@ def _check_assumed_endowment(cells: RowCells, columns: AnswerColumns, notes: lis
         f"everybody is taken to have {ENDOWMENT} coins in each round, of which {largest:g} were given at most; "
         "--column endowment=COINS says another number"
     )
+
+
+def _check_unread_endowment(cells: RowCells) -> None:
+    for column in map(str, cells.frame.columns):
+        if "endowment" not in words_of(column):
+            continue
+        said = sorted(set(numbers_of(cells.frame[column]).dropna()))
+        if len(said) == 1 and said[0] != ENDOWMENT:
+            raise TrialsError(
+                f"{cells.name}: {column} says {said[0]:g}, and {ENDOWMENT} coins in each round are assumed. Say how "
+                f"many everybody had: --column endowment={said[0]:g} or --column endowment={ENDOWMENT} "
+                "(participants.columns.stimulus.endowment)."
+            )
+        if len(said) > 1:
+            raise TrialsError(
+                f"{cells.name}: {column} says {said[0]:g} to {said[-1]:g}, and all rows must have one number of coins. "
+                f"Read one kind of rows: --column where.{column}={said[0]:g} --column endowment={said[0]:g} "
+                "(participants.columns.where and participants.columns.stimulus.endowment)."
+            )
 
 
 def _gifts(

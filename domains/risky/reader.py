@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.layouts import (
     words_and_sides,
 )
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import ACCEPT, REJECT
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -135,6 +136,12 @@ GAINS, LOSSES, SURE = (
 CHOICES = {"choice", "choose", "chosen", "response", "resp", "deck", "arm"}
 
 
+def _is_accepting(responses: pd.Series) -> bool:
+    """Whether cells say that an offer was accepted or rejected, in degrees such as ``weakly_accept``."""
+    said = [set(words_of(str(cell))) for cell in responses.unique()]
+    return all(any(words & kind for words in said) for kind in (ACCEPT, REJECT))
+
+
 def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
     """Columns of a gamble as in ``gain`` and ``loss``, each with an even chance, against what is sure or nothing."""
     words = {str(name): set(words_of(str(name))) for name in frame.columns}
@@ -143,7 +150,7 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
     if len(gain) != 1 or len(loss) != 1 or any(said & set(CHANCES) for said in words.values()):
         return {}
     for name, said in words.items():
-        if said & CHOICES and frame[name].nunique() > MOST_CODES:
+        if said & CHOICES and frame[name].nunique() > MOST_CODES and not _is_accepting(frame[name]):
             return {}  # more than two options
     is_positive = (pd.to_numeric(frame[loss[0]], errors="coerce").dropna() > 0).any()
     lost = f"-{loss[0]}" if is_positive and loss[0].isidentifier() else loss[0]

@@ -202,7 +202,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     return _described(table, domain, AnswerColumns())
 
 
-CHANGES_GUESSES = ("missing", "recode", "where", "alternative", "response")
+CHANGES_GUESSES = ("missing", "recode", "where", "alternative", "response", "responses", "stimulus")
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
 
 
@@ -263,7 +263,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     chosen, stimulus = _guessed_stimulus(_without_practice(table.frame), domain)
     if not chosen:
         chosen = _task_with_feedback(table, meanings)
-    mapping = _mapping(table, meanings, chosen, stimulus).model_copy(update=changes)
+    mapping = _mapping(table, meanings, chosen, stimulus, said).model_copy(update=changes)
     mapping = _with_named_units(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
@@ -417,9 +417,13 @@ def _guessed_stimulus(frame: pd.DataFrame, domain: Domain | None) -> tuple[str, 
 
 
 def _mapping(
-    table: AnswerTable, meanings: dict[str, str], domain: str, stimulus: dict[str, Any]
+    table: AnswerTable,
+    meanings: dict[str, str],
+    domain: str,
+    stimulus: dict[str, Any],
+    said: AnswerColumns,
 ) -> AnswerColumns:
-    """What the columns mean, as far as it can be guessed."""
+    """What the columns mean, as far as it can be guessed; which cell is which option follows from what is said."""
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     used = {str(leaf) for value in stimulus.values() for leaf in _flat(value)}
     free = {key: name for key, name in by_meaning.items() if name not in used}
@@ -433,17 +437,19 @@ def _mapping(
     time = free.get("response_time", "")
     common["experiment"] = free.get("experiment", "")
     response = free.get("response", "?")
-    response = side_compared(table.frame, response, stimulus) or response
+    shown = stimulus | said.stimulus
+    response = side_compared(table.frame, response, shown) or response
     common |= {
         "participant": free.get("participant", "?"),
         "response": response,
-        "responses": _guessed_code(table, response, stimulus),
+        "responses": _guessed_code(table, response, shown),
         "order": free.get("order", ""),
         "response_time": time,
         "response_time_unit": _unit(table, time),
     }
     if domain in all_domains() and all_domains()[domain].sequential:
-        stimulus = {"options": _guessed_options(table, response)}
+        places = said.responses.values()
+        stimulus = {"options": max(*places, 1) + 1 if places else _guessed_options(table, response)}
         if second := _second_stage(table, response, free.get("order", "")):
             stimulus |= second
         named, both = free.get("reward", ""), _won_and_lost(table)
@@ -497,12 +503,17 @@ def _prediction_came_true(table: AnswerTable, response: str) -> str:
 
 
 def _won_and_lost(table: AnswerTable) -> str:
-    """The reward as what two columns of gains and losses say together; a question where there are no such columns."""
+    """The reward as what two columns of gains and losses say together; a question where there are no such columns.
+
+    Where every row has a gain and a loss, they may be what a gamble offers, not what was won and lost.
+    """
     of = [[n for n in table.columns if set(words_of(n)) & kind] for kind in (GAINS, LOSSES)]
     if not all(len(names) == 1 and names[0].isidentifier() for names in of):
         return OPEN_QUESTION
     gain, loss = of[0][0], of[1][0]
     lost = numbers_of(table.frame[loss]).dropna()
+    if (lost != 0).all() and (numbers_of(table.frame[gain]).dropna() != 0).all():
+        return OPEN_QUESTION
     return f"{gain} - {loss}" if (lost > 0).any() else f"{gain} + {loss}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Final
 
 ALL: Final = "answers"
@@ -44,6 +45,27 @@ GERMAN = {
     "gruppe": "group", "reaktionszeit": "rt", "blocknummer": "block",
 }  # fmt: skip
 """German words in names of columns, for which readers know the English ones."""
+FRENCH = {
+    "sujet": "subject", "essai": "trial", "choix": "choice", "reponse": "response", "recompense": "reward",
+    "perte": "loss", "montant": "amount", "delai": "delay", "jours": "days", "semaines": "weeks", "mois": "months",
+    "maintenant": "now", "immediat": "immediate", "differe": "delayed", "gauche": "left", "droite": "right",
+    "probabilite": "probability", "risque": "risky", "bloc": "block", "groupe": "group", "sexe": "sex",
+    "accepter": "accept", "accepte": "accept", "refuser": "reject",
+}  # fmt: skip
+SPANISH = {
+    "participante": "participant", "sujeto": "subject", "ensayo": "trial", "eleccion": "choice",
+    "respuesta": "response", "recompensa": "reward", "ganancia": "gain", "perdida": "loss", "monto": "amount",
+    "demora": "delay", "dias": "days", "semanas": "weeks", "meses": "months", "ahora": "now", "despues": "later",
+    "inmediato": "immediate", "izquierda": "left", "derecha": "right", "probabilidad": "probability",
+    "seguro": "safe", "arriesgado": "risky", "bloque": "block", "grupo": "group", "condicion": "condition",
+    "edad": "age", "sexo": "sex", "aceptar": "accept", "rechazar": "reject",
+}  # fmt: skip
+"""French and Spanish words likewise, without accents."""
+ENGLISH = GERMAN | FRENCH | SPANISH
+ROMANCE_TIME = re.compile(
+    r"(temps|tiempo)[\W_]*(de[\W_]*)?(reponse|reaction|respuesta|reaccion)", re.IGNORECASE
+)
+"""A response time in French or Spanish, which is no response."""
 UMLAUTS = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
 )
@@ -51,9 +73,17 @@ UMLAUTS = str.maketrans(
 
 def words_of(name: str) -> list[str]:
     """Words and numbers of a name, in English: ``Left_Expert2`` has ``left``, ``expert``, ``2``; ``subjid`` has two."""
-    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name.translate(UMLAUTS))
+    plain = name.translate(UMLAUTS)
+    if not plain.isascii():
+        plain = "".join(
+            letter
+            for letter in unicodedata.normalize("NFKD", plain)
+            if not unicodedata.combining(letter)
+        )
+    plain = ROMANCE_TIME.sub("rt", plain)
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", plain)
     words = [word for part in parts for word in _parted(part.lower())]
-    return [GERMAN.get(word, word) for word in words]
+    return [ENGLISH.get(word, word) for word in words]
 
 
 def _parted(word: str) -> list[str]:

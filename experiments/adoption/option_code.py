@@ -42,6 +42,9 @@ OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
 """Words for one of two options and for the other one, the usual first option first."""
 NEED_A_VERB = {"first", "second", "1", "2", "then"}
 """Words that are no option in a name such as ``first_choice``; nor is any single letter."""
+ACCEPT = {"accept", "accepts", "accepted"}
+REJECT = {"reject", "rejects", "rejected", "refuse", "refused", "decline", "declined"}
+"""Words for taking and for leaving what is offered."""
 VERBS = {
     "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
     "select", "selected", "take", "taken", "takes", "took", "share", "shares", "proportion", "prop", "percent", "pct",
@@ -106,7 +109,7 @@ def _by_letter(said: Collection[str], n_options: int) -> dict[str, int]:
 
 
 def code_of_pair(said: Collection[str]) -> dict[str, int]:
-    """The place of each of two cells in a pair of words for options, such as left and right, in English or German."""
+    """The place of each of two cells in a pair of words for options, such as left and right or gauche and droite."""
     words = {cell: " ".join(words_of(cell)) for cell in said}
     for pair in SIDES:
         if not pair[0].isdigit() and len(words) == 2 and set(words.values()) == set(pair):
@@ -246,7 +249,18 @@ def option_named(
         if len(named) == 1:
             place = named[0]
             return 1 - place if _begins_with_second(cells, columns.stimulus, sides) else place
+    if words & (ACCEPT | REJECT) and (offered := _option_offered(columns.stimulus)) is not None:
+        return offered if words & ACCEPT else 1 - offered
     return by_label[0] if len(by_label) == 1 else None
+
+
+def _option_offered(stimulus: Mapping[str, Any]) -> int | None:
+    """The place of what is offered, where the other option is the same numbers in all rows, such as nothing."""
+    is_fixed = [
+        all(not isinstance(leaf, str) for leaf in _leaves_of_option(stimulus, place))
+        for place in (0, 1)
+    ]
+    return None if is_fixed[0] == is_fixed[1] else is_fixed.index(False)
 
 
 def names_option(words: set[str], side: set[str]) -> bool:
@@ -271,11 +285,18 @@ def _begins_with_second(
 
 def words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
     """Words in the names of the columns that show an option."""
+    return {word for leaf in _leaves_of_option(stimulus, place) for word in words_of(str(leaf))}
+
+
+def _leaves_of_option(stimulus: Mapping[str, Any], place: int) -> list[Any]:
+    """Columns, expressions and numbers that show an option."""
     own = [value for part, value in stimulus.items() if part.startswith("ab"[place] + "_")]
     own += [
-        value[place] for value in stimulus.values() if isinstance(value, list) and len(value) == 2
+        value[place]
+        for part, value in stimulus.items()
+        if isinstance(value, list) and len(value) == 2 and not part.startswith(("a_", "b_"))
     ]
-    return {word for leaf in leaves_of(own) for word in words_of(str(leaf))}
+    return list(leaves_of(own))
 
 
 def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]:

@@ -111,6 +111,16 @@ def test_many_small_gifts_are_no_shares_of_an_endowment_that_is_only_assumed():
     assert any("taken to have 20 coins" in note for note in brought_in(rows()).notes)
 
 
+def test_a_column_of_another_endowment_is_not_passed_over():
+    frame = rows().assign(Endowment=25)
+    with pytest.raises(TrialsError, match=r"Endowment says 25, .* --column endowment=25 or"):
+        brought_in(frame)
+    with pytest.raises(TrialsError, match=r"says 20 to 30, .* --column where.Endowment=20"):
+        brought_in(frame.assign(Endowment=[20] * 3 + [30] * 6))
+    assert known(frame, 0, 2, columns(endowment=25))["own"] == 20 / 25
+    assert known(frame.assign(Endowment=20), 0, 2)["own"] == 1
+
+
 def test_gifts_of_other_endowments_are_shares_and_rounding_is_told():
     ten = {who: tuple(gift // 2 for gift in own) for who, own in GIFTS.items()}
     (trials,) = brought_in(rows(ten), columns(endowment=10)).trials

@@ -13,6 +13,7 @@ from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 
@@ -386,3 +387,38 @@ def test_probabilities_that_do_not_sum_to_one_are_refused_with_what_to_say(
     parts = {"b_amounts": ["b_x", 0], "a_probabilities": ["a_p / 100"],
              "b_probabilities": ["b_p / 100"]}  # fmt: skip
     assert only(read(cents, stimulus=parts)).stimuli.keys == nothing.stimuli.keys
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("montant_immédiat", ["amount", "immediate"]),
+        ("Récompense", ["reward"]),
+        ("temps_de_réponse", ["rt"]),
+        ("tiempo.reaccion", ["rt"]),
+        ("demora_días", ["delay", "days"]),
+        ("Elección", ["choice"]),
+        ("Betrag_später", ["amount", "later"]),
+        ("prix_sur_offre", ["prix", "sur", "offre"]),
+    ],
+)
+def test_names_in_other_languages_are_known_words(name: str, words: list[str]) -> None:
+    assert words_of(name) == words
+
+
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        (("montant_immédiat", "montant_différé", "délai_jours", "choix"), ("immédiat", "différé")),
+        (("monto_ahora", "monto_después", "demora_días", "elección"), ("ahora", "después")),
+    ],
+)
+def test_french_and_spanish_files_are_read_without_help(
+    names: tuple[str, ...], cells: tuple[str, str], rng: np.random.Generator
+) -> None:
+    frame = delays(rng).frame
+    columns = ("amount_sooner", "amount_later", "delay_later", "choice")
+    chose_later = (frame["choice"] == 1).to_numpy()
+    made = frame.drop(columns="delay_sooner").assign(choice=np.where(chose_later, *cells[::-1]))
+    found = read(made.rename(columns=dict(zip(columns, names, strict=True))))
+    assert _chose_later(found).tolist() == chose_later.tolist()
