@@ -13,6 +13,7 @@ from lakatos.flows.cycle import run_cycle
 from lakatos.flows.roles.ask import check_models
 from lakatos.flows.roles.interview import check_participant
 from lakatos.flows.roles.remember import take_library
+from lakatos.flows.run.analyses import record_analyses
 from lakatos.flows.run.parts import flow, task
 from lakatos.flows.run.run import Run, begin, create_run, has_run, open_run
 from lakatos.flows.run.source import archive_trials
@@ -77,6 +78,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
     await open_sealed(run)
     for fold in range(settings.validation.folds):
         await run_fold(run, fold)
+    record_analyses(run)
     concluded = await conclude(run)
     run.show_leaderboard()  # by the names that the verdict uses
     await crystallise(run)

@@ -8,6 +8,8 @@ from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.journal import INTENT, Event
 
 State = TypeVar("State")
+NO_RESULT = frozenset({INTENT, "analyses_noted"})
+"""Kinds of events that are not results of a run: intents, and what a home knew of other runs."""
 
 
 def fold(
@@ -18,12 +20,12 @@ def fold(
 
 
 def canonical_form(events: Iterable[Event]) -> bytes:
-    """Results ordered by step key, without times, attempts, numbers, hashes and intents: one line of JSON for each.
+    """Results ordered by step key, without times, attempts, numbers and hashes: one line of JSON for each.
 
     A run that crashed and resumed has the same canonical form as one that did not.
     """
     results = sorted(
-        (event for event in events if event.kind != INTENT), key=lambda event: event.key
+        (event for event in events if event.kind not in NO_RESULT), key=lambda event: event.key
     )
     return b"\n".join(
         canonical_json(

@@ -654,6 +654,11 @@ def _heads_lines(
     return found
 
 
+def printable(text: str) -> str:
+    """Text of a stranger for a terminal: what is no visible character is written as an escape."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
 def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = print) -> int:
     """Verify; the exit status is 0 only if everything is as it was signed."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -672,7 +677,7 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], Any] = pri
         told = str(error) or type(error).__name__
         lines = [(False, f"bundle: {target} cannot be read: {told}")]
     for good, text in lines:
-        say(f"{'passed' if good else 'FAILED'}  {text}")
+        say(f"{'passed' if good else 'FAILED'}  {printable(text)}")
     whole = all(good for good, _ in lines)
     say("the bundle is as it was signed" if whole else "the bundle is NOT as it was signed")
     return 0 if whole else 1

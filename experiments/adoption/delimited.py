@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -19,6 +20,7 @@ from lakatos.experiments.adoption.limits import (
     MOST_LETTERS,
     MOST_LETTERS_OF_A_LINE,
     check_size,
+    open_steady,
 )
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.errors import TrialsError
@@ -45,7 +47,7 @@ def encoding_of(path: Path) -> tuple[str, list[str]]:
     Raises:
         TrialsError: It is no text, or its text is cut off; the message names the place.
     """
-    with path.open("rb") as file:
+    with open_steady(path) as file:
         head = file.read(4096)
         marked = next((name for mark, name in MARKS.items() if head.startswith(mark)), "")
         encoding = marked or _without_mark(head)
@@ -100,7 +102,7 @@ def _check_wide(path: Path, encoding: str) -> None:
     """Refuse UTF-16 or UTF-32 text that is damaged or breaks off within a letter: raise `TrialsError`."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        with path.open("rb") as file:
+        with open_steady(path) as file:
             while block := file.read(BLOCK):
                 decoder.decode(block)
         rest = decoder.getstate()[0]
@@ -139,7 +141,7 @@ def text_of(path: Path, encoding: str, n_letters: int = -1) -> str:
 def _opened(path: Path, encoding: str) -> TextIO:
     # A half of an end of line may be left at the end of text whose letters are wide; see `_check_wide`.
     errors = "replace" if encoding == "cp1252" else "ignore" if encoding in WIDE else "strict"
-    return path.open(encoding=encoding, errors=errors, newline=None)
+    return io.TextIOWrapper(open_steady(path), encoding=encoding, errors=errors, newline=None)
 
 
 def separator_named(line: str) -> str:

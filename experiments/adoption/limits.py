@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 from pathlib import Path
+from typing import Any
 
 from lakatos.experiments.errors import TrialsError
 
@@ -19,6 +22,36 @@ MOST_JSON_VALUES = 12_000_000
 """Values of one JSON value, which is held in memory as a whole."""
 MOST_FILES = 100_000
 """In a folder."""
+CHANGED = "{} changes while it is read. Wait until it is complete, or name a copy of it."
+
+
+class SteadyFile(io.FileIO):
+    """A file that ends where it ended when it was opened; one that grows meanwhile might never end."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._path, self._end = path, os.fstat(self.fileno()).st_size
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """As of any file; raise `TrialsError` beyond its end."""
+        n_bytes = super().readinto(buffer)
+        self._check_end()
+        return n_bytes
+
+    def readall(self) -> bytes:
+        """As of any file; raise `TrialsError` beyond its end."""
+        rest = super().read(max(self._end - self.tell(), 0) + 1)
+        self._check_end()
+        return rest or b""
+
+    def _check_end(self) -> None:
+        if self.tell() > self._end:
+            raise TrialsError(CHANGED.format(self._path))
+
+
+def open_steady(path: Path) -> io.BufferedReader:
+    """A file to read bytes of, as a `SteadyFile`."""
+    return io.BufferedReader(SteadyFile(path), 2**18)
 
 
 def check_bytes(path: Path, n_bytes: int, what: str = "") -> None:

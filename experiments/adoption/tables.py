@@ -39,6 +39,7 @@ from lakatos.experiments.adoption.json_rows import (
     written,
 )
 from lakatos.experiments.adoption.limits import (
+    CHANGED,
     MOST_BYTES,
     MOST_FILES,
     MOST_LETTERS,
@@ -46,6 +47,7 @@ from lakatos.experiments.adoption.limits import (
     check_cell,
     check_letters,
     check_size,
+    open_steady,
 )
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -109,7 +111,7 @@ def n_lines(path: Path) -> int:
     """Lines of a text table, in a second for hundreds of megabytes; 0 of what is no text table."""
     if path.suffix.lower() not in TEXT_SUFFIXES or not path.is_file():
         return 0
-    with path.open("rb") as file:
+    with open_steady(path) as file:
         blocks = iter(lambda: file.read(2**22), b"")
         counts = np.array([(block.count(b"\n"), block.count(b"\r")) for block in blocks])
     return int(counts.sum(axis=0).max(initial=0))
@@ -126,7 +128,8 @@ def read_answers(path: Path) -> AnswerTable:
         return _read_folder(path)
     if not path.is_file():
         raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
-    check_bytes(path, path.stat().st_size)
+    begun = path.stat()
+    check_bytes(path, begun.st_size)
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         then = (
@@ -140,8 +143,13 @@ def read_answers(path: Path) -> AnswerTable:
         )
     try:
         table = reader(path)
+        now = path.stat()
+        if (now.st_size, now.st_mtime_ns) != (begun.st_size, begun.st_mtime_ns):
+            raise TrialsError(CHANGED.format(path))
     except OSError as error:
         raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
+    except UnicodeDecodeError:  # every byte was looked at before
+        raise TrialsError(CHANGED.format(path)) from None
     except RecursionError:
         raise TrialsError(
             f"cannot read {path}: its values lie too deeply within one another. A row is an object with a value for "

@@ -68,6 +68,7 @@ FROM_OUTSIDE = frozenset(
         "budget_raised",
         "code_accepted",
         "machine_used",
+        "analyses_noted",
         "consent_asked",
         "trials_collected",
         *EFFECTS,

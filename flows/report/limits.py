@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lakatos.flows.branches.branch import origin_of
 from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pairs
 from lakatos.flows.roles.failures import silence
-from lakatos.flows.run.records import CodeAccepted
+from lakatos.flows.run.records import AnalysesNoted, CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
 from lakatos.traces.wording import plural
 
@@ -200,6 +200,13 @@ def _limits_of_search(reading: RunReading) -> list[str]:
             f"The leading theory is the best of {plural(n_scored, 'scored theory')}: the initial ones, and those "
             f"selected from {n_tried} candidates. Selection makes its score on the same data optimistic."
         )
+    found += [
+        "Before the verdict, the same responses had been analysed in "
+        f"{plural(item.record.n_runs, 'other run')} of this laboratory, with "
+        f"{plural(item.record.n_verdicts, 'verdict')}; sealed responses had been opened "
+        f"{plural(item.record.n_opened, 'time')} there. A result chosen among several runs is optimistic."
+        for item in reading.trace.records(AnalysesNoted)
+    ]
     found += [
         f"No presented trial shows whether {text}, although the leading theory has a parameter for it."
         for text in _idle_clauses(reading)

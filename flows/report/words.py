@@ -261,6 +261,9 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "machine_used": lambda body, words: (
         f"computed with {', '.join(body['kernels'])} on {body['processor']} from here on"
     ),
+    "analyses_noted": lambda body, words: (
+        f"the same responses were analysed in {plural(body['n_runs'], 'other run')} before the verdict"
+    ),
     "theory_checked": _checked,
     "theory_admitted": lambda body, words: (
         f"{words.theory(body)} entered the pool: {body['reason']}"

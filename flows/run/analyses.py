@@ -26,6 +26,7 @@ import numpy as np
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.flows.run.records import AnalysesNoted
 from lakatos.flows.run.run import Run
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
@@ -89,6 +90,32 @@ def note_analysis(run: Run) -> None:
             n_opened=sum(1 for _ in run.trace.records(SealedOpened)),
         )
         write_whole(path, canonical_json(asdict(note)), private=True)
+
+
+def record_analyses(run: Run) -> None:
+    """Write down in the journal, before the first verdict, in how many other runs the same responses were analysed.
+
+    The report and the audit of a copy then say the same everywhere and for ever. Nothing is written where the home
+    knows no other run, by the run of a fold, and by an audit's walk through the campaign.
+    """
+    journal, campaign = run.trace.journal, run.state.campaign
+    is_fold = bool(journal.meta.get("sealed_rows"))
+    if journal.read_only or is_fold or campaign.started is None or campaign.concluded is not None:
+        return
+    if next(iter(run.trace.records(AnalysesNoted)), None) is not None:
+        return
+    note_analysis(run)
+    noted = analysed_in(journal)
+    if noted is not None and (others := noted[1]):
+        run.record(
+            AnalysesNoted(
+                n_runs=len(others),
+                n_verdicts=sum(note.has_verdict for note in others),
+                n_opened=sum(note.n_opened for note in others),
+            ),
+            name="analyses",
+            inputs=[campaign.started.digest],
+        )
 
 
 def analysed_in(journal: Journal) -> tuple[AnalysisNote, list[AnalysisNote]] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.record import (
@@ -96,6 +96,22 @@ class MachineUsed(Record):
     """Library, version and kernel of each linear algebra library."""
 
 
+class AnalysesNoted(Record):
+    """Before the verdict, the laboratory's home knew of other runs on the same responses.
+
+    It names none of them. No step has it among its inputs, and another home may know of others.
+    """
+
+    kind: Literal["analyses_noted"] = "analyses_noted"
+    version: Literal[1] = 1
+    n_runs: int = Field(ge=1)
+    """Other runs, over folders and seeds."""
+    n_verdicts: int = Field(ge=0)
+    """Those among them with a verdict."""
+    n_opened: int = Field(ge=0)
+    """How often they opened sealed responses."""
+
+
 class CodeAccepted(Record):
     """The researcher let a run continue although its code had changed."""
 
@@ -167,6 +183,7 @@ RECORD_TYPES: RecordTypes = (
         for record in (
             CampaignStarted,
             MachineUsed,
+            AnalysesNoted,
             CodeAccepted,
             CycleClosed,
             ExactnessWeighed,

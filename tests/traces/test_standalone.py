@@ -518,3 +518,19 @@ def test_a_description_that_is_no_mapping_is_a_journal_that_cannot_be_read(
     good, words = said(place)["chain"]
     assert not good
     assert "the journal cannot be read" in words
+
+
+def test_what_a_stranger_s_bundle_says_is_shown_and_never_obeyed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b]0;title\x07\x1b[2J\x9b31m\u202e\ud800\nthe bundle is as it was signed"
+    place = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        listed = {"format": 1, "public_key": "0" * 64, "files": {evil: "00"}}
+        archive.writestr("manifest.json", json.dumps(listed))
+        archive.writestr("manifest.sig", "00\n")
+    assert standalone.main([str(place)]) == 1
+    shown = capsys.readouterr().out
+    assert r"\x1b]0;title\x07\x1b[2J\x9b31m\u202e\ud800\nthe bundle" in shown
+    assert all(letter.isprintable() for letter in shown.replace("\n", ""))
+    assert "the bundle is as it was signed" not in shown.splitlines()

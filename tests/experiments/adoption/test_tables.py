@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from lakatos.experiments.adoption.limits import open_steady
 from lakatos.experiments.adoption.tables import n_lines, read_answers, table_of_frame
 from lakatos.experiments.errors import TrialsError
 
@@ -233,3 +235,46 @@ def test_links_out_of_a_folder_are_not_followed_and_no_file_is_read_twice(tmp_pa
         (folder / name).unlink()
     with pytest.raises(TrialsError, match="Links out of the folder are not followed; copy"):
         read_answers(folder)
+
+
+def test_a_file_that_grew_since_it_was_opened_is_read_to_its_end_and_refused(
+    tmp_path: Path,
+) -> None:
+    path = write(tmp_path, "a.csv", "who,x\nanna,2\n")
+    for size in (-1, 5, 2**22):
+        with open_steady(path) as file:
+            assert file.read(5) == b"who,x"
+        with open_steady(path) as file, path.open("ab") as more:
+            more.write(b"bea,3\n" * 100)
+            more.flush()
+            with pytest.raises(TrialsError, match="changes while it is read"):
+                list(iter(lambda: file.read(size), b""))  # noqa: B023
+    with open_steady(path) as file:
+        assert file.read() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "row"),
+    [
+        ("a.csv", "who,x\n", "anna,2\n"),
+        ("a.jsonl", "", '{"who": "anna", "x": 2}\n'),
+    ],
+)
+def test_a_file_that_grows_while_it_is_read_is_refused(
+    name: str, first: str, row: str, tmp_path: Path
+) -> None:
+    path, ended = write(tmp_path, name, first + 20_000 * row), threading.Event()
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:  # whole rows at once
+            while not ended.wait(0.001):
+                file.write(100 * row.encode())
+
+    growing = threading.Thread(target=grow)
+    growing.start()
+    try:
+        with pytest.raises(TrialsError, match="changes while it is read"):
+            read_answers(path)
+    finally:
+        ended.set()
+        growing.join()

@@ -12,11 +12,15 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Trials
 from lakatos.flows.audit.audit import audit
+from lakatos.flows.report.report import write_report
 from lakatos.flows.run.analyses import analysed_in, analyses_in_words, has_same, units_of
+from lakatos.flows.run.records import RECORD_TYPES, AnalysesNoted
 from lakatos.flows.start import run_study
 from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.head import known_key
 from lakatos.traces.home import home
 from lakatos.traces.journal import Journal
+from lakatos.traces.step import Trace
 from tests.flows.small import small_study
 
 DOMAIN = DOMAINS["multiattribute"]
@@ -129,7 +133,28 @@ def test_runs_on_the_same_file_are_counted_over_seeds_folders_and_copies(
     )
     (line,) = [item for item in audit(last, recompute="none").findings if item.name == "analyses"]
     assert (line.passed, line.detail) == (True, said)
+    told = [noted_in(tmp_path / f"place-{number}" / "run") for number in (1, 2)]
+    assert told == [[(1, 1, 1)], [(2, 2, 2)]]
+    report = write_report(last).read_text("utf-8")
+    assert (
+        "analysed in 2 other runs of this laboratory, with 2 verdicts; sealed responses had"
+        in report
+    )
+    known = known_key()
+    monkeypatch.setenv("LAKATOS_HOME", str(tmp_path / "elsewhere"))
+    elsewhere = audit(last, key=known, n_workers=1)
+    assert elsewhere.passed, elsewhere.findings
+    assert "analyses" not in {item.name for item in elsewhere.findings}
+    monkeypatch.setenv("LAKATOS_HOME", str(tmp_path / "home"))
+    assert write_report(last).read_text("utf-8") == report
     assert b"p1" not in b"".join(path.read_bytes() for path in (home() / "analyses").iterdir())
+
+
+def noted_in(folder: Path) -> list[tuple[int, int, int]]:
+    """Other runs, verdicts among them and openings that a run's journal notes."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        noted = [item.record for item in trace.records(AnalysesNoted)]
+    return [(item.n_runs, item.n_verdicts, item.n_opened) for item in noted]
 
 
 def archived(file: Path, seed: int):  # type: ignore[no-untyped-def]

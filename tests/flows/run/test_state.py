@@ -24,6 +24,7 @@ from lakatos.experiments.record import (
 from lakatos.flows.run.records import (
     GONE_KINDS,
     RECORD_TYPES,
+    AnalysesNoted,
     CampaignStarted,
     CodeAccepted,
     CycleClosed,
@@ -284,7 +285,7 @@ ONE_OF_EACH = {
 
 PLACELESS = {
     LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    CodeAccepted, MachineUsed,
+    CodeAccepted, MachineUsed, AnalysesNoted,
     LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, EarlierRecord,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""

@@ -23,9 +23,14 @@ from lakatos.theories.engine.fitting.posterior_check import (
 )
 from lakatos.theories.engine.fitting.posterior_result import ChainDiagnostics, load_posterior
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY, SandboxLimits
+from lakatos.theories.engine.sandbox.limits import MOST_THREADS, NO_EXECUTABLE_MEMORY, SandboxLimits
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
-from lakatos.theories.errors import PosteriorError, TheoryError, TheoryTimeoutError
+from lakatos.theories.errors import (
+    PosteriorError,
+    TheoryError,
+    TheoryResourceError,
+    TheoryTimeoutError,
+)
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
@@ -589,6 +594,30 @@ def test_from_within_the_profile_no_file_no_network_and_no_process_can_be_reache
     compiled.close()
     assert compiled.problem.endswith("got thread, executable memory")
     assert not (tmp_path / "escaped").exists()
+
+
+@pytest.mark.long
+def test_a_theory_that_starts_thousands_of_threads_is_killed(tracer):
+    source = textwrap.dedent("""
+        import threading, time
+        threading.stack_size(65536)
+        for _ in range(3000):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        time.sleep(30)
+        """)
+    begun = time.monotonic()
+    with pytest.raises(TheoryResourceError, match=f"more than {MOST_THREADS} threads"):
+        tracer.compile(
+            source,
+            {"caution": parse_prior("caution", {"prior": "uniform", "low": 0.0, "high": 1.0})},
+            [{"x": np.ones(2)}],
+            [np.ones((1, 2, 2))],
+            [True],
+            np.full((1, 1), 0.5),
+            tiny=1e-12,
+            lint=False,
+        )
+    assert time.monotonic() - begun < 20
 
 
 @pytest.mark.long

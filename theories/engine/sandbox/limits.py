@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 NO_EXECUTABLE_MEMORY = "no_executable_memory"
 """Name of the layer that forbids machine code made at run time, and with it compilation."""
+MOST_THREADS = 64 + 2 * (os.cpu_count() or 1)
+"""Of a process that may start any. The sampler had 14 for four chains on two processors."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ import scipy
 
 from lakatos import IMPORT_ROOT
 from lakatos.theories.engine.sandbox import wire
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import MOST_THREADS, SandboxLimits
 from lakatos.theories.engine.sandbox.shared import SharedPieces, is_shared
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
 
@@ -60,6 +60,7 @@ class ChildProcess:
         self._closed = False
         self._used_s = 0.0
         """Processor time that it was last known to have used."""
+        self._too_many_threads = False
         self._calls = 1.0
         self._deadline = math.inf
         self._processor_deadline: float | None = None
@@ -177,7 +178,7 @@ class ChildProcess:
         while not ready(
             descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)
         ):
-            used = self.processor_seconds()
+            used = self.check_threads()
             wall_s, cpu_s = (
                 self._calls * item for item in (self.limits.wall_seconds, self.limits.cpu_seconds)
             )
@@ -200,8 +201,26 @@ class ChildProcess:
         """Processor time that the child has used, as last known where it was ended; 0 where nobody can tell."""
         if not self._closed:
             with contextlib.suppress(SandboxUnavailableError):
-                self._used_s = max(self._zygote.ask(b"time", self._pid) / 1e9, 0.0)
+                answer = self._zygote.ask(b"time", self._pid)
+                self._too_many_threads = answer == wire.TOO_MANY_THREADS
+                if not self._too_many_threads:
+                    self._used_s = max(answer / 1e9, 0.0)
         return self._used_s
+
+    def check_threads(self) -> float:
+        """Processor time as by `processor_seconds`; end a child that has started more threads than sampling needs.
+
+        Raises:
+            TheoryResourceError: It has more than `MOST_THREADS`.
+        """
+        used = self.processor_seconds()
+        if self._too_many_threads:
+            self.close()
+            raise TheoryResourceError(
+                f"the theory started more than {MOST_THREADS} threads, and its process was ended. "
+                "Compute with whole arrays; the sampler starts the threads that it needs."
+            )
+        return used
 
     def _died(self, how: str) -> NoReturn:
         status = self._end(b"reap")

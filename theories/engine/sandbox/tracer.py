@@ -149,6 +149,7 @@ class CompiledSession(TheorySession):
             said = self._ask(
                 {**header, "answers": wire.describe(arrays)}, payload + wire.payload_of(arrays), []
             )
+            self._child.check_threads()  # they would stay until the session is closed
         except BaseException:
             self.close()
             raise

@@ -24,6 +24,8 @@ COMMAND = struct.Struct("<4sq")
 """What the laboratory asks of the zygote: name and argument."""
 REPLY = struct.Struct("<q")
 """What the zygote answers."""
+TOO_MANY_THREADS = -2
+"""Its answer to a question about time, where a child has more threads than it may."""
 
 STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
 """What NUTS reports of every draw, in this order."""

@@ -28,6 +28,7 @@ from typing import NoReturn
 import numpy as np
 
 from lakatos.theories.engine.sandbox import layers, wire
+from lakatos.theories.engine.sandbox.limits import MOST_THREADS
 from lakatos.theories.engine.sandbox.serving import ANSWERS, serve
 from lakatos.theories.engine.sandbox.shared import map_shared
 
@@ -91,7 +92,8 @@ def command(
         elif argument not in children:
             answer = -1
         elif name == b"time":
-            answer = processor_nanoseconds(argument)
+            too_many = threads_of(argument) > MOST_THREADS
+            answer = wire.TOO_MANY_THREADS if too_many else processor_nanoseconds(argument)
         else:
             kill(argument)
             children.discard(argument)
@@ -152,6 +154,15 @@ def processor_nanoseconds(pid: int) -> int:
         return time.clock_gettime_ns((~pid << 3) | 2)  # clock_getcpuclockid(3)
     except (OSError, OverflowError):
         return -1
+
+
+def threads_of(pid: int) -> int:
+    """Threads of a process, or 0 where the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return int(file.read().rpartition(")")[2].split()[17])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def kill(pid: int) -> None:
