@@ -33,6 +33,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
         "branches": ("changed",),
     },
     "forms/chains": {"kinds": ("kind",)},
+    "forms/chains_again": {"kinds": ("kind",)},
     "growth": {"cells": ("axis", "n")},
     "judges/erasure": {"direct": ("n_new", "arm"), "transitive": ("n_new", "arm")},
     "judges/gate": {"rows": ("cell",)},

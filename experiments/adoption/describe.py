@@ -106,6 +106,8 @@ NUMBERS = frozenset((
 MOST_SHOWN = 4
 LONGEST_SHOWN = 40
 """Letters of a cell."""
+LONG_NUMBER = re.compile(r"^(-?\d+[.,]\d{4})\d{3,}$")
+"""A number with more decimals than anybody reads."""
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
@@ -132,7 +134,10 @@ class ColumnSummary:
         """Its values, for people to read."""
         if self.numeric and self.n_distinct > FEW_VALUES:
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
-        shown = ", ".join(f"{cell:.{LONGEST_SHOWN}}" for cell in self.examples[:MOST_SHOWN])
+        cells = self.examples[:MOST_SHOWN]
+        if self.numeric:  # a cell may have sixteen digits
+            cells = tuple(LONG_NUMBER.sub(r"\1", cell) for cell in cells)
+        shown = ", ".join(f"{cell:.{LONGEST_SHOWN}}" for cell in cells)
         return shown + (
             f", ... {self.n_distinct:,} different" if self.n_distinct > MOST_SHOWN else ""
         )
@@ -159,6 +164,26 @@ class TableDescription:
     """The table that was described, as it was read."""
     task: Domain | None = field(default=None, repr=False, compare=False)
     """The domain that the user named; None where it was guessed."""
+
+    def meaning_of(self, column: ColumnSummary) -> str:
+        """What a column is read as: its role, or the parts of the trials that it is in, with their unit."""
+        mapping, name = self.mapping, column.name
+        roles = {
+            mapping.participant: "participant",
+            mapping.order: "order",
+            mapping.experiment: "experiment",
+            mapping.response_time: "response time",
+            **dict.fromkeys(mapping.attributes, "of participants"),
+        }
+        found = []
+        for part, cells in (mapping.feedback | mapping.stimulus).items():
+            if any(
+                re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(cell)) for cell in _flat(cells)
+            ):
+                unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", "")
+                words = "delays" if part == "delays_days" else part.replace("_", " ")
+                found.append(f"{words} ({unit})" if unit else words)
+        return roles.get(name) or ", ".join(found) or column.meaning
 
     def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
         """The same with meanings of columns that somebody says, in place of guessed ones.

@@ -53,11 +53,11 @@ def describe_command(
     console.print(f"[bold]{escape(found.name)}[/bold]: {plural(found.n_rows, 'row')}")
     for fact in found.facts:
         console.print(f"  {escape(fact)}")
-    table = Table("column", "seems to be", "values", "empty")
+    table = Table("column", "is read as", "values", "empty")
     for item in found.columns:
         table.add_row(
             escape(item.name),
-            item.meaning,
+            escape(found.meaning_of(item)),
             escape(item.words),
             f"{item.n_missing:,}" if item.n_missing else "",
         )

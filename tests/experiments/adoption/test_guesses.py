@@ -142,3 +142,30 @@ def test_a_condition_within_participants_that_is_not_read_is_named(tmp_path: Pat
     assert len(notes) == 1
     assert notes[0].startswith("hunger (fasted, sated) varies within participants and is not read")
     assert notes[0].count("--by hunger") == 1
+
+
+def test_each_column_is_described_by_what_it_is_read_as() -> None:
+    frame = pd.DataFrame(
+        {
+            "subject": ["P1"] * 3 + ["P2"] * 3,
+            "delay_sooner_weeks": [0.0] * 6,
+            "delay_later_weeks": [0.8571428571428571, 2.0, 4.0] * 2,
+            "amount_sooner": [10, 12, 14] * 2,
+            "amount_later": [20, 25, 30] * 2,
+            "choice": [0, 1, 1, 0, 1, 0],
+            "mood": ["good", "bad", "good"] * 2,
+        }
+    )
+    found = describe_table(table_of_frame("answers.csv", frame))
+    told = {item.name: found.meaning_of(item) for item in found.columns}
+    assert told == {
+        "subject": "participant",
+        "delay_sooner_weeks": "delays (weeks)",
+        "delay_later_weeks": "delays (weeks)",
+        "amount_sooner": "amounts",
+        "amount_later": "amounts",
+        "choice": "response",
+        "mood": "",
+    }
+    (weeks,) = [item for item in found.columns if item.name == "delay_later_weeks"]
+    assert weeks.words == "0.8571, 2, 4"
