@@ -52,7 +52,11 @@ def test_status_of_a_waiting_run_shows_who_has_taken_part(asked: Asked, tmp_path
 
 def test_people_who_are_excluded_are_counted(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "run"
-    run_study(small_study(**SHORT | {"participants__careless": 0.9}), folder, n_workers=1)
+    run_study(
+        small_study(**SHORT | {"participants__careless": 0.5, "design__participants": 16}),
+        folder,
+        n_workers=1,
+    )
     found = taking_part(folder)
     assert found.started == found.completed == len(records(folder, AnswersArrived)) > 8
     assert found.excluded == len(records(folder, PersonExcluded)) > 0
