@@ -53,6 +53,11 @@ UNIT_WORDS = {"unit", "units", "einheit"}
 UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuffix("s"))}
 MOST_UNITS = 6
 PRACTICE = {"practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung"}
+TRAINING, MAIN = (
+    {"training", "train"},
+    {"main", "experiment", "exp", "real", "task", "haupt", "experimental"},
+)
+"""Words for practice where the other rows are called the main part; elsewhere training may be part of the task."""
 """Words in names and cells of columns that tell trials that do not count from the others."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
 MOST_PHASES = 12
@@ -257,10 +262,12 @@ def check_practice(
         if not 2 <= len(said) <= MOST_PHASES:
             continue
         is_named = bool(set(words_of(column)) & PRACTICE)
+        has_main = any(set(words_of(cell)) & MAIN for cell in said)
+        words = PRACTICE | TRAINING if has_main else PRACTICE
         of_practice = [
             cell
             for cell in said
-            if set(words_of(cell)) & PRACTICE or (is_named and cell.casefold() in YES)
+            if set(words_of(cell)) & words or (is_named and cell.casefold() in YES)
         ]
         others = [cell for cell in said if cell not in of_practice]
         if not of_practice or not others:
