@@ -23,6 +23,7 @@ from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
+from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
@@ -645,8 +646,15 @@ def _conflict(
         signs = {CONGRUENCE.get(cell) for cell in said}
         if None not in signs and {1.0, -1.0} <= signs and all(len(cell) > 2 for cell in said):
             return item.name
-    pressed = keys[0] if keys else None
-    fits = [item for item in columns if 2 <= len(item.distinct) <= 8 and item is not pressed]
+    said_of_keys = PRESSED | CHOICES
+    fits = [
+        item
+        for item in columns
+        if 2 <= len(item.distinct) <= 8
+        and not (item.words & said_of_keys and not item.words & RIGHT_KEYS)
+        and table.named.get(item.name) != "response"
+    ]
+    judged = _accuracy(table)
     fits = [
         item for item in fits if not item.words & {*ACCURACY, *ERRORS} or (keys and item is keys[1])
     ]
@@ -657,11 +665,20 @@ def _conflict(
         == {cell.casefold() for cell in other.distinct}
         and 0.1 < (one.cells.str.casefold() == other.cells.str.casefold()).mean() < 0.95
         and not is_function_of(one, other)
+        and not (judged is not None and _judges(judged, one, other))
     ]
     if len(pairs) != 1:
         return ""
     ordered = [pair for pair in (pairs[0], pairs[0][::-1]) if _is_target(pair[0], pair[1], keys)]
     return [item.name for item in ordered[0]] if len(ordered) == 1 else ""
+
+
+def _judges(judged: ColumnSignature, one: ColumnSignature, other: ColumnSignature) -> bool:
+    """Whether a response is right where two columns say the same, so that one of them is the response."""
+    code = guessed_correctness({cell.casefold() for cell in judged.distinct}, judged.name)
+    is_right = (judged.cells.str.casefold().map(code) == 0).to_numpy()
+    same = (one.cells.str.casefold() == other.cells.str.casefold()).to_numpy()
+    return bool((is_right == same).mean() >= NEARLY_ALL)
 
 
 def _is_target(

@@ -168,7 +168,13 @@ def recognise(table: TableSignature) -> Reading | None:
     if counterparts(names).get(sides) == [(names[1], names[0])]:
         sides = sides[::-1]
     shown = (*names, *(item.name for item in waits))
-    return Reading({"amounts": names, "delays_days": delays}, shown, sides)
+    notes = []
+    if delays[0] == 0 and not amounts[0].words & {*NOW}:
+        notes.append(
+            f"{names[0]} is taken to be paid today, since no column says when; --column delays_days='[DAYS, "
+            f'"{delays[1]}"]\' says another day'
+        )
+    return Reading({"amounts": names, "delays_days": delays}, shown, sides, notes=tuple(notes))
 
 
 def _of_one_name(amounts: list[ColumnSignature]) -> list[ColumnSignature]:

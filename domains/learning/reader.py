@@ -292,6 +292,8 @@ COMMON, RARE = (
 )
 """Cells that say whether a first choice led where it usually leads."""
 MOST_OPTIONS = 8
+FORESEEN = 0.2
+"""By how much more often than by chance outcomes are foretold, beyond which they are seen before."""
 LEARNED = 3.0
 """Standard errors by which a choice is repeated more often after a reward than without one."""
 
@@ -455,8 +457,12 @@ def _recognised_prediction(table: TableSignature) -> Reading | None:
     if set(one.distinct) != set(other.distinct) or (one.code == other.code).all():
         return None
     same = (one.cells == other.cells).to_numpy()
-    if not 0 < same.mean() < 1:
-        return None
+    by_chance = sum(
+        float((one.cells == cell).mean() * (other.cells == cell).mean()) for cell in one.distinct
+    )
+    is_predicted = any(item.words & PREDICTIONS for item in choices)
+    if not 0 < same.mean() < 1 or (same.mean() > by_chance + FORESEEN and not is_predicted):
+        return None  # what was seen and what was said of it
     rest = [
         item for item in table.numbers() if item not in choices and not item.words & NO_PROPERTY
     ]

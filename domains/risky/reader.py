@@ -182,24 +182,12 @@ def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
 CHANCE_WORDS = {*CHANCES, "pct", "percent", "prozent", "odds"}
 SURE_WORDS = {*SURE, "fixed", "guaranteed"}
 LOW_WORDS = {"low", "lo", "min", "small", "worst", "lose", "loss"}
+NOT_HERE = {"ambiguity", "ambig", "ambiguous", "effort", "distance"}
+"""Words in names of columns of what plain gambles do not have."""
 NO_MONEY = {
-    "onset",
-    "duration",
-    "latency",
-    "delay",
-    "days",
-    "weeks",
-    "months",
-    "rt",
-    "time",
-    "ev",
-    "id",
-    "number",
-    "nr",
-    "age",
-    "score",
-    "correct",
-}
+    *NOT_HERE, "level", "contrast", "coherence", "angle", "onset", "duration", "latency", "delay",
+    "days", "weeks", "months", "rt", "time", "ev", "id", "number", "nr", "age", "score", "correct",
+}  # fmt: skip
 """Words in names of columns."""
 SUM_OF_SHARES = (1.0, 100.0)
 
@@ -290,8 +278,12 @@ def _higher(amounts: Sequence[ColumnSignature]) -> list[str]:
 def recognise(table: TableSignature) -> Reading | None:
     """Two gambles, whose columns differ by the word for the option; or a gamble between a gain and a loss."""
     numbers = [item for item in (*table.numbers(), *table.constants()) if not item.words & NO_MONEY]
+    if any(item.words & NOT_HERE for item in table.numbers()):
+        return None
     numbers = [item for item in numbers if item.name != table.response]
-    numbers = [item for item in numbers if not is_clock(item, table.person)]
+    numbers = [
+        item for item in numbers if item.words & CHANCE_WORDS or not is_clock(item, table.person)
+    ]
     chances = _chance_columns(numbers)
     amounts = [
         item
@@ -319,7 +311,7 @@ def recognise(table: TableSignature) -> Reading | None:
         f"{chance.name}: taken for the probability of {' and '.join(found)}"
         for chance in chances
         for found in [_amounts_with(chance, matched)]
-        if len(options[0].chances) == 1 and found
+        if len(chances) == 1 and found
     ]
     return Reading(stimulus, tuple(dict.fromkeys(shown)), sides, notes=tuple(dict.fromkeys(notes)))
 
@@ -351,7 +343,9 @@ def _chance_columns(numbers: Sequence[ColumnSignature]) -> list[ColumnSignature]
     return [
         item
         for item in numbers
-        if item.between(0, 1) and bool(((item.values > 0) & (item.values < 1)).any())
+        if len(item.distinct) > 1
+        and item.between(0, 1)
+        and bool(((item.values > 0) & (item.values < 1)).any())
     ]
 
 
@@ -415,17 +409,13 @@ def _by_counterparts(
                 )
                 for side in own
             ]
-            if sum(1 for item in left if item in chances and item in own[0] and item in own[1]):
-                options = [_without_shared(option) for option in options]
+            is_shared = any(item in own[0] and item in own[1] for item in left)
+            if is_shared and all(len(option.amounts) == 1 for option in options):
+                continue  # the chance is of one of them
             fine = all(option.amounts and option.matched() for option in options)
             if fine and not _dominates(*options):
                 return sides, (options[0], options[1])
     return None
-
-
-def _without_shared(option: _Option) -> _Option:
-    """An option of one amount, which a chance that both options share does not concern."""
-    return _Option(option.amounts, ()) if len(option.amounts) == 1 else option
 
 
 def _with_sure_amount(
@@ -439,6 +429,8 @@ def _with_sure_amount(
     if len(sure) != 1:
         return None
     others = tuple(item for item in amounts if item is not sure[0])
+    if any(item.between(0, 1) and not item.is_whole for item in others):
+        return None  # more likely a share of something than an amount
     return ("sure", "gamble"), (_Option((sure[0],), ()), _Option(others, tuple(chances)))
 
 

@@ -29,11 +29,13 @@ from lakatos.experiments.adoption.mapping import (
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import code_of_pair, rare_zero, zero_question
 from lakatos.experiments.adoption.option_kind import KINDS, PLACES, kind_of_columns, side_compared
+from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.recognised import completed, recognised
+from lakatos.experiments.adoption.recognised import code_by_sides, completed, recognised, sides_of
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
+    ColumnSignature,
     TableSignature,
     order_by_values,
     participant_by_values,
@@ -174,6 +176,11 @@ class TableDescription:
     """The table that was described, as it was read."""
     task: Domain | None = field(default=None, repr=False, compare=False)
     """The domain that the user named; None where it was guessed."""
+
+    @property
+    def doubts_in_words(self) -> str:
+        """What may be read in two ways, as sentences that a message ends with."""
+        return "".join(f" {line[:1].upper()}{line[1:]}." for line in self.doubts)
 
     def meaning_of(self, column: ColumnSummary) -> str:
         """What a column is read as: its role, or the parts of the trials that it is in, with their unit."""
@@ -324,7 +331,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         domain=chosen,
         mapping=mapping,
         facts=tuple(_facts(table, mapping, columns)),
-        doubts=_doubts(reading, kinds, mapping),
+        doubts=_doubts(reading, kinds, "" if chosen else _own_task(table, meanings)),
         odd=(
             *table.notes,
             *_taken_by_values(meanings),
@@ -366,10 +373,12 @@ def _recognised(
         if scale_of(task) is not None or task.sequential:
             return _with_right_keys(signature, chosen, stimulus, said), ()
         shown = tuple(name for name in leaves_of(stimulus) if name in frame.columns)
-        return completed(signature, Reading(stimulus, shown)), ()
-    if chosen and domain is None:
-        return nothing, ()
+        return completed(signature, Reading(stimulus, shown, sides_of(stimulus))), ()
     layouts = layouts_to_guess()
+    if chosen and domain is None:
+        recognise = layouts[chosen].recognise
+        reading = recognise(signature) if recognise and stimulus else None
+        return (_filled(stimulus, reading), ()) if reading is not None else (nothing, ())
     if domain is not None:
         if domain.name not in layouts:
             return nothing, ()
@@ -384,16 +393,24 @@ def _recognised(
     return replace(reading, order=order), (kind,)
 
 
+def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
+    """A reading with the parts that names say, and its own ones where they say nothing."""
+    said = {part: value for part, value in stimulus.items() if value != OPEN_QUESTION}
+    return replace(reading, stimulus={**reading.stimulus, **said})
+
+
 def _with_right_keys(
     signature: TableSignature, chosen: str, stimulus: Mapping[str, Any], said: AnswerColumns
 ) -> Reading:
     """The keys of responses with their times, where names of columns say no more than which trials were congruent."""
     nothing = Reading({})
     layout = layouts_to_guess()[chosen]
-    if layout.recognise is None or set(stimulus) != {"congruence"} or said.response:
+    if layout.recognise is None or set(stimulus) != {"congruence"} or "side" in said.stimulus:
         return nothing
     reading = layout.recognise(signature)
-    if reading is None or "right_key" not in reading.stimulus or "side" in said.stimulus:
+    if reading is None or "right_key" not in reading.stimulus:
+        return nothing
+    if said.response not in ("", reading.response):
         return nothing
     return replace(reading, stimulus={**reading.stimulus, **stimulus})
 
@@ -401,11 +418,12 @@ def _with_right_keys(
 def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns) -> AnswerColumns:
     """The mapping with what values are recognised as."""
     changes: dict[str, Any] = {}
-    if reading.response:
+    is_compared = reading.response != "" and mapping.response.startswith(f"{reading.response} == ")
+    if reading.response and not is_compared:
         changes["response"] = reading.response
-    elif reading.questions:
+    elif not reading.response and reading.questions:
         changes["response"] = said.response or OPEN_QUESTION
-    if reading.responses:
+    if reading.responses and not is_compared:
         changes["responses"] = dict(reading.responses)
     if reading.feedback:
         changes["feedback"] = dict(reading.feedback)
@@ -422,9 +440,15 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
     return mapping.model_copy(update=changes)
 
 
-def _doubts(reading: Reading, kinds: Sequence[str], mapping: AnswerColumns) -> tuple[str, ...]:
-    """What values leave open: which of several kinds of tasks, which of several columns."""
+def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:
+    return own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+
+
+def _doubts(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str, ...]:
+    """What values leave open: which of several kinds of tasks, which of several columns, a kind that is not here."""
     doubts = list(reading.questions)
+    if own_task and len(kinds) < 2:
+        doubts.append(own_task)
     if len(kinds) > 1:
         options = " or ".join(f"--domain {kind}" for kind in kinds)
         doubts.append(f"the columns fit several kinds of tasks; say which: {options}")
@@ -526,6 +550,7 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
     kinds = set(found.values())
     if "participant" not in kinds and not {"count", "share"} <= kinds:
         columns = table_signature(frame, {}).columns
+        columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         if who := participant_by_values(columns):
             found[who] = "participant"
     if "participant" in found.values():
@@ -861,7 +886,8 @@ def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]
     names_kinds = any(words & (less | more) for less, more in KINDS.values())
     if stimulus and ((kind and words <= PLACES) or (names_kinds and not kind)):
         return {}
-    return code
+    column = ColumnSignature(response, table.frame[response].str.strip())
+    return code or code_by_sides(column, sorted(said), sides_of(stimulus))
 
 
 def _unit(table: AnswerTable, column: str) -> Any:

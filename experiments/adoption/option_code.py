@@ -288,7 +288,7 @@ def option_named(
 def _option_offered(stimulus: Mapping[str, Any]) -> int | None:
     """The place of what is offered, where the other option is the same numbers in all rows, such as nothing."""
     is_fixed = [
-        all(not isinstance(leaf, str) for leaf in _leaves_of_option(stimulus, place))
+        all(not isinstance(leaf, str) for leaf in leaves_of_option(stimulus, place))
         for place in (0, 1)
     ]
     return None if is_fixed[0] == is_fixed[1] else is_fixed.index(False)
@@ -316,10 +316,10 @@ def _begins_with_second(
 
 def words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
     """Words in the names of the columns that show an option."""
-    return {word for leaf in _leaves_of_option(stimulus, place) for word in words_of(str(leaf))}
+    return {word for leaf in leaves_of_option(stimulus, place) for word in words_of(str(leaf))}
 
 
-def _leaves_of_option(stimulus: Mapping[str, Any], place: int) -> list[Any]:
+def leaves_of_option(stimulus: Mapping[str, Any], place: int) -> list[Any]:
     """Columns, expressions and numbers that show an option."""
     own = [value for part, value in stimulus.items() if part.startswith("ab"[place] + "_")]
     own += [

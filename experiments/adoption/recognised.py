@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import ACCEPT, REJECT, TRUTH
+from lakatos.experiments.adoption.option_code import (
+    ACCEPT,
+    REJECT,
+    TRUTH,
+    leaves_of_option,
+    words_of_option,
+)
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
     ColumnSignature,
     TableSignature,
     changes_within,
+    counterparts,
     dependence,
     is_function_of,
 )
+from lakatos.experiments.adoption.timed_answers import guessed_keys
 
 Array = NDArray[np.float64]
 CHOICES = {
@@ -33,17 +42,24 @@ LEAST_CHANGES = 0.05
 """Share of rows in which a choice differs from the one before, below which a column is a schedule."""
 MOST_RARE = 0.1
 """Share of rows of a cell that may stand for a missed response."""
-MORE_CODES = 2
+MOST_COLUMNS = 150
+"""Columns of a table whose values are compared with one another."""
+MORE_CODES = 1
 """Different cells beside those of the options, such as marks of missed responses."""
 
 
 def recognised(table: TableSignature, layouts: Mapping[str, StimulusLayout]) -> dict[str, Reading]:
     """What each kind of task reads the table as, for the kinds that fit its values."""
-    found = {}
+    found: dict[str, Reading] = {}
+    if len(table.columns) > MOST_COLUMNS:
+        return found
     for name, layout in layouts.items():
         reading = layout.recognise(table) if layout.recognise is not None else None
-        if reading is not None:
-            found[name] = completed(table, reading)
+        if reading is None:
+            continue
+        reading = completed(table, reading)
+        if reading.response or reading.questions or table.response:
+            found[name] = reading
     return found
 
 
@@ -96,7 +112,7 @@ def choice_columns(
             and meaning not in ("reward", "experiment", "share", "count", "attribute of people")
             and not column.words & ACCURACY
             and changes_within(column, table.person) > LEAST_CHANGES
-            and not (shown and is_function_of(column, *shown))
+            and (column.words & CHOICES or not (shown and is_function_of(column, *shown)))
         ):
             found.append(column)
     return found
@@ -131,6 +147,22 @@ def missed_cells(table: TableSignature, column: ColumnSignature) -> tuple[str, .
     return tuple(found) if len(column.distinct) - len(found) >= 2 else ()
 
 
+def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:
+    """The words in which the names of the columns of two options differ; empty where they differ in more."""
+    words = [words_of_option(stimulus, place) for place in (0, 1)]
+    own = [words[0] - words[1], words[1] - words[0]]
+    if all(own[0 if place == "left" else 1] & {place} for place in ("left", "right")):
+        return "left", "right"
+    if all(own[1 if place == "left" else 0] & {place} for place in ("left", "right")):
+        return "right", "left"
+    first, second = (leaves_of_option(stimulus, place) for place in (0, 1))
+    for pair in zip(first, second, strict=False):
+        names = [str(leaf) for leaf in pair]
+        for sides, alike in counterparts(names).items():
+            return sides if alike == [(names[0], names[1])] else sides[::-1]
+    return "", ""
+
+
 def code_by_sides(
     column: ColumnSignature, said: Sequence[str], sides: tuple[str, str]
 ) -> dict[str, int]:
@@ -145,6 +177,11 @@ def code_by_sides(
         places = [[k for k in (0, 1) if fits(cell, words[k], words[1 - k])] for cell in said]
         if all(len(own) == 1 for own in places) and places[0] != places[1]:
             return {cell: own[0] for cell, own in zip(said, places, strict=True)}
+    keys = guessed_keys({cell.casefold() for cell in said})
+    places = [_place(side) for side in sides]
+    if keys and sorted(places) == ["left", "right"]:  # as they lie on a keyboard
+        order = [0, 1] if places[0] == "left" else [1, 0]
+        return {cell: order[keys[cell.casefold()]] for cell in said}
     truth = {cell: TRUTH.get(cell.casefold(), cell) for cell in said}
     if set(truth.values()) != {"0", "1"}:
         return {}
@@ -153,6 +190,12 @@ def code_by_sides(
         return {}
     place = words.index(name)
     return {cell: place if code == "1" else 1 - place for cell, code in truth.items()}
+
+
+def _place(side: str) -> str:
+    """``left`` or ``right`` for a word or a letter that says it."""
+    word = " ".join(words_of(side))
+    return {"l": "left", "r": "right", "li": "left", "re": "right"}.get(word, word)
 
 
 def _is_word(cell: str, word: str, other: str) -> bool:

@@ -25,6 +25,8 @@ Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 MOST_SEEN = 20_000
 """Rows that are looked at; a role shows in these."""
+MOST_CELLS = 1_000_000
+"""Cells that are looked at, so that tables of many columns take no longer."""
 NEARLY_ALL = 0.98
 """Share of rows in which a relation between columns holds; the others may be wrong cells."""
 FEWEST_ROWS = 4
@@ -170,7 +172,7 @@ def table_signature(
         response: Column of responses that the user named.
         participant: Column of participants that the user named.
     """
-    some = frame.head(MOST_SEEN)
+    some = frame.head(max(MOST_CELLS // max(len(frame.columns), 1), 1)).head(MOST_SEEN)
     columns = {
         str(name): ColumnSignature(str(name), some[name].str.strip().reset_index(drop=True))
         for name in some.columns
@@ -261,8 +263,8 @@ def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
         )
         is_text_id = is_id and not column.is_number and len(column.distinct) > 2
         if (has_count and len(column.distinct) > 2) or is_text_id:
-            found.append((-len(column.distinct), name))
-    return min(found)[1] if found else ""
+            found.append((-len(column.distinct), column.is_number, len(found), name))
+    return min(found)[-1] if found else ""
 
 
 def order_by_values(table: TableSignature, shown: Iterable[str]) -> str:
