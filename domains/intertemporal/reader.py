@@ -149,7 +149,7 @@ def recognise(table: TableSignature) -> Reading | None:
         return None
     varied = [item for item in waits if len(item.distinct) > 1]
     if len(varied) == 1:
-        fixed = [item.name for item in waits if item is not varied[0]]
+        fixed: list[Any] = [item.name for item in waits if item is not varied[0]]
         ordered = [
             own for own in (amounts, amounts[::-1]) if is_below(own[0].values, own[1].values)
         ]

@@ -215,7 +215,7 @@ class _Option:
         by_name = {item.name: share for item, share in zip(chances, shares, strict=True)}
         first = [item for item in amounts if item.name in own]
         rest = [item for item in amounts if item.name not in own]
-        total = sum(chance.values for chance in chances)
+        total = np.sum([chance.values for chance in chances], axis=0)
         adds_up = bool(
             np.isclose(total[:, None], SUM_OF_SHARES, atol=1e-6).any(axis=1).mean() > 0.9
         )

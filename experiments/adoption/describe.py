@@ -366,6 +366,9 @@ def _recognised(
     is_timed = is_known and set(stimulus) == {"congruence"}
     if is_known and named_response and not is_timed:
         return nothing, ()
+    is_paid = "reward" in meanings.values() or _won_and_lost(table) != OPEN_QUESTION
+    if domain is not None and domain.sequential and named_response and is_paid:
+        return nothing, ()
     frame = _without_practice(table.frame)
     signature = table_signature(frame, meanings, said.response, said.participant)
     if is_known and domain is None:

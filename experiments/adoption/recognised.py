@@ -178,9 +178,9 @@ def code_by_sides(
         if all(len(own) == 1 for own in places) and places[0] != places[1]:
             return {cell: own[0] for cell, own in zip(said, places, strict=True)}
     keys = guessed_keys({cell.casefold() for cell in said})
-    places = [_place(side) for side in sides]
-    if keys and sorted(places) == ["left", "right"]:  # as they lie on a keyboard
-        order = [0, 1] if places[0] == "left" else [1, 0]
+    stood = [_place(side) for side in sides]
+    if keys and sorted(stood) == ["left", "right"]:  # as they lie on a keyboard
+        order = [0, 1] if stood[0] == "left" else [1, 0]
         return {cell: order[keys[cell.casefold()]] for cell in said}
     truth = {cell: TRUTH.get(cell.casefold(), cell) for cell in said}
     if set(truth.values()) != {"0", "1"}:

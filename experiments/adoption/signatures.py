@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
@@ -80,11 +80,11 @@ class ColumnSignature:
     def values(self) -> Array:
         """``(n_rows,)`` its numbers, without their units; NaN where there is none."""
         if self._plain:
-            return numbers_of(self.cells).to_numpy(dtype=np.float64)
+            return np.asarray(numbers_of(self.cells), dtype=np.float64)
         if self.is_delay_in_words:
-            return by_distinct(self.cells, _days).astype(np.float64)
+            return np.asarray(by_distinct(self.cells, _days), dtype=np.float64)
         if has_units(self.distinct):
-            return by_distinct(self.cells, _number).astype(np.float64)
+            return np.asarray(by_distinct(self.cells, _number), dtype=np.float64)
         return np.full(len(self.cells), np.nan)
 
     @cached_property
@@ -128,7 +128,7 @@ class TableSignature:
     time: str = ""
     response: str = ""
     """The column of responses that the user named; empty where none was."""
-    named: Mapping[str, str] = None  # type: ignore[assignment]
+    named: Mapping[str, str] = field(default_factory=dict)
     """The meaning that the name of each column suggests."""
 
     @cached_property
@@ -242,7 +242,7 @@ def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
     Its cells stand together, and within each of them another column counts up; or they are words with numbers such as
     ``K017``.
     """
-    found = []
+    found: list[tuple[int, bool, int, str]] = []
     for name, column in columns.items():
         words = column.words
         sizes = np.bincount(column.code) if len(column.distinct) else np.zeros(1)
