@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from lakatos.experiments.adoption.signatures import (
     stays_after_reward,
     table_signature,
 )
-from lakatos.experiments.adoption.tables import table_of_frame
+from lakatos.experiments.adoption.tables import read_answers, table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 
@@ -536,3 +537,13 @@ def test_a_wrong_cell_is_named_in_the_option_that_answers_it(rng: np.random.Gene
     frame.loc[[3, 50], "choice"] = 9
     with pytest.raises(TrialsError, match=r"--column missing\.choice=9"):
         read(frame)
+
+
+def test_a_file_of_participants_beside_events_is_said_not_to_be_read(tmp_path: Path) -> None:
+    (tmp_path / "participants.tsv").write_text("participant_id\tage\nsub-01\t20\n")
+    file = tmp_path / "events.tsv"
+    file.write_text("participant_id\tx\nsub-01\t1\nsub-01\t2\n")
+    assert any("participants.tsv stands beside" in line for line in read_answers(file).notes)
+    assert not any(
+        "stands beside" in line for line in read_answers(tmp_path / "participants.tsv").notes
+    )
