@@ -22,6 +22,7 @@ from lakatos.experiments.adoption.layouts import (
     by_side,
 )
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import EARLY, LATE
 from lakatos.experiments.adoption.signatures import (
     NEARLY_ALL,
     ColumnSignature,
@@ -179,6 +180,9 @@ def recognise(table: TableSignature) -> Reading | None:
 
 def _of_one_name(amounts: list[ColumnSignature]) -> list[ColumnSignature]:
     """The only two amounts whose names differ in one word and of which one is always the larger; else all of them."""
+    sided = [item for item in amounts if item.words & (EARLY | LATE | SOONER)]
+    if len(sided) == 2:
+        return sided
     by_name = {item.name: item for item in amounts}
     pairs = [pair for own in counterparts(list(by_name)).values() for pair in own]
     found = [[by_name[name] for name in pair] for pair in pairs]
