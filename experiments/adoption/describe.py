@@ -569,6 +569,9 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         if who := participant_by_values(columns):
             found[who] = "participant"
+    for name in [name for name, meaning in found.items() if meaning == "experiment"]:
+        if frame[name].nunique() < 2:
+            del found[name]  # one name tells no experiments apart
     if "participant" in found.values():
         for name in [name for name, meaning in found.items() if meaning == "count"]:
             del found[name]
