@@ -583,3 +583,17 @@ def test_congruence_may_be_letters_or_words_of_other_languages(rng: np.random.Ge
     for words in (("C", "I"), ("kongruent", "inkongruent")):
         cells = frame["condition"].map({"congruent": words[0], "incongruent": words[1]})
         assert only(read(frame.drop(columns="condition").assign(x=cells))).digest == right
+
+
+def test_arms_that_are_named_by_places_are_asked_about(rng: np.random.Generator) -> None:
+    """Places have an order of their own, which is not that of the alphabet."""
+    frame = people(4, 30)
+    frame["choice"], frame["reward"] = (
+        rng.choice(["left", "right", "up", "down"], 120),
+        rng.integers(2, size=120),
+    )
+    with pytest.raises(TrialsError, match=r"--column responses\.CELL=PLACE"):
+        read(frame)
+    names = {"left": "yellow", "right": "red", "up": "blue", "down": "green"}
+    named = frame.assign(choice=frame["choice"].map(names))
+    assert only(read(named)).response[0] == sorted(names.values()).index(named["choice"][0])
