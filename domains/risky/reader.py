@@ -179,10 +179,9 @@ def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
     found = _guess_gambles([str(name) for name in frame.columns])
     for side in "ab" if found else "":
         amounts, chances = found[f"{side}_amounts"], found[f"{side}_probabilities"]
-        if len(amounts) == len(chances) == 1:
-            chance = pd.to_numeric(frame[chances[0]], errors="coerce")
-            if not (chance == 1).all():
-                found[f"{side}_amounts"] = [*amounts, 0]  # the rest pays nothing
+        is_one = len(amounts) == len(chances) == 1
+        if is_one and not (pd.to_numeric(frame[chances[0]], errors="coerce") == 1).all():
+            return {}  # what the rest pays is found, and said, by `recognise`
     return found or _guess_mixed(frame)
 
 
@@ -321,6 +320,11 @@ def recognise(table: TableSignature) -> Reading | None:
         for chance in chances
         for found in [_amounts_with(chance, matched)]
         if len(chances) == 1 and found
+    ]
+    notes += [
+        f"{amounts[0]}: taken to be won with the probability {own[0]}, and nothing otherwise"
+        for amounts, own in (item for item in matched if item)
+        if amounts[1:] == [0]
     ]
     return Reading(stimulus, tuple(dict.fromkeys(shown)), sides, notes=tuple(dict.fromkeys(notes)))
 
