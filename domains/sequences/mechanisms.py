@@ -101,10 +101,6 @@ ACCOUNT = (
     Mechanism(
         slot="account",
         name="representativeness",
-        clause=(
-            "take a sequence for random if it resembles what chance should bring: letters that are equally frequent, and "
-            "changes at a rate of its own"
-        ),
         code="""
         unlike = xp.abs(alternation - parameters["ideal_alternation"][..., None])
         randomness = randomness - parameters["weight_of_rate"][..., None] * unlike
@@ -123,16 +119,13 @@ ACCOUNT = (
         },
         wording=(
             Wording(
-                clause=(
-                    "take a sequence for random if its letters change at the rate that chance should bring "
-                    "(about {ideal_alternation} of the time)"
-                ),
+                clause="find sequences most random if about {ideal_alternation%} of neighbouring letters differ",
                 parameter="weight_of_rate",
                 unit=3.0,
                 label="a typical rate of changes",
             ),
             Wording(
-                clause="{much}take a sequence for random if its letters are equally frequent",
+                clause="find sequences with equally frequent letters {far}more random",
                 parameter="weight_of_balance",
                 unit=3.0,
                 label="balance",
@@ -177,8 +170,8 @@ ACCOUNT = (
         },
         wording=Wording(
             clause=(
-                "take a sequence for random if fair chance explains it better than a process that repeats letters or "
-                "alternates, going on with probability {stays}"
+                "find sequences random if fair chance explains them better than a process that repeats a letter or "
+                "alternates, and goes on so with probability {stays}"
             ),
             parameter="trust",
             unit=0.3,
@@ -197,7 +190,7 @@ ACCOUNT = (
         },
         wording=Wording(
             clause=(
-                "{much}take a sequence for random the more streaks and alternating stretches it takes to describe it"
+                "find sequences {far}more random the more streaks and alternating stretches it takes to describe them"
             ),
             parameter="difficulty",
             unit=0.3,
@@ -228,7 +221,7 @@ ACCOUNT = (
             )
         },
         wording=Wording(
-            clause="{much}take a sequence for random if each short stretch of four letters is balanced",
+            clause="find sequences {far}more random the better each stretch of four letters is balanced",
             parameter="weight_of_windows",
             unit=3.0,
         ),
@@ -243,8 +236,7 @@ def _feature(
     name: str,
     measure: str,
     unit: str,
-    liked: str,
-    disliked: str,
+    which: str,
     labels: tuple[str, str],
     source: str,
     repairs: tuple[str, ...],
@@ -254,10 +246,10 @@ def _feature(
     worth: float = LOG_ODDS,
     breaks: tuple[str, ...] = (),
 ) -> Mechanism:
-    """A measure that makes a sequence look more random, or less."""
+    """A measure that makes a sequence look more random, or less; ``which`` sequences have much of it, in words."""
     parameter = f"pull_of_{name.replace(' ', '_')}"
     priors: Mapping[str, Mapping[str, Any]] = {
-        parameter: normal(0.0, sd, limit, f"log odds per {unit}", f"above 0: {liked}")
+        parameter: normal(0.0, sd, limit, f"log odds per {unit}", f"above 0: {which} look random")
     }
     return Mechanism(
         slot="feature",
@@ -265,8 +257,10 @@ def _feature(
         code=f'randomness = randomness + parameters["{parameter}"][..., None] * ({measure})',
         parameters=priors,
         wording=Wording(
-            clause=f"{{much}}take {liked} for random",
-            opposite_clause=f"{{much}}take {disliked} for random",
+            clause=f"find {which} {{far}}more random",
+            clause_short="find them more random",
+            opposite_clause=f"find {which} {{far}}less random",
+            opposite_short="find them less random",
             parameter=parameter,
             unit=worth,
             feature=repairs[0],
@@ -281,44 +275,39 @@ def _feature(
 
 FEATURE = (
     _feature(
-        "length", "length", "letter", "longer sequences", "shorter sequences",
-        ("length", "brevity"),
+        "length", "length", "letter", "longer sequences", ("length", "brevity"),
         GRIFFITHS, ("length_difference",), sd=0.3, limit=4.0, worth=0.15,
     ),
     _feature(
-        "changes", "n_changes", "change", "sequences with many changes", "sequences with few changes",
-        ("many changes", "few changes"),
+        "changes", "n_changes", "change", "sequences that change often", ("many changes", "few changes"),
         "Bar-Hillel & Wagenaar (1991), Advances in Applied Mathematics 12(4), 428-454",
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),
     _feature(
-        "streak", "streak / length", "share of the length", "sequences with a long streak", "sequences without a long streak",
-        ("streaks", "no streaks"),
+        "streak", "streak / length", "share of the length", "sequences with a long streak", ("streaks", "no streaks"),
         "Gilovich, Vallone & Tversky (1985), Cognitive Psychology 17(3), 295-314",
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
-        "balance", "-uneven", "share", "sequences with equally frequent letters", "sequences with unequally frequent letters",
-        ("balance", "imbalance"),
+        "balance", "-uneven", "share", "sequences with equally frequent letters", ("balance", "imbalance"),
         KAHNEMAN, ("imbalance_difference",), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
         "mirror", "mirrored(letters, xp)", "sequence", "sequences that read the same backwards",
-        "sequences that read otherwise backwards", ("mirrors", "no mirrors"),
+        ("mirrors", "no mirrors"),
         "Garner (1970), American Scientist 58(1), 34-42 (good patterns)", ("mirror_difference",),
     ),
     _feature(
-        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", "sequences that repeat no motif",
-        ("motifs", "no motifs"), LOPES, ("motif_difference",), breaks=("ignores backwards",),
+        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", ("motifs", "no motifs"),
+        LOPES, ("motif_difference",), breaks=("ignores backwards",),
     ),
     _feature(
         "alternating throughout", "1.0 * (alternation == 1)", "sequence", "sequences that alternate throughout",
-        "sequences that do not alternate throughout", ("alternation", "irregularity"),
-        LOPES, ("alternation_difference", "motif_difference"),
+        ("alternation", "irregularity"), LOPES, ("alternation_difference", "motif_difference"),
     ),
     _feature(
         "first letter", "first_share", "share", "sequences with much of the first letter of the alphabet",
-        "sequences with little of the first letter of the alphabet", ("the first letter", "other letters"),
+        ("the first letter", "other letters"),
         "Nickerson (2002), Psychological Review 109(2), 330-357 (heads are named first)",
         ("first_letter_share_difference",), breaks=("ignores letter_names",),
     ),
