@@ -279,12 +279,12 @@ FEATURE = (
         GRIFFITHS, ("length_difference",), sd=0.3, limit=4.0, worth=0.15,
     ),
     _feature(
-        "changes", "n_changes", "change", "sequences that change often", ("many changes", "few changes"),
+        "changes", "n_changes", "change", "sequences that change often", ("frequent changes", "rare changes"),
         "Bar-Hillel & Wagenaar (1991), Advances in Applied Mathematics 12(4), 428-454",
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),
     _feature(
-        "streak", "streak / length", "share of the length", "sequences with a long streak", ("streaks", "no streaks"),
+        "streak", "streak / length", "share of the length", "sequences with a long streak", ("streaks", "streak aversion"),
         "Gilovich, Vallone & Tversky (1985), Cognitive Psychology 17(3), 295-314",
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
@@ -294,20 +294,20 @@ FEATURE = (
     ),
     _feature(
         "mirror", "mirrored(letters, xp)", "sequence", "sequences that read the same backwards",
-        ("mirrors", "no mirrors"),
+        ("symmetry", "aversion to symmetry"),
         "Garner (1970), American Scientist 58(1), 34-42 (good patterns)", ("mirror_difference",),
     ),
     _feature(
-        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", ("motifs", "no motifs"),
+        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", ("motifs", "aversion to motifs"),
         LOPES, ("motif_difference",), breaks=("ignores backwards",),
     ),
     _feature(
         "alternating throughout", "1.0 * (alternation == 1)", "sequence", "sequences that alternate throughout",
-        ("alternation", "irregularity"), LOPES, ("alternation_difference", "motif_difference"),
+        ("alternation", "aversion to alternation"), LOPES, ("alternation_difference", "motif_difference"),
     ),
     _feature(
         "first letter", "first_share", "share", "sequences with much of the first letter of the alphabet",
-        ("the first letter", "other letters"),
+        ("a favoured letter", "a disfavoured letter"),
         "Nickerson (2002), Psychological Review 109(2), 330-357 (heads are named first)",
         ("first_letter_share_difference",), breaks=("ignores letter_names",),
     ),

@@ -78,7 +78,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         _composition(feature=("streak", "mirror", "motif", "alternating throughout")),
     ),
     # Gilovich, Vallone & Tversky (1985)
-    "no_streaks": ("Features of sequences, no streaks", _composition(feature="streak")),
+    "no_streaks": ("Streak aversion", _composition(feature="streak")),
 }
 
 FAMILY = Family("sequences", GRAMMAR, SEEDS, terms=sequence_vocabulary)
