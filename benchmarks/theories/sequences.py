@@ -5,9 +5,10 @@
 Each of the two runs is explained by a campaign (`lakatos.explain`), and the theory that leads has its population
 estimated from all responses of that run. It then predicts the other run, which nothing was chosen on. Every rival is
 taught by the same responses: the published theories, and a logistic regression and gradient boosting on the domain's
-features. ``loss`` is in nats per choice for the average participant, so that nobody's earlier choices inform later ones;
-``loss knowing the person`` lets a theory update what it knows of each participant from choice to choice. Intervals are
-of a bootstrap over participants; ``ahead`` is the rival's loss minus that of the theory found, paired by participant.
+features. ``loss`` is in nats per choice for the average participant, so that nobody's earlier choices inform later
+ones; ``loss knowing the person`` lets a theory update what it knows of each participant from choice to choice.
+Intervals are of a bootstrap over participants; ``ahead`` is the rival's loss minus that of the theory found, paired by
+participant.
 """
 
 from __future__ import annotations

@@ -284,7 +284,8 @@ FEATURE = (
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),
     _feature(
-        "streak", "streak / length", "share of the length", "sequences with a long streak", ("streaks", "streak aversion"),
+        "streak", "streak / length", "share of the length", "sequences with a long streak",
+        ("streaks", "streak aversion"),
         "Gilovich, Vallone & Tversky (1985), Cognitive Psychology 17(3), 295-314",
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
