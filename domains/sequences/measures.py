@@ -21,7 +21,7 @@ def length_of(letters: Array) -> Array:
 
 def changes(letters: Array) -> Array:
     """``(..., LONGEST - 1)`` 1 where a letter differs from the one before it."""
-    return 1.0 * ((letters[..., 1:] > 0) & (letters[..., 1:] != letters[..., :-1]))
+    return np.asarray(1.0 * ((letters[..., 1:] > 0) & (letters[..., 1:] != letters[..., :-1])))
 
 
 def alternation(letters: Array) -> Array:
@@ -72,7 +72,7 @@ def encoding(letters: Array) -> Array:
         stretch = np.where(same, best + 2, np.minimum(alternating, best + 2))
         in_streak = np.where(there, streak, in_streak)
         alternating = np.where(there, stretch, alternating)
-    return np.minimum(in_streak, alternating)
+    return np.asarray(np.minimum(in_streak, alternating))
 
 
 def is_mirrored(letters: Array) -> Array:
@@ -98,4 +98,4 @@ def repeats_motif(letters: Array) -> Array:
         later = letters[..., period:]
         repeated = ((later == letters[..., :-period]) | (later == 0)).all(axis=-1)
         found |= repeated & (length >= 2 * period)
-    return found & (longest_run(letters) < length)
+    return np.asarray(found & (longest_run(letters) < length))

@@ -251,7 +251,7 @@ class SequencesDomain(OneShot):
         kept &= (own == alphabet).all(axis=1)
         kept &= (stimuli["alphabet"][:, len(alphabet) :] == 0).all(axis=1)
         kept &= (stimuli["letters"][:, 0] != stimuli["letters"][:, 1]).any(axis=-1)
-        return kept & (lengths[:, 0] == lengths[:, 1]) if read.same_length else kept
+        return np.asarray(kept & ((lengths[:, 0] == lengths[:, 1]) | (not read.same_length)))
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Ordinary random pairs, mirrored ones, extremes, and sequences over a larger alphabet."""
