@@ -549,7 +549,7 @@ RIGHT_KEYS = {
     "target",
     "right",
 }
-PRESSED = {"resp", "response", "key", "keys", "answer", "button", "pressed", "choice"}
+PRESSED = {"resp", "response", "key", "keys", "answer", "ans", "button", "pressed", "choice"}
 """Words in names of columns."""
 MOSTLY_RIGHT = 0.55
 """Share of right responses, from which on a column may judge them."""
@@ -563,21 +563,42 @@ def recognise(table: TableSignature) -> Reading | None:
         return None
     keys = _keys(table)
     judged = _accuracy(table)
-    congruence = _conflict(table, columns, keys)
+    congruence: Any = _conflict(table, columns, keys)
+    strings = {} if congruence else _rows_of_letters(columns)
+    if len(strings) == 1:
+        congruence = next(iter(strings))
     if not congruence or not (keys or judged or table.response):
         return None
     stimulus: dict[str, Any] = {"congruence": congruence}
     shown = tuple([congruence] if isinstance(congruence, str) else congruence)
     if keys and guessed_keys({cell.casefold() for cell in keys[1].distinct}):
         stimulus["right_key"] = keys[1].name
-        return Reading(stimulus, shown, response=keys[0].name, time=time)
-    if not judged:
-        return (
-            None
-            if not table.response
-            else Reading(stimulus, shown, response=table.response, time=time)
-        )
-    return Reading(stimulus, shown, response=judged.name, time=time)
+        response = keys[0].name
+    elif judged or table.response:
+        response = judged.name if judged else table.response
+    else:
+        return None
+    recode = strings if len(strings) == 1 else {}
+    return Reading(stimulus, shown, response=response, time=time, recode=recode)
+
+
+def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, str]]:
+    """Columns of rows such as ``HHSHH`` or ``<<><<``, with what each row says of the letters around the middle one."""
+    found = {}
+    for item in columns:
+        said = {}
+        for cell in item.distinct:
+            text = cell.replace(" ", "")
+            middle, around = (
+                text[len(text) // 2],
+                {*text[: len(text) // 2], *text[len(text) // 2 + 1 :]},
+            )
+            if len(text) < 3 or len(text) % 2 == 0 or len(around) != 1 or text.isdigit():
+                break
+            said[cell] = "congruent" if around == {middle} else "incongruent"
+        if len(said) == len(item.distinct) and len(set(said.values())) == 2:
+            found[item.name] = said
+    return found
 
 
 def _time_by_values(table: TableSignature) -> str:
@@ -620,7 +641,9 @@ def _keys(table: TableSignature) -> tuple[ColumnSignature, ColumnSignature] | No
     judged = _accuracy(table)
     for pressed, right in permutations(few, 2):
         said, known = set(pressed.distinct), set(right.distinct)
-        if not said <= known or not right.words & RIGHT_KEYS or pressed.words & RIGHT_KEYS:
+        if not said <= known or pressed.words & RIGHT_KEYS:
+            continue
+        if not right.words & RIGHT_KEYS and not _follows_from_what_is_shown(right, pressed, table):
             continue
         filled = (pressed.cells != "").to_numpy() & (right.cells != "").to_numpy()
         same = (pressed.cells == right.cells).to_numpy()
@@ -633,6 +656,16 @@ def _keys(table: TableSignature) -> tuple[ColumnSignature, ColumnSignature] | No
         if (is_right == same)[filled].mean() >= NEARLY_ALL:
             return pressed, right
     return None
+
+
+def _follows_from_what_is_shown(
+    right: ColumnSignature, pressed: ColumnSignature, table: TableSignature
+) -> bool:
+    """Whether some other column says which key is right, and not which was pressed."""
+    others = [
+        item for item in table.free if item not in (right, pressed) and len(item.distinct) > 1
+    ]
+    return any(is_function_of(right, item) and not is_function_of(pressed, item) for item in others)
 
 
 def _conflict(

@@ -362,8 +362,8 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
 
 
 NO_PROPERTY = {
-    "acc", "accuracy", "correct", "corr", "onset", "duration", "rt", "latency", "time", "key", "ms", "sec", "timestamp",
-    "total", "cum", "n",
+    "confidence", "conf", "certainty", "mood", "acc", "accuracy", "correct", "corr", "onset", "duration", "rt",
+    "latency", "time", "key", "ms", "sec", "timestamp", "total", "cum", "n",
 }  # fmt: skip
 """Words in names of columns of numbers that describe no option."""
 

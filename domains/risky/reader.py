@@ -176,7 +176,14 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
-    return _guess_gambles([str(name) for name in frame.columns]) or _guess_mixed(frame)
+    found = _guess_gambles([str(name) for name in frame.columns])
+    for side in "ab" if found else "":
+        amounts, chances = found[f"{side}_amounts"], found[f"{side}_probabilities"]
+        if len(amounts) == len(chances) == 1:
+            chance = pd.to_numeric(frame[chances[0]], errors="coerce")
+            if not (chance == 1).all():
+                found[f"{side}_amounts"] = [*amounts, 0]  # the rest pays nothing
+    return found or _guess_mixed(frame)
 
 
 CHANCE_WORDS = {*CHANCES, "pct", "percent", "prozent", "odds"}

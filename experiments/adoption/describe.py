@@ -27,12 +27,23 @@ from lakatos.experiments.adoption.mapping import (
     leaves_of,
 )
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import code_of_pair, rare_zero, zero_question
+from lakatos.experiments.adoption.option_code import (
+    code_of_pair,
+    option_offered,
+    rare_zero,
+    zero_question,
+)
 from lakatos.experiments.adoption.option_kind import KINDS, PLACES, kind_of_columns, side_compared
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
-from lakatos.experiments.adoption.recognised import code_by_sides, completed, recognised, sides_of
+from lakatos.experiments.adoption.recognised import (
+    accepts,
+    code_by_sides,
+    completed,
+    recognised,
+    sides_of,
+)
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
@@ -430,6 +441,8 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
         changes["responses"] = dict(reading.responses)
     if reading.feedback:
         changes["feedback"] = dict(reading.feedback)
+    if reading.recode:
+        changes["recode"] = dict(reading.recode)
     if reading.missing:
         changes["missing"] = dict(reading.missing)
     if reading.order:
@@ -890,7 +903,12 @@ def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]
     if stimulus and ((kind and words <= PLACES) or (names_kinds and not kind)):
         return {}
     column = ColumnSignature(response, table.frame[response].str.strip())
-    return code or code_by_sides(column, sorted(said), sides_of(stimulus))
+    code = code or code_by_sides(column, sorted(said), sides_of(stimulus))
+    offered = option_offered(stimulus) if stimulus else None
+    if code or offered is None:
+        return code
+    taken = accepts(column, sorted(said))
+    return {cell: offered if place else 1 - offered for cell, place in taken.items()}
 
 
 def _unit(table: AnswerTable, column: str) -> Any:

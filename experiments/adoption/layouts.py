@@ -58,6 +58,7 @@ class Reading:
     order: str = ""
     time: str = ""
     feedback: Mapping[str, str] = field(default_factory=dict)
+    recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Keys of the mapping, where they are recognised too."""
     notes: tuple[str, ...] = ()

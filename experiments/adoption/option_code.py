@@ -280,12 +280,12 @@ def option_named(
         if len(named) == 1:
             place = named[0]
             return 1 - place if _begins_with_second(cells, columns.stimulus, sides) else place
-    if words & (ACCEPT | REJECT) and (offered := _option_offered(columns.stimulus)) is not None:
+    if words & (ACCEPT | REJECT) and (offered := option_offered(columns.stimulus)) is not None:
         return offered if words & ACCEPT else 1 - offered
     return by_label[0] if len(by_label) == 1 else None
 
 
-def _option_offered(stimulus: Mapping[str, Any]) -> int | None:
+def option_offered(stimulus: Mapping[str, Any]) -> int | None:
     """The place of what is offered, where the other option is the same numbers in all rows, such as nothing."""
     is_fixed = [
         all(not isinstance(leaf, str) for leaf in leaves_of_option(stimulus, place))

@@ -101,7 +101,7 @@ def _menu(table: TableSignature) -> tuple[list[str], list[str]] | None:
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
     parts = {name: _parts(name) for name in table.columns}
     for column in table.columns.values():
-        if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
+        if not 3 <= len(column.distinct) <= 12 or column.name == table.participant:
             continue
         found: list[set[str]] = []
         for cell in column.distinct:

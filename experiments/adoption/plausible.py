@@ -387,6 +387,8 @@ def check_steps(
         said = cells.text(name)
         if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not _is_mixed(said, participant):
             continue
+        if columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}:
+            continue  # where the options stood that responses name
         shown = ", ".join(sorted(set(said) - {""})[:4])
         question(
             columns,

@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.option_code import (
     ACCEPT,
     REJECT,
     TRUTH,
+    code_of_pair,
     leaves_of_option,
     words_of_option,
 )
@@ -27,6 +28,7 @@ from lakatos.experiments.adoption.signatures import (
     counterparts,
     dependence,
     is_function_of,
+    is_one_to_one,
 )
 from lakatos.experiments.adoption.timed_answers import guessed_keys
 
@@ -87,6 +89,9 @@ def _with_response(table: TableSignature, reading: Reading) -> Reading:
     named = [item for item in candidates if item.words & CHOICES]
     if len(candidates) > 1 and len(named) == 1:
         candidates = named
+    if len(candidates) > 1 and all(is_one_to_one(candidates[0], item) for item in candidates[1:]):
+        # Several codes of one response: the one in words that name options.
+        candidates = [min(candidates, key=lambda item: not code_of_pair(item.distinct))]
     if len(candidates) > 1:
         candidates = _most_dependent(candidates, shown) or candidates
     if len(candidates) == 1:

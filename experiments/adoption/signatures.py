@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.cell_units import days_of, has_units, with_unit
+from lakatos.experiments.adoption.cell_units import PER_CENT, days_of, has_units, with_unit
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of, places_of
 
@@ -115,7 +115,8 @@ def _number(cell: str) -> float:
     if found is None:
         return np.nan
     value = pd.to_numeric(found.number.replace(",", "."), errors="coerce")
-    return float(-value if found.is_negative else value)
+    value = float(value) / 100 if found.unit in PER_CENT else float(value)
+    return -value if found.is_negative else value
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,9 @@ def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def guessed_keys(said: set[str]) -> dict[str, int]:
-    """Keys from the left, as they lie on a keyboard; empty where some are not known."""
+    """Keys from the left, as they lie on a keyboard; empty where some are not known. L and R are left and right."""
+    if said == {"l", "r"}:
+        return {"l": 0, "r": 1}
     if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
         return {}
     return {

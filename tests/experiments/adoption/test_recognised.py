@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from lakatos.experiments.adoption.signatures import (
     stays_after_reward,
     table_signature,
 )
-from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.errors import ImplausibleError
+from lakatos.experiments.adoption.tables import read_answers, table_of_frame
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 
 @pytest.fixture
@@ -464,3 +465,85 @@ def test_keys_lie_as_the_options_stood(rng: np.random.Generator) -> None:
     }
     keyed = frame.rename(columns=names).assign(choice=frame["choice"].map({0: "f", 1: "j"}))
     assert only(read(keyed, DOMAINS["risky"])).digest == only(read(frame)).digest
+
+
+def test_rows_of_letters_say_what_is_congruent(rng: np.random.Generator) -> None:
+    n = 240
+    frame, rows = people(4, 60), []
+    for _ in range(n):
+        right, around = rng.choice(["l", "r"]), rng.choice(["l", "r"])
+        wrong = {"l": "r", "r": "l"}[right]
+        rows.append(
+            (around * 2 + right + around * 2, right if rng.random() < 0.9 else wrong, right)
+        )
+    frame[["arrows", "resp", "ans"]] = rows
+    frame["reaction_time"] = rng.lognormal(-0.6, 0.2, n).round(3)
+    found = described(frame).mapping
+    assert found.stimulus == {"congruence": "arrows", "right_key": "ans"}
+    assert found.recode["arrows"]["llrll"] == "incongruent"
+    assert found.recode["arrows"]["rrrrr"] == "congruent"
+    assert found.responses == {"l": 0, "r": 1}
+
+
+def test_of_two_codes_of_one_response_the_one_in_words_of_options_is_read(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame.drop(columns="delay_sooner")
+    frame = frame.rename(columns={"amount_sooner": "immediate", "amount_later": "delayed"})
+    frame["response"] = frame["choice"].map({0: "f", 1: "j"})
+    frame["choice"] = frame["choice"].map({0: "immediate", 1: "delayed"})
+    found = described(frame).mapping
+    assert (found.response, found.responses) == ("choice", {"delayed": 1, "immediate": 0})
+
+
+def test_where_options_stood_is_no_context(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    names = np.array(["a.png", "b.png"])
+    first = rng.integers(2, size=len(frame))
+    frame["left_image"], frame["right_image"] = names[first], names[1 - first]
+    frame["choice"] = names[frame["choice"]]
+    assert only(read(frame)).n_options == 2
+
+
+def test_one_amount_with_its_chance_pays_nothing_otherwise(rng: np.random.Generator) -> None:
+    n = 120
+    frame = people(4, 30)
+    for side in ("left", "right"):
+        frame[f"{side}_amount"] = rng.integers(5, 50, n)
+        frame[f"{side}_prob"] = rng.choice([0.1, 0.5, 0.9], n)
+    worth = frame["right_amount"] * frame["right_prob"] - frame["left_amount"] * frame["left_prob"]
+    frame["choice"] = np.where(rng.random(n) < 1 / (1 + np.exp(-0.3 * worth)), "right", "left")
+    parts = described(frame).mapping.stimulus
+    assert parts["a_amounts"] == ["left_amount", 0]
+    found = read(frame)
+    per_cent = frame.assign(
+        **{
+            name: (100 * frame[name]).astype(int).astype(str) + "%"
+            for name in ("left_prob", "right_prob")
+        }
+    )
+    assert only(read(per_cent)).digest == only(found).digest
+
+
+def test_words_for_accepting_are_known_where_something_is_offered(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["gain"], frame["loss"] = rng.integers(5, 40, 120), rng.integers(5, 20, 120)
+    frame["response"] = np.where(frame["gain"] > 1.5 * frame["loss"], "accept", "reject")
+    assert described(frame).mapping.responses == {"accept": 1, "reject": 0}
+
+
+def test_a_wrong_cell_is_named_in_the_option_that_answers_it(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame.assign(choice=lambda own: own["choice"] + 1)
+    frame.loc[[3, 50], "choice"] = 9
+    with pytest.raises(TrialsError, match=r"--column missing\.choice=9"):
+        read(frame)
+
+
+def test_a_file_of_participants_beside_events_is_said_not_to_be_read(tmp_path: Path) -> None:
+    (tmp_path / "participants.tsv").write_text("participant_id\tage\nsub-01\t20\n")
+    file = tmp_path / "events.tsv"
+    file.write_text("participant_id\tx\nsub-01\t1\nsub-01\t2\n")
+    assert any("participants.tsv stands beside" in line for line in read_answers(file).notes)
+    assert not any(
+        "stands beside" in line for line in read_answers(tmp_path / "participants.tsv").notes
+    )
