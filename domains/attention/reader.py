@@ -7,9 +7,10 @@ even where it is no answer itself, because it came too early, too late or not at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,33 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
-from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
+from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.signatures import (
+    NEARLY_ALL,
+    ColumnSignature,
+    TableSignature,
+    is_clock,
+    is_function_of,
+)
 from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
-from lakatos.experiments.adoption.timed_answers import CORRECT, KEYS, folded, guessed_keys
+from lakatos.experiments.adoption.timed_answers import (
+    ACCURACY,
+    CORRECT,
+    ERRORS,
+    KEYS,
+    RIGHT,
+    WRONG,
+    folded,
+    guessed_correctness,
+    guessed_keys,
+)
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -507,11 +526,217 @@ def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> A
     return [target, other] if target and other else ""
 
 
+TARGET_WORDS = {
+    *TARGETS,
+    "ink",
+    "color",
+    "colour",
+    "center",
+    "central",
+    "centre",
+    "direction",
+    "shape",
+}
+DISTRACTOR_WORDS = {*DISTRACTORS, "word", "surround", "surrounding", "position", "location", "side"}
+RIGHT_KEYS = {
+    "correct",
+    "corr",
+    "cresp",
+    "expected",
+    "solution",
+    "correctkey",
+    "solltaste",
+    "target",
+    "right",
+}
+PRESSED = {"resp", "response", "key", "keys", "answer", "ans", "button", "pressed", "choice"}
+"""Words in names of columns."""
+MOSTLY_RIGHT = 0.55
+"""Share of right responses, from which on a column may judge them."""
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """Conflict in each trial, a time, and whether the response was right, or the key beside the right key."""
+    time = table.time or _time_by_values(table)
+    columns = [item for item in table.free if item.name != time and item.name != table.response]
+    if not time:
+        return None
+    keys = _keys(table)
+    judged = _accuracy(table)
+    congruence: Any = _conflict(table, columns, keys)
+    strings = {} if congruence else _rows_of_letters(columns)
+    if len(strings) == 1:
+        congruence = next(iter(strings))
+    if not congruence or not (keys or judged or table.response):
+        return None
+    stimulus: dict[str, Any] = {"congruence": congruence}
+    shown = tuple([congruence] if isinstance(congruence, str) else congruence)
+    if keys and guessed_keys({cell.casefold() for cell in keys[1].distinct}):
+        stimulus["right_key"] = keys[1].name
+        response = keys[0].name
+    elif judged or table.response:
+        response = judged.name if judged else table.response
+    else:
+        return None
+    recode = strings if len(strings) == 1 else {}
+    return Reading(stimulus, shown, response=response, time=time, recode=recode)
+
+
+def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, str]]:
+    """Columns of rows such as ``HHSHH`` or ``<<><<``, with what each row says of the letters around the middle one."""
+    found = {}
+    for item in columns:
+        said = {}
+        for cell in item.distinct:
+            text = cell.replace(" ", "")
+            middle, around = (
+                text[len(text) // 2],
+                {*text[: len(text) // 2], *text[len(text) // 2 + 1 :]},
+            )
+            if len(text) < 3 or len(text) % 2 == 0 or len(around) != 1 or text.isdigit():
+                break
+            said[cell] = "congruent" if around == {middle} else "incongruent"
+        if len(said) == len(item.distinct) and len(set(said.values())) == 2:
+            found[item.name] = said
+    return found
+
+
+def _time_by_values(table: TableSignature) -> str:
+    """The only column of many different positive numbers that are times of responses in seconds or milliseconds."""
+    found = []
+    for item in table.numbers():
+        known = item.values[np.isfinite(item.values) & (item.values != 0)]
+        if len(item.distinct) < 20 or not len(known) or (known < 0).any():
+            continue
+        middle = float(np.median(known))
+        if (0.2 <= middle <= 3 or 200 <= middle <= 3000) and not is_clock(item, table.person):
+            found.append(item.name)
+    return found[0] if len(found) == 1 else ""
+
+
+def _accuracy(table: TableSignature) -> ColumnSignature | None:
+    """The column that says of most responses that they were right."""
+    found = []
+    for item in table.columns.values():
+        if not item.words & {*ACCURACY, *ERRORS} or len(item.distinct) < 2:
+            continue
+        code = guessed_correctness({cell.casefold() for cell in item.distinct}, item.name)
+        is_right = item.cells.str.casefold().map(code) == 0
+        if code and is_right[(item.cells != "").to_numpy()].mean() >= MOSTLY_RIGHT:
+            found.append(item)
+    return found[0] if found else None
+
+
+def _keys(table: TableSignature) -> tuple[ColumnSignature, ColumnSignature] | None:
+    """The key that was pressed and the right one: two columns with the same few cells, mostly equal.
+
+    The right key follows from what was shown, or a column judges whether both are the same.
+    """
+    few = [
+        item
+        for item in table.free
+        if 2 <= len(item.distinct) <= 6 and item.words & (RIGHT_KEYS | PRESSED | KEYS)
+        and not {cell.casefold() for cell in item.distinct} <= {*YES_OR_NO, *RIGHT, *WRONG} - {"1", "0"}
+    ]  # fmt: skip
+    judged = _accuracy(table)
+    for pressed, right in permutations(few, 2):
+        said, known = set(pressed.distinct), set(right.distinct)
+        if not said <= known or pressed.words & RIGHT_KEYS:
+            continue
+        if not right.words & RIGHT_KEYS and not _follows_from_what_is_shown(right, pressed, table):
+            continue
+        filled = (pressed.cells != "").to_numpy() & (right.cells != "").to_numpy()
+        same = (pressed.cells == right.cells).to_numpy()
+        if same[filled].mean() < MOSTLY_RIGHT:
+            continue
+        if judged is None or judged is right or judged is pressed:
+            return pressed, right
+        code = guessed_correctness({cell.casefold() for cell in judged.distinct}, judged.name)
+        is_right = (judged.cells.str.casefold().map(code) == 0).to_numpy()
+        if (is_right == same)[filled].mean() >= NEARLY_ALL:
+            return pressed, right
+    return None
+
+
+def _follows_from_what_is_shown(
+    right: ColumnSignature, pressed: ColumnSignature, table: TableSignature
+) -> bool:
+    """Whether some other column says which key is right, and not which was pressed."""
+    others = [
+        item for item in table.free if item not in (right, pressed) and len(item.distinct) > 1
+    ]
+    return any(is_function_of(right, item) and not is_function_of(pressed, item) for item in others)
+
+
+def _conflict(
+    table: TableSignature,
+    columns: Sequence[ColumnSignature],
+    keys: tuple[ColumnSignature, ColumnSignature] | None,
+) -> Any:
+    """The column that says what is congruent, or those of target and distractor; empty where there are none."""
+    for item in columns:
+        said = {cell.casefold() for cell in item.distinct}
+        signs = {CONGRUENCE.get(cell) for cell in said}
+        if None not in signs and {1.0, -1.0} <= signs and all(len(cell) > 2 for cell in said):
+            return item.name
+    said_of_keys = PRESSED | CHOICES
+    fits = [
+        item
+        for item in columns
+        if 2 <= len(item.distinct) <= 8
+        and not (item.words & said_of_keys and not item.words & RIGHT_KEYS)
+        and table.named.get(item.name) != "response"
+    ]
+    judged = _accuracy(table)
+    fits = [
+        item for item in fits if not item.words & {*ACCURACY, *ERRORS} or (keys and item is keys[1])
+    ]
+    pairs = [
+        (one, other)
+        for one, other in combinations(fits, 2)
+        if {cell.casefold() for cell in one.distinct}
+        == {cell.casefold() for cell in other.distinct}
+        and 0.1 < (one.cells.str.casefold() == other.cells.str.casefold()).mean() < 0.95
+        and not is_function_of(one, other)
+        and not (judged is not None and _judges(judged, one, other))
+    ]
+    if len(pairs) != 1:
+        return ""
+    ordered = [pair for pair in (pairs[0], pairs[0][::-1]) if _is_target(pair[0], pair[1], keys)]
+    return [item.name for item in ordered[0]] if len(ordered) == 1 else ""
+
+
+def _judges(judged: ColumnSignature, one: ColumnSignature, other: ColumnSignature) -> bool:
+    """Whether a response is right where two columns say the same, so that one of them is the response."""
+    code = guessed_correctness({cell.casefold() for cell in judged.distinct}, judged.name)
+    is_right = (judged.cells.str.casefold().map(code) == 0).to_numpy()
+    same = (one.cells.str.casefold() == other.cells.str.casefold()).to_numpy()
+    return bool((is_right == same).mean() >= NEARLY_ALL)
+
+
+def _is_target(
+    target: ColumnSignature,
+    other: ColumnSignature,
+    keys: tuple[ColumnSignature, ColumnSignature] | None,
+) -> bool:
+    """Whether the right key follows from a column and not from the other one, or else their names say so."""
+    if keys is not None:
+        right = keys[1]
+        if right is target or right is other:
+            return right is target
+        if is_function_of(right, target) != is_function_of(right, other):
+            return is_function_of(right, target)
+    named = [bool(target.words & TARGET_WORDS), bool(other.words & DISTRACTOR_WORDS)]
+    turned = [bool(other.words & TARGET_WORDS), bool(target.words & DISTRACTOR_WORDS)]
+    return any(named) and not any(turned)
+
+
 LAYOUT = StimulusLayout(
     PARTS,
     ("congruence",),
     None,
     guess_cells=guessed_parts,
+    recognise=recognise,
     guess_rank=5,
     from_rows=conflict_answers,
     properties=lambda stimuli: {name: stimuli[name] for name in ("congruence", "side")},

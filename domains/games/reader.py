@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.domains.games.task import PLAYERS
-from lakatos.experiments.adoption.layouts import StimulusLayout
+from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.recognised import accepts, completed
+from lakatos.experiments.adoption.signatures import (
+    ColumnSignature,
+    TableSignature,
+    counterparts,
+    is_not_above,
+)
 from lakatos.experiments.task import Stimuli
 
 Array = NDArray[np.float64]
@@ -30,6 +38,72 @@ def _guess_games(names: Sequence[str]) -> dict[str, Any]:
 def _of_cell(names: Sequence[str], player: str, cell: str) -> str:
     """The column of a player's payoff in a cell; empty where there is none."""
     return next((name for name in names if {player, cell} <= set(words_of(name))), "")
+
+
+SELF = {
+    "own", "self", "me", "my", "mine", "you", "your", "keep", "decider", "dictator", "player", "subject", "ich",
+    "selbst", "moi", "soi", "propio", "ego",
+}  # fmt: skip
+OTHER = {
+    "other", "others", "recipient", "partner", "receiver", "them", "their", "opponent", "counterpart", "andere",
+    "anderer", "empfaenger", "autre", "otro", "alter", "rec",
+}  # fmt: skip
+"""Words in names of columns of what one gets, and of what the other one gets."""
+OFFERED = {"offer", "offered", "offers", "proposal", "proposed", "angebot", "offre", "oferta"}
+"""Words in names of columns of what a responder would get."""
+NO_MONEY = {"p", "prob", "probability", "chance", "delay", "days", "weeks", "months", "rt", "time"}
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """Two divisions of money between oneself and another one; or an offer out of a sum, which is taken or refused."""
+    numbers = [item for item in table.numbers() if not item.words & NO_MONEY]
+    numbers = [item for item in numbers if item.name != table.response]
+    return _divisions(numbers) or _offer(table, numbers)
+
+
+def _divisions(numbers: Sequence[ColumnSignature]) -> Reading | None:
+    names = [item.name for item in numbers if item.words & (SELF | OTHER)]
+    words = {item.name: item.words for item in numbers}
+    for sides, pairs in counterparts(names).items():
+        own = [pair for pair in pairs if all(words[name] & SELF - OTHER for name in pair)]
+        other = [pair for pair in pairs if all(words[name] & OTHER for name in pair)]
+        if len(pairs) == 2 and len(own) == len(other) == 1 and len(names) == 4:
+            stimulus = {
+                "own": [[name, name] for name in own[0]],
+                "other": [[name, name] for name in other[0]],
+            }
+            return Reading(stimulus, (*own[0], *other[0]), sides)
+    return None
+
+
+def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading | None:
+    """An offer that is never above the sum it comes from; leaving it is the first option, and taking it the second."""
+    offers = [item for item in numbers if item.words & OFFERED]
+    if len(offers) != 1 or any(item.words & SELF and item.words & OTHER for item in numbers):
+        return None
+    offer = offers[0]
+    sums = [
+        item
+        for item in (*numbers, *table.constants())
+        if item is not offer
+        and is_not_above(offer.values, item.values)
+        and item.between(1e-9, np.inf)
+        and len(item.distinct) <= len(offer.distinct)
+    ]
+    if len(sums) != 1 or not (offer.name.isidentifier() and sums[0].name.isidentifier()):
+        return None
+    rest = f"{sums[0].name} - {offer.name}"
+    stimulus = {"own": [[0, 0], [offer.name] * 2], "other": [[0, 0], [rest] * 2]}
+    note = (
+        f"{offer.name} is taken for an offer out of {sums[0].name}: refusing it, the first option, leaves both with "
+        "nothing"
+    )
+    reading = completed(table, Reading(stimulus, (offer.name, sums[0].name), notes=(note,)))
+    if reading.response not in table.columns:
+        return reading
+    column = table.columns[reading.response]
+    said = [cell for cell in column.distinct if cell not in reading.missing.get(column.name, ())]
+    return replace(reading, responses=accepts(column, said))
 
 
 def _games(parts: Mapping[str, Array]) -> Stimuli:
@@ -55,6 +129,7 @@ LAYOUT = StimulusLayout(
     PLAYERS,
     _games,
     _guess_games,
+    recognise=recognise,
     guess_rank=0,
     properties=_properties,
 )

@@ -17,10 +17,18 @@ from lakatos.experiments.adoption.layouts import (
     DELAYS,
     NOW,
     SIDES,
+    Reading,
     StimulusLayout,
     by_side,
 )
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.signatures import (
+    NEARLY_ALL,
+    ColumnSignature,
+    TableSignature,
+    counterparts,
+    is_below,
+)
 from lakatos.experiments.task import Stimuli
 
 Array = NDArray[np.float64]
@@ -104,6 +112,114 @@ def _without(name: str, place: int) -> str:
     return name[:-1] if place == -1 else name[1:]
 
 
+WAITS = {
+    "delay", "delays", "del", "dly", "wait", "days", "day", "weeks", "week", "wks", "months", "month",
+    "mths", "years", "year", "yrs", "hours", "when",
+}  # fmt: skip
+"""Words in names of columns of delays."""
+MONEY = {
+    "amount",
+    "amt",
+    "money",
+    "reward",
+    "value",
+    "val",
+    "eur",
+    "euro",
+    "usd",
+    "dollars",
+    "mag",
+    "magnitude",
+}
+NO_AMOUNT = {"prob", "p", "probability", "chance", "pct", "percent", "loss", "rt", "time"}
+"""Words in names of columns that are no amount of two that are certain."""
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """Two amounts and one or two delays: the later option pays more, and waits longer, in nearly every row."""
+    numbers = [*table.numbers(), *table.constants()]
+    waits = [item for item in numbers if _may_be_delay(item)]
+    amounts = [item for item in table.numbers() if item not in waits and _may_be_amount(item)]
+    amounts = [item for item in amounts if item.name != table.response]
+    if len(amounts) > 2:
+        amounts = [item for item in amounts if len(item.distinct) > FEW_CODES]
+    if len(amounts) > 2:
+        amounts = _of_one_name(amounts)
+    if len(amounts) != 2 or not 1 <= len(waits) <= 2:
+        return None
+    varied = [item for item in waits if len(item.distinct) > 1]
+    if len(varied) == 1:
+        fixed: list[Any] = [item.name for item in waits if item is not varied[0]]
+        ordered = [
+            own for own in (amounts, amounts[::-1]) if is_below(own[0].values, own[1].values)
+        ]
+        if not ordered:
+            return None
+        amounts = ordered[0]
+        delays: list[Any] = [*(fixed or [0]), varied[0].name]
+    else:
+        pair = _paired(amounts, waits)
+        if pair is None:
+            return None
+        amounts, waits = pair
+        delays = [item.name for item in waits]
+    names = [item.name for item in amounts]
+    sides = next(iter(counterparts(names)), ("", ""))
+    if counterparts(names).get(sides) == [(names[1], names[0])]:
+        sides = sides[::-1]
+    shown = (*names, *(item.name for item in waits))
+    notes = []
+    if delays[0] == 0 and not amounts[0].words & {*NOW}:
+        notes.append(
+            f"{names[0]} is taken to be paid today, since no column says when; --column delays_days='[DAYS, "
+            f'"{delays[1]}"]\' says another day'
+        )
+    return Reading({"amounts": names, "delays_days": delays}, shown, sides, notes=tuple(notes))
+
+
+def _of_one_name(amounts: list[ColumnSignature]) -> list[ColumnSignature]:
+    """The only two amounts whose names differ in one word and of which one is always the larger; else all of them."""
+    by_name = {item.name: item for item in amounts}
+    pairs = [pair for own in counterparts(list(by_name)).values() for pair in own]
+    found = [[by_name[name] for name in pair] for pair in pairs]
+    ordered = [
+        (one, other)
+        for one, other in found
+        if is_below(one.values, other.values) or is_below(other.values, one.values)
+    ]
+    return list(ordered[0]) if len(ordered) == 1 else amounts
+
+
+FEW_CODES = 3
+"""Different values of a column that may hold responses or conditions, and no amounts."""
+
+
+def _may_be_delay(item: ColumnSignature) -> bool:
+    """Whether a column's cells or its name say that it holds delays."""
+    if item.is_delay_in_words:
+        return True
+    is_named = bool(item.words & WAITS) and not item.words & {*MONEY, "rt", "response", "reaction"}
+    return is_named and item.between(0, np.inf)
+
+
+def _may_be_amount(item: ColumnSignature) -> bool:
+    return item.between(1e-9, np.inf) and not item.words & NO_AMOUNT
+
+
+def _paired(
+    amounts: list[ColumnSignature], waits: list[ColumnSignature]
+) -> tuple[list[ColumnSignature], list[ColumnSignature]] | None:
+    """Amounts and delays of the same options: who waits longer gets more in nearly every row; sooner options first."""
+    for own in (waits, waits[::-1]):
+        more = np.sign(amounts[1].values - amounts[0].values)
+        longer = np.sign(own[1].values - own[0].values)
+        known = np.isfinite(more) & np.isfinite(longer) & (more != 0) & (longer != 0)
+        if known.any() and (more == longer)[known].mean() >= NEARLY_ALL:
+            is_turned = bool((longer[known] < 0).all())
+            return (amounts[::-1], own[::-1]) if is_turned else (amounts, own)
+    return None
+
+
 def _dated(parts: Mapping[str, Array]) -> Stimuli:
     return Stimuli({"amounts": parts["amounts"], "delays_days": parts["delays_days"]})
 
@@ -133,6 +249,7 @@ LAYOUT = StimulusLayout(
     _dated,
     _guess_dated,
     guess_cells=_guess_cells,
+    recognise=recognise,
     guess_rank=2,
     in_favour=_for_second,
     dominance=dominance,

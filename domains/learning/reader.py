@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,31 @@ from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
 from lakatos.experiments.adoption.layouts import (
     HasAttributes,
     NeededParts,
+    Reading,
     StimulusLayout,
     layout_of_attributes,
 )
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
+from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
-from lakatos.experiments.adoption.step_cells import number_of_options, rewards
+from lakatos.experiments.adoption.signatures import (
+    CLEAR,
+    SCHEDULES,
+    ColumnSignature,
+    TableSignature,
+    changes_within,
+    is_function_of,
+    is_running_sum,
+    stays_after_reward,
+)
+from lakatos.experiments.adoption.step_cells import (
+    WON,
+    is_reward_in_words,
+    number_of_options,
+    rewards,
+)
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -147,7 +167,7 @@ def _two_stages(
         )
     notes.append(f"{state}: {states[0]} is the first and {states[1]} the second state")
     first = chosen_options(cells, columns)
-    then = chosen_options(cells, columns.model_copy(update={"response": second}))
+    then = _second_choices(cells, columns, second, state)
     gained = (rewards(cells, columns.feedback["reward"], notes) / size).round(12)
     rows = zip(
         first.tolist(),
@@ -160,6 +180,34 @@ def _two_stages(
     for who, trial in zip(participant.tolist(), rows, strict=True):
         people[who].append(trial)
     return two_step_trials(name, people)
+
+
+def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state: str) -> Array:
+    """``(n_rows,)`` options chosen at the second stage, coded as first choices are.
+
+    Names that first choices do not have are in the order of the alphabet, within each state.
+    """
+    said = cells.text(second)
+    if set(said.tolist()) - {""} <= set(columns.responses) or not _are_names(said):
+        return chosen_options(cells, columns.model_copy(update={"response": second}))
+    cells.refuse_empty(said == "", second)
+    frame = pd.DataFrame({"state": cells.text(state), "cell": said})
+    names = {own: sorted(rows["cell"].unique()) for own, rows in frame.groupby("state")}
+    too_many = {own: cells_said for own, cells_said in names.items() if len(cells_said) > 2}
+    if too_many:
+        own, shown = next(iter(too_many.items()))
+        raise TrialsError(
+            f"{cells.name}: {second} says {', '.join(shown[:6])} in the state {own}; a second choice is between two "
+            "options. If a cell stands for a missed response, say --column "
+            f"missing.{second}=CELL (participants.columns.missing)."
+        )
+    code = {(own, cell): place for own, shown in names.items() for place, cell in enumerate(shown)}
+    pairs = zip(frame["state"], frame["cell"], strict=True)
+    return np.array([code[pair] for pair in pairs], dtype=np.int64)
+
+
+def _are_names(said: Array) -> bool:
+    return all(cell[:1].isalpha() for cell in set(said.tolist()) - {""})
 
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
@@ -228,6 +276,246 @@ def _most_say(values: Array, step: Array, n_steps: int) -> Array:
     return np.asarray(found.reindex(np.arange(n_steps)))
 
 
+# What columns seem to mean -----------------------------------------------------------------------
+
+REWARDS = {
+    "reward", "rew", "points", "outcome", "payoff", "payout", "feedback", "fb", "won", "win", "money", "gain", "coin",
+    "coins", "treasure", "score", "punkte", "bonus", "earned", "earnings", "result", "prize",
+}  # fmt: skip
+PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
+OUTCOMES = {"outcome", "actual", "event", "occurred", "result", "shown", "came"}
+TOTALS = {"total", "cum", "cumulative", "bank", "balance", "sum", "running", "konto"}
+"""Words in names of columns."""
+COMMON, RARE = (
+    {"common", "frequent", "likely", "haeufig"},
+    {"rare", "uncommon", "unlikely", "selten"},
+)
+"""Cells that say whether a first choice led where it usually leads."""
+MOST_OPTIONS = 8
+FORESEEN = 0.2
+"""By how much more often than by chance outcomes are foretold, beyond which they are seen before."""
+LEARNED = 3.0
+"""Standard errors by which a choice is repeated more often after a reward than without one."""
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """A choice and what followed it, and no number besides that could describe the options."""
+    return _recognised_prediction(table) or _recognised_choices(table)
+
+
+def _recognised_choices(table: TableSignature) -> Reading | None:
+    found = [item for item in table.free if _may_be_reward(item, table)]
+    sums = [
+        item
+        for item in table.numbers()
+        if item.words & TOTALS
+        or any(
+            is_running_sum(item.values, other.values, table.person)
+            for other in found
+            if other is not item
+        )
+    ]
+    found = [item for item in found if item not in sums]
+    named = [item for item in found if item.words & REWARDS]
+    reward = named or [item for item in found if item.is_number and _is_paid(item, table)]
+    reward = [item for item in reward if _is_paid(item, table)] if len(reward) > 1 else reward
+    if len(reward) != 1:
+        return None
+    paid = reward[0]
+    choices = [item for item in _choices(table) if item is not paid]
+    stages = _stages(table, choices)
+    if stages is not None:
+        first, state, second = stages
+        response, parts = first, {"second_choice": second.name, "state": state.name}
+    else:
+        parts = {}
+        chosen = _learned(choices, paid, table)
+        if not chosen:
+            return None
+        if len(chosen) > 1:
+            options = " or ".join(f"--column response={item.name}" for item in chosen[:4])
+            question = f"several columns may hold the choices; say which: {options}"
+            return Reading({"options": 2}, questions=(question,), feedback={"reward": paid.name})
+        response = chosen[0]
+    unexplained = [
+        item
+        for item in table.numbers()
+        if item is not paid and item is not response and item not in sums
+        and item.name not in parts.values() and not is_function_of(item, response)
+        and not item.words & (NO_PROPERTY | SCHEDULES)
+        and changes_within(item, table.person) > 0.05
+        and table.named.get(item.name, "") not in ("response_time", "order", "reward")
+    ]  # fmt: skip
+    if unexplained:
+        return None
+    missing = missed_cells(table, response)
+    n_options = {"options": max(len(response.distinct) - len(missing), 2)} if missing else {}
+    return Reading(
+        n_options | parts,
+        response=response.name,
+        feedback={"reward": paid.name},
+        missing={response.name: missing} if missing else {},
+        notes=(
+            f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice",
+        ),
+    )
+
+
+NO_PROPERTY = {
+    "confidence", "conf", "certainty", "mood", "acc", "accuracy", "correct", "corr", "onset", "duration", "rt",
+    "latency", "time", "key", "ms", "sec", "timestamp", "total", "cum", "n",
+}  # fmt: skip
+"""Words in names of columns of numbers that describe no option."""
+
+
+def _may_be_reward(item: ColumnSignature, table: TableSignature) -> bool:
+    """Whether a column may say what followed each choice: numbers, or words such as win and lose."""
+    if item.name == table.response or item.words & (NO_PROPERTY | SCHEDULES):
+        return False
+    if table.named.get(item.name, "") in ("response", "response_time", "experiment"):
+        return False
+    return item.is_number or is_reward_in_words(item.distinct)
+
+
+def _is_paid(item: ColumnSignature, table: TableSignature) -> bool:
+    """Whether some column's choices are repeated after high values of a column: what people learn from."""
+    return any(
+        stays_after_reward(other, numbers_won(item), table.person) > LEARNED
+        for other in _choices(table)
+        if other is not item
+    )
+
+
+def numbers_won(item: ColumnSignature) -> NDArray[np.float64]:
+    """Rewards as numbers; words for losses are below those for wins."""
+    if item.is_number:
+        return item.values
+    return np.where(item.cells.str.casefold().isin(WON), 1.0, 0.0)
+
+
+def _choices(table: TableSignature) -> list[ColumnSignature]:
+    """Columns of a few codes or words that change from row to row, and are no judgement of a response."""
+    return [
+        item
+        for item in table.free
+        if 2 <= len(item.distinct) <= MOST_OPTIONS
+        and (item.is_whole or not item.is_number)
+        and changes_within(item, table.person) > 0.05
+        and not item.words & (NO_PROPERTY | SCHEDULES | TOTALS)
+        and not is_reward_in_words(item.distinct)
+    ]
+
+
+def _learned(
+    choices: Sequence[ColumnSignature], paid: ColumnSignature, table: TableSignature
+) -> list[ColumnSignature]:
+    """The column of choices: the named one, or one that is repeated after rewards; several where that is unclear."""
+    if table.response:
+        return [table.columns[table.response]] if table.response in table.columns else []
+    named = [
+        item for item in choices if table.named.get(item.name) == "response" or item.words & CHOICES
+    ]
+    if len(named) == 1:
+        return named
+    won = numbers_won(paid)
+    strength = {item.name: stays_after_reward(item, won, table.person) for item in choices}
+    clear = [item for item in choices if strength[item.name] > LEARNED]
+    if len(clear) > 1:
+        best = max(strength.values())
+        clear = [item for item in clear if strength[item.name] > best / 2]
+    return clear
+
+
+def _stages(
+    table: TableSignature, choices: Sequence[ColumnSignature]
+) -> tuple[ColumnSignature, ColumnSignature, ColumnSignature] | None:
+    """The first choice, the state it led to and the second choice, where a column says which transitions were rare."""
+    said = [item for item in table.free if _says_transitions(item)]
+    if len(said) != 1:
+        return None
+    for first, state in permutations([item for item in choices if item is not said[0]], 2):
+        follows = is_function_of(said[0], first, state) and is_function_of(state, first, said[0])
+        if not follows or is_function_of(said[0], first) or is_function_of(said[0], state):
+            continue
+        others = [item for item in choices if item not in (first, state, said[0])]
+        second = [item for item in others if 2 <= len(item.distinct) <= 4]
+        return (first, state, second[0]) if len(second) == 1 else None
+    return None
+
+
+def _says_transitions(item: ColumnSignature) -> bool:
+    cells = {word for cell in item.distinct for word in words_of(cell)}
+    return len(item.distinct) == 2 and bool(cells & COMMON) and bool(cells & RARE)
+
+
+def _recognised_prediction(table: TableSignature) -> Reading | None:
+    """A prediction and what came: two columns with the same few cells, and no reward besides."""
+    choices = [item for item in _choices(table) if item.name.isidentifier()]
+    if len(choices) != 2 or any(item.words & REWARDS - OUTCOMES for item in table.numbers()):
+        return None
+    one, other = choices
+    if set(one.distinct) != set(other.distinct) or (one.code == other.code).all():
+        return None
+    same = (one.cells == other.cells).to_numpy()
+    by_chance = sum(
+        float((one.cells == cell).mean() * (other.cells == cell).mean()) for cell in one.distinct
+    )
+    is_predicted = any(item.words & PREDICTIONS for item in choices)
+    if not 0 < same.mean() < 1 or (same.mean() > by_chance + FORESEEN and not is_predicted):
+        return None  # what was seen and what was said of it
+    rest = [
+        item for item in table.numbers() if item not in choices and not item.words & NO_PROPERTY
+    ]
+    if rest:
+        return None
+    predicted = [item for item in choices if item.name == table.response]
+    predicted = predicted or [item for item in choices if item.words & PREDICTIONS]
+    # Numbers such as 0 and 1 may be two things that have nothing to do with one another; words of both are one thing.
+    is_of_words = not one.is_number or any(item.words & OUTCOMES for item in choices)
+    if is_of_words and not predicted:
+        predicted = [item for item in choices if table.named.get(item.name) == "response"]
+    n_options = len(one.distinct)
+    predicted = predicted or _follows_the_other(one, other, table)
+    if len(predicted) != 1 and not is_of_words:
+        return None
+    if len(predicted) != 1:
+        options = " or ".join(f"--column response={item.name}" for item in choices)
+        question = f"one of two columns holds predictions, and the other one what came; say which: {options}"
+        return Reading({"options": n_options}, questions=(question,))
+    came = other if predicted[0] is one else one
+    reward = f"{predicted[0].name} == {came.name}"
+    note = f"{predicted[0].name} is taken for a prediction of {came.name}, whose reward is that it came true"
+    return Reading(
+        {"options": n_options},
+        response=predicted[0].name,
+        feedback={"reward": reward},
+        notes=(note,),
+    )
+
+
+def _follows_the_other(
+    one: ColumnSignature, other: ColumnSignature, table: TableSignature
+) -> list[ColumnSignature]:
+    """The column that depends on the other one's cell in the row before, while the other one does not depend on it."""
+    person = table.person
+    within = person[1:] == person[:-1]
+    strength = []
+    for then, before in ((one, other), (other, one)):
+        same = np.concatenate(
+            [[np.nan], 1.0 * (then.cells[1:].to_numpy() == before.cells[:-1].to_numpy())]
+        )[1:]
+        by_chance = sum(
+            float((then.cells == cell).mean() * (before.cells == cell).mean())
+            for cell in one.distinct
+        )
+        n_rows = max(int(within.sum()), 1)
+        error = np.sqrt(max(by_chance * (1 - by_chance), 1e-6) / n_rows)
+        strength.append((float(same[within].mean()) - by_chance) / error)
+    if strength[0] > CLEAR and strength[1] < CLEAR / 2:
+        return [one]
+    return [other] if strength[1] > CLEAR and strength[0] < CLEAR / 2 else []
+
+
 LAYOUT = StimulusLayout(
     {
         "options": "number of options",
@@ -239,6 +527,8 @@ LAYOUT = StimulusLayout(
     },
     (),
     None,
+    recognise=recognise,
+    guess_rank=8,
     from_steps=sequence_of_steps,
     inputs={
         "second_stage": NeededParts(

@@ -15,13 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.public_goods.task import ENDOWMENT, SANCTIONS, SCALE, situations
-from lakatos.experiments.adoption.layouts import NeededParts, StimulusLayout
+from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import distinct_rows, numbers_of
+from lakatos.experiments.adoption.signatures import NEARLY_ALL, TableSignature
+from lakatos.experiments.adoption.tables import distinct_rows, numbers_of, places_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -370,6 +371,52 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
 
 
+GAINED = {"payoff", "gain", "earnings", "earned", "profit", "income", "payout"}
+"""Words in names of columns of what a participant gained in a round."""
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """How many people a group has, by its rows, and the multiplier and the coins, by what gifts and gains sum up to.
+
+    What a participant gains is what is kept, and an equal share of the multiplied gifts of the group.
+    """
+    found = guessed_parts(list(table.columns))
+    names = [found.get("group", ""), found.get("round", "")]
+    gifts = [item for item in table.numbers() if item.words & GIFTS and not item.words & SUMS]
+    if len(gifts) != 1 or not all(name in table.columns for name in names):
+        return None
+    group = places_of(*(table.columns[name].cells for name in names))
+    sizes = np.bincount(group)
+    size = int(np.median(sizes))
+    if size < 2 or (sizes == size).mean() < NEARLY_ALL:
+        return None
+    gift, notes = gifts[0], [f"groups have {size} people, as rows of a group and a round say"]
+    stimulus: dict[str, Any] = {**found, "group_size": size}
+    total = np.bincount(group, np.nan_to_num(gift.values))[group]
+    for gain in [item for item in table.numbers() if item.words & GAINED]:
+        known = np.isfinite(gain.values)
+        kept = (gain.values + gift.values)[known]
+        if np.ptp(total[known]) == 0:
+            continue
+        slope, coins = np.polyfit(total[known], kept, 1)
+        error = np.abs(kept - slope * total[known] - coins).max()
+        if error > LARGEST_ROUNDING or not slope > 0 or coins <= 0:
+            continue
+        stimulus |= {
+            "multiplier": round(float(slope) * size, 3),
+            "endowment": round(float(coins), 2),
+        }
+        notes.append(
+            f"{gain.name} is {coins:.4g} coins, less the gift, and the group's gifts times {slope * size:.4g} in equal "
+            "shares"
+        )
+        break
+    return Reading(stimulus, response=gift.name, notes=tuple(notes))
+
+
+SUMS = {"total", "sum", "group", "average", "mean", "others"}
+LARGEST_ROUNDING = 0.06
+"""Coins by which gains are rounded at most."""
 INPUTS = {
     "starts_in_fund": ("where coins lie to begin with", "whether people leave them there"),
     "talk": ("whether people could talk", "effects of talk"),
@@ -387,6 +434,7 @@ LAYOUT = StimulusLayout(
     NEEDED,
     None,
     guessed_parts,
+    recognise=recognise,
     guess_rank=7,
     from_rows=gift_answers,
     properties=lambda stimuli: {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from lakatos.domains.risky.space import TOLERANCE, dominance, pairs
 from lakatos.experiments.adoption.layouts import (
     AMOUNTS,
     CHANCES,
+    Reading,
     StimulusLayout,
     as_table,
     by_side,
@@ -21,6 +24,18 @@ from lakatos.experiments.adoption.layouts import (
 )
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import ACCEPT, REJECT
+from lakatos.experiments.adoption.recognised import accepts, completed
+from lakatos.experiments.adoption.signatures import (
+    ITEMS,
+    PARTS_OF_NAMES,
+    ColumnSignature,
+    TableSignature,
+    counterparts,
+    is_below,
+    is_clock,
+    is_not_above,
+    is_one_to_one,
+)
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli
 
@@ -161,7 +176,341 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
-    return _guess_gambles([str(name) for name in frame.columns]) or _guess_mixed(frame)
+    found = _guess_gambles([str(name) for name in frame.columns])
+    for side in "ab" if found else "":
+        amounts, chances = found[f"{side}_amounts"], found[f"{side}_probabilities"]
+        if len(amounts) == len(chances) == 1:
+            chance = pd.to_numeric(frame[chances[0]], errors="coerce")
+            if not (chance == 1).all():
+                found[f"{side}_amounts"] = [*amounts, 0]  # the rest pays nothing
+    return found or _guess_mixed(frame)
+
+
+CHANCE_WORDS = {*CHANCES, "pct", "percent", "prozent", "odds"}
+SURE_WORDS = {*SURE, "fixed", "guaranteed"}
+LOW_WORDS = {"low", "lo", "min", "small", "worst", "lose", "loss"}
+NOT_HERE = {"ambiguity", "ambig", "ambiguous", "effort", "distance"}
+"""Words in names of columns of what plain gambles do not have."""
+NO_MONEY = {
+    *NOT_HERE, "level", "contrast", "coherence", "angle", "onset", "duration", "latency", "delay",
+    "days", "weeks", "months", "rt", "time", "ev", "id", "number", "nr", "age", "score", "correct",
+}  # fmt: skip
+"""Words in names of columns."""
+SUM_OF_SHARES = (1.0, 100.0)
+
+
+@dataclass(frozen=True)
+class _Option:
+    """The columns of one gamble."""
+
+    amounts: tuple[ColumnSignature, ...]
+    chances: tuple[ColumnSignature, ...]
+
+    def matched(self) -> tuple[list[str | int], list[str | int]] | None:
+        """Its amounts with their chances; None where columns do not say which chance is whose."""
+        amounts, chances = list(self.amounts), list(self.chances)
+        if not chances:
+            return ([amounts[0].name], [1]) if len(amounts) == 1 else None
+        if len(chances) > len(amounts):
+            return None
+        own = _chances_of(amounts, chances)
+        if own is None:
+            return None
+        shares = [_as_share(item) for item in chances]
+        if not all(shares):
+            return None
+        by_name = {item.name: share for item, share in zip(chances, shares, strict=True)}
+        first = [item for item in amounts if item.name in own]
+        rest = [item for item in amounts if item.name not in own]
+        total = np.sum([chance.values for chance in chances], axis=0)
+        adds_up = bool(
+            np.isclose(total[:, None], SUM_OF_SHARES, atol=1e-6).any(axis=1).mean() > 0.9
+        )
+        if not rest and not adds_up and len(first) > 1:
+            return None
+        if not rest and not adds_up:
+            return [*(item.name for item in first), 0], [by_name[own[item.name]] for item in first]
+        if len(rest) > 1 or (rest and adds_up and len(chances) > 1):
+            return None
+        return [item.name for item in (*first, *rest)], [by_name[own[item.name]] for item in first]
+
+
+def _as_share(chance: ColumnSignature) -> str:
+    """A column of chances as shares of one; empty where it cannot be computed with."""
+    if chance.between(0, 1):
+        return chance.name
+    return f"{chance.name} / 100" if chance.name.isidentifier() else ""
+
+
+def _chances_of(
+    amounts: Sequence[ColumnSignature], chances: Sequence[ColumnSignature]
+) -> dict[str, str] | None:
+    """The chance of each amount that has one, by the words that both names share; None where that is not clear."""
+    parts = {item.name: set(_letters(item.name)) for item in (*amounts, *chances)}
+    found: dict[str, str] = {}
+    for chance in chances:
+        shared = {item.name: _likeness(item.name, chance.name, parts) for item in amounts}
+        best = max(shared.values())
+        nearest = [name for name, likeness in shared.items() if likeness == best]
+        if len(nearest) > 1 and len(chances) == 1:
+            nearest = _higher(amounts)
+        if len(nearest) != 1 or nearest[0] in found:
+            return None
+        found[nearest[0]] = chance.name
+    return found
+
+
+def _letters(name: str) -> list[str]:
+    return [part.casefold() for part in PARTS_OF_NAMES.findall(name)]
+
+
+def _likeness(amount: str, chance: str, parts: Mapping[str, set[str]]) -> float:
+    """How much of the name of an amount stands in that of a chance."""
+    plain = re.sub(r"[^a-z0-9]", "", chance.casefold())
+    bare = re.sub(r"^(probability|prob|pr|p)|(probability|prob|pr|p)$", "", plain)
+    if bare and bare == re.sub(r"[^a-z0-9]", "", amount.casefold()):
+        return 10.0
+    return float(len(parts[amount] & parts[chance]))
+
+
+def _higher(amounts: Sequence[ColumnSignature]) -> list[str]:
+    """The amount that is never below the other ones: a single chance is usually that of the best amount."""
+    return [
+        item.name
+        for item in amounts
+        if all(is_not_above(other.values, item.values) for other in amounts)
+    ]
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """Two gambles, whose columns differ by the word for the option; or a gamble between a gain and a loss."""
+    numbers = [item for item in (*table.numbers(), *table.constants()) if not item.words & NO_MONEY]
+    if any(item.words & NOT_HERE for item in table.numbers()):
+        return None
+    numbers = [item for item in numbers if item.name != table.response]
+    numbers = [
+        item for item in numbers if item.words & CHANCE_WORDS or not is_clock(item, table.person)
+    ]
+    chances = _chance_columns(numbers)
+    amounts = [
+        item
+        for item in numbers
+        if item not in chances and not _is_code(item) and not _numbers_chances(item, chances)
+    ]
+    if not chances:
+        return _recognised_mixed(table, amounts)
+    found = _by_counterparts(amounts, chances) or _with_sure_amount(amounts, chances)
+    if found is None:
+        return None
+    sides, options = found
+    matched = [option.matched() for option in options]
+    if None in matched or _dominates(*options):
+        return None
+    (a_amounts, a_chances), (b_amounts, b_chances) = (item for item in matched if item)
+    shown = [item.name for option in options for item in (*option.amounts, *option.chances)]
+    if set(shown) != {item.name for item in (*amounts, *chances)}:
+        return None
+    stimulus = {
+        "a_amounts": a_amounts, "a_probabilities": a_chances,
+        "b_amounts": b_amounts, "b_probabilities": b_chances,
+    }  # fmt: skip
+    notes = [
+        f"{chance.name}: taken for the probability of {' and '.join(found)}"
+        for chance in chances
+        for found in [_amounts_with(chance, matched)]
+        if len(chances) == 1 and found
+    ]
+    return Reading(stimulus, tuple(dict.fromkeys(shown)), sides, notes=tuple(dict.fromkeys(notes)))
+
+
+def _amounts_with(chance: ColumnSignature, matched: Sequence[Any]) -> list[str]:
+    """Amounts that a column of chances is read beside."""
+    return [
+        str(amount)
+        for amounts, chances in matched
+        for amount, own in zip(amounts, chances, strict=False)
+        if str(own).split(" / ")[0] == chance.name
+    ]
+
+
+def _chance_columns(numbers: Sequence[ColumnSignature]) -> list[ColumnSignature]:
+    """Columns of probabilities: by their names or sums and those that are called likewise, else shares of one."""
+    named = [item for item in numbers if _is_named_chance(item, numbers)]
+    if named:
+        own = [item.name for item in named]
+        groups = counterparts([item.name for item in numbers]).values()
+        alike = {
+            name for group in groups for pair in group if set(pair) & set(own) for name in pair
+        }
+        fits = [item for item in numbers if item.name in alike and item.between(0, 1)]
+        return [
+            *named,
+            *(item for item in fits if item not in named and not item.words & {*AMOUNTS}),
+        ]
+    return [
+        item
+        for item in numbers
+        if len(item.distinct) > 1
+        and item.between(0, 1)
+        and bool(((item.values > 0) & (item.values < 1)).any())
+    ]
+
+
+def _is_named_chance(item: ColumnSignature, numbers: Sequence[ColumnSignature]) -> bool:
+    """Whether a column's name, or its sum with another one, says that it holds probabilities."""
+    if not item.between(0, 100):
+        return False
+    if item.words & CHANCE_WORDS:
+        return True
+    if any(
+        np.isclose(item.values + other.values, 1).all() for other in numbers if other is not item
+    ):
+        return True
+    names = {other.name.casefold() for other in numbers}
+    if item.name.casefold()[:1] == "p" and item.name.casefold()[1:].lstrip("_. ") in names:
+        return True
+    return any(
+        bool((item.values + other.values == 100).all()) for other in numbers if other is not item
+    )
+
+
+def _numbers_chances(item: ColumnSignature, chances: Sequence[ColumnSignature]) -> bool:
+    """Whether a column counts the chances of a list of choices, as ``row`` does, and says nothing besides."""
+    return bool(item.words & ITEMS) and any(is_one_to_one(item, chance) for chance in chances)
+
+
+def _is_code(item: ColumnSignature) -> bool:
+    """Whether numbers are codes of a response: a few whole ones from 0 or 1, or with a word for choices."""
+    known = item.values[np.isfinite(item.values)]
+    few = set(known.tolist()) <= {-1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 9.0, 99.0}
+    return len(item.distinct) > 1 and few and len(item.distinct) <= MOST_ANSWER_CODES
+
+
+MOST_ANSWER_CODES = 5
+
+
+def _by_counterparts(
+    amounts: Sequence[ColumnSignature], chances: Sequence[ColumnSignature]
+) -> tuple[tuple[str, str], tuple[_Option, _Option]] | None:
+    """Two options by the words in which names of their columns differ; chances without a counterpart are shared."""
+    by_name = {item.name: item for item in (*amounts, *chances)}
+    for sides, alike in counterparts(list(by_name)).items():
+        own = [[by_name[pair[place]] for pair in alike] for place in (0, 1)]
+        left = [item for item in by_name.values() if item not in own[0] and item not in own[1]]
+        if len({item.name for side in own for item in side}) != 2 * len(alike):
+            continue
+        for item in left:
+            said = [side in _letters(item.name) for side in sides]
+            if said[0] != said[1]:
+                own[said.index(True)].append(item)
+            elif item in chances:
+                for side in own:
+                    side.append(item)
+            else:
+                break
+        else:
+            options = [
+                _Option(
+                    tuple(item for item in side if item in amounts),
+                    tuple(item for item in side if item in chances),
+                )
+                for side in own
+            ]
+            is_shared = any(item in own[0] and item in own[1] for item in left)
+            if is_shared and all(len(option.amounts) == 1 for option in options):
+                continue  # the chance is of one of them
+            fine = all(option.amounts and option.matched() for option in options)
+            if fine and not _dominates(*options):
+                return sides, (options[0], options[1])
+    return None
+
+
+def _with_sure_amount(
+    amounts: Sequence[ColumnSignature], chances: Sequence[ColumnSignature]
+) -> tuple[tuple[str, str], tuple[_Option, _Option]] | None:
+    """A sure amount against a gamble with one column of chances: the sure one has a word for it, or lies between."""
+    if len(chances) != 1 or not 2 <= len(amounts) <= 3:
+        return None
+    named = [item for item in amounts if item.words & SURE_WORDS]
+    sure = named if len(named) == 1 else _between(amounts)
+    if len(sure) != 1:
+        return None
+    others = tuple(item for item in amounts if item is not sure[0])
+    if any(item.between(0, 1) and not item.is_whole for item in others):
+        return None  # more likely a share of something than an amount
+    return ("sure", "gamble"), (_Option((sure[0],), ()), _Option(others, tuple(chances)))
+
+
+def _between(amounts: Sequence[ColumnSignature]) -> list[ColumnSignature]:
+    """Of two amounts the one that is always smaller, of three the one that always lies between the others."""
+    if len(amounts) == 2:
+        return [
+            one for one, other in (amounts, amounts[::-1]) if is_below(one.values, other.values)
+        ]
+    return [
+        item
+        for item in amounts
+        if len({_side(other, item) for other in amounts if other is not item} & {-1, 1}) == 2
+    ]
+
+
+def _side(other: ColumnSignature, item: ColumnSignature) -> int:
+    """-1 where a column never lies above another one, 1 where never below it, 0 where neither."""
+    if is_not_above(other.values, item.values):
+        return -1
+    return 1 if is_not_above(item.values, other.values) else 0
+
+
+def _dominates(one: _Option, other: _Option) -> bool:
+    """Whether every amount of one option lies above that of the other: these are outcomes, and no options."""
+    both = list(zip(one.amounts, other.amounts, strict=False))
+    same_chances = {item.name for item in one.chances} == {item.name for item in other.chances}
+    if not same_chances or len(one.amounts) != len(other.amounts) or not one.chances:
+        return False
+    return all(is_below(a.values, b.values) for a, b in both) or all(
+        is_below(b.values, a.values) for a, b in both
+    )
+
+
+def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature]) -> Reading | None:
+    """A gain and a loss, each with an even chance, against nothing: one column never below 0, the other never above."""
+    amounts = [item for item in amounts if len(item.distinct) > 1]
+    if len(amounts) != 2:
+        return None
+    gains = [item for item in amounts if item.between(0, np.inf)]
+    losses = [item for item in amounts if item.between(-np.inf, 0)]
+    named = [item for item in amounts if item.words & LOSSES]
+    if len(gains) == 2 and len(named) == 1:
+        losses, gains = named, [item for item in amounts if item is not named[0]]
+    if len(gains) != 1 or len(losses) != 1 or losses[0] is gains[0]:
+        return None
+    gain, loss = gains[0], losses[0]
+    if gain.between(0, np.inf) and (
+        (gain.values == 0).mean() > 0.2 or (loss.values == 0).mean() > 0.2
+    ):
+        return None  # what was won and lost, where one of them is 0 in many rows
+    lost = f"-{loss.name}" if loss.between(0, np.inf) else loss.name
+    if lost != loss.name and not loss.name.isidentifier():
+        return None
+    stimulus = {
+        "a_amounts": [0], "a_probabilities": [1],
+        "b_amounts": [gain.name, lost], "b_probabilities": [0.5, 0.5],
+    }  # fmt: skip
+    reading = Reading(
+        stimulus,
+        (gain.name, loss.name),
+        notes=(
+            f"{gain.name} and {loss.name} are taken for a gamble with even chances, against nothing; other chances, or "
+            "another sure amount, are said by --column b_probabilities and --column a_amounts",
+        ),
+    )
+    reading = completed(table, reading)
+    if reading.response in table.columns:
+        column = table.columns[reading.response]
+        missed = reading.missing.get(column.name, ())
+        said = [cell for cell in column.distinct if cell not in missed]
+        reading = replace(reading, responses=accepts(column, said))
+    return reading
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
@@ -196,6 +545,7 @@ LAYOUT = StimulusLayout(
     _guess_gambles,
     ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
     guess_cells=_guess_cells,
+    recognise=recognise,
     guess_rank=1,
     in_favour=_for_second,
     dominance=dominance,

@@ -92,6 +92,7 @@ from lakatos.experiments.adoption.time_window import (
 from lakatos.experiments.adoption.timed_answers import with_answer_code
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
+from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -803,7 +804,9 @@ def _with_code(
     if columns.is_pooled and not columns.response:
         return columns, ""
     labels = domain.options if len(domain.options) == n_options else ()
-    code = code_of_cells(cells, columns, n_options, labels, notes)
+    is_free = domain.sequential and not isinstance(domain, HasOutcomes)
+    is_free = is_free and "payoff" not in columns.stimulus
+    code = code_of_cells(cells, columns, n_options, labels, notes, names_of_arms=is_free)
     return columns.model_copy(update={"responses": code}), ""
 
 

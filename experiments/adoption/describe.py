@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.chosen_rows import chosen_rows
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
+    Reading,
     layout_of,
     layouts_to_guess,
 )
@@ -26,11 +27,31 @@ from lakatos.experiments.adoption.mapping import (
     leaves_of,
 )
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import code_of_pair, rare_zero, zero_question
+from lakatos.experiments.adoption.option_code import (
+    code_of_pair,
+    option_offered,
+    rare_zero,
+    zero_question,
+)
 from lakatos.experiments.adoption.option_kind import KINDS, PLACES, kind_of_columns, side_compared
+from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.recognised import (
+    accepts,
+    code_by_sides,
+    completed,
+    recognised,
+    sides_of,
+)
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.signatures import (
+    ColumnSignature,
+    TableSignature,
+    order_by_values,
+    participant_by_values,
+    table_signature,
+)
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
 from lakatos.experiments.adoption.timed_answers import (
@@ -158,12 +179,19 @@ class TableDescription:
     """People, repeated trials, response times, conditions."""
     odd: tuple[str, ...]
     """What somebody should look at."""
+    doubts: tuple[str, ...] = ()
+    """What may be read in two ways, with the option for each."""
     beyond_grid: tuple[str, ...] = ()
     """Likewise: what the outcomes of the domain cannot show, as far as columns mean what they seem to mean."""
     source: AnswerTable | None = field(default=None, repr=False, compare=False)
     """The table that was described, as it was read."""
     task: Domain | None = field(default=None, repr=False, compare=False)
     """The domain that the user named; None where it was guessed."""
+
+    @property
+    def doubts_in_words(self) -> str:
+        """What may be read in two ways, as sentences that a message ends with."""
+        return "".join(f" {line[:1].upper()}{line[1:]}." for line in self.doubts)
 
     def meaning_of(self, column: ColumnSummary) -> str:
         """What a column is read as: its role, or the parts of the trials that it is in, with their unit."""
@@ -288,7 +316,15 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     chosen, stimulus = _guessed_stimulus(_without_practice(table.frame), domain)
     if not chosen:
         chosen = _task_with_feedback(table, meanings)
-    mapping = _mapping(table, meanings, chosen, stimulus, said).model_copy(update=changes)
+    reading, kinds = _recognised(table, meanings, chosen, stimulus, domain, said)
+    if len(kinds) == 1:
+        chosen = kinds[0]
+    stimulus = dict(reading.stimulus) if reading.stimulus else stimulus
+    if reading.response in table.columns:
+        meanings = {name: meaning for name, meaning in meanings.items() if meaning != "response"}
+        meanings[reading.response] = "response"
+    mapping = _mapping(table, meanings, chosen, stimulus, said)
+    mapping = _with_reading(mapping, reading, said).model_copy(update=changes)
     mapping = _with_named_units(mapping)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
@@ -297,7 +333,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping = _with_outcomes(mapping, meanings, table, domain)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
-        mapping = _with_numbers(mapping, table, columns, task)
+        mapping = _with_numbers(mapping, table, columns, task, said, reading.response)
         columns = tuple(_with_meaning(item, mapping) for item in columns)
     return TableDescription(
         name=table.name,
@@ -306,8 +342,11 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         domain=chosen,
         mapping=mapping,
         facts=tuple(_facts(table, mapping, columns)),
+        doubts=_doubts(reading, kinds, "" if chosen else _own_task(table, meanings)),
         odd=(
             *table.notes,
+            *_taken_by_values(meanings),
+            *reading.notes,
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
@@ -316,6 +355,130 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         source=source,
         task=domain,
     )
+
+
+def _recognised(
+    table: AnswerTable,
+    meanings: Mapping[str, str],
+    chosen: str,
+    stimulus: Mapping[str, Any],
+    domain: Domain | None,
+    said: AnswerColumns,
+) -> tuple[Reading, tuple[str, ...]]:
+    """What values are recognised as where names leave something open, and the kinds of tasks that fit.
+
+    Where several kinds fit, or none, the reading is empty.
+    """
+    nothing = Reading({})
+    is_known = (
+        bool(chosen) and bool(stimulus) and OPEN_QUESTION not in _flat(list(stimulus.values()))
+    )
+    named_response = "response" in meanings.values() or bool(said.response)
+    is_timed = is_known and set(stimulus) == {"congruence"}
+    if is_known and named_response and not is_timed:
+        return nothing, ()
+    is_paid = "reward" in meanings.values() or _won_and_lost(table) != OPEN_QUESTION
+    if domain is not None and domain.sequential and named_response and is_paid:
+        return nothing, ()
+    frame = _without_practice(table.frame)
+    signature = table_signature(frame, meanings, said.response, said.participant)
+    if is_known and domain is None:
+        task = all_domains()[chosen]
+        if scale_of(task) is not None or task.sequential:
+            return _with_right_keys(signature, chosen, stimulus, said), ()
+        shown = tuple(name for name in leaves_of(stimulus) if name in frame.columns)
+        return completed(signature, Reading(stimulus, shown, sides_of(stimulus))), ()
+    layouts = layouts_to_guess()
+    if chosen and domain is None:
+        recognise = layouts[chosen].recognise
+        reading = recognise(signature) if recognise and stimulus else None
+        return (_filled(stimulus, reading), ()) if reading is not None else (nothing, ())
+    if domain is not None:
+        if domain.name not in layouts:
+            return nothing, ()
+        layouts = {domain.name: layouts[domain.name]}
+    found = recognised(signature, layouts)
+    if len(found) != 1:
+        return nothing, tuple(found)
+    ((kind, reading),) = found.items()
+    order = ""
+    if "order" not in meanings.values():
+        order = order_by_values(signature, reading.shown)
+    return replace(reading, order=order), (kind,)
+
+
+def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
+    """A reading with the parts that names say, and its own ones where they say nothing."""
+    said = {part: value for part, value in stimulus.items() if value != OPEN_QUESTION}
+    return replace(reading, stimulus={**reading.stimulus, **said})
+
+
+def _with_right_keys(
+    signature: TableSignature, chosen: str, stimulus: Mapping[str, Any], said: AnswerColumns
+) -> Reading:
+    """The keys of responses with their times, where names of columns say no more than which trials were congruent."""
+    nothing = Reading({})
+    layout = layouts_to_guess()[chosen]
+    if layout.recognise is None or set(stimulus) != {"congruence"} or "side" in said.stimulus:
+        return nothing
+    reading = layout.recognise(signature)
+    if reading is None or "right_key" not in reading.stimulus:
+        return nothing
+    if said.response not in ("", reading.response):
+        return nothing
+    return replace(reading, stimulus={**reading.stimulus, **stimulus})
+
+
+def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns) -> AnswerColumns:
+    """The mapping with what values are recognised as."""
+    changes: dict[str, Any] = {}
+    is_compared = reading.response != "" and mapping.response.startswith(f"{reading.response} == ")
+    if reading.response and not is_compared:
+        changes["response"] = reading.response
+    elif not reading.response and reading.questions:
+        changes["response"] = said.response or OPEN_QUESTION
+    if reading.responses and not is_compared:
+        changes["responses"] = dict(reading.responses)
+    if reading.feedback:
+        changes["feedback"] = dict(reading.feedback)
+    if reading.recode:
+        changes["recode"] = dict(reading.recode)
+    if reading.missing:
+        changes["missing"] = dict(reading.missing)
+    if reading.order:
+        changes["order"] = reading.order
+    if reading.time:
+        changes["response_time"] = reading.time
+    if reading.response and reading.response in (mapping.experiment, mapping.order):
+        changes |= {
+            key: "" for key in ("experiment", "order") if getattr(mapping, key) == reading.response
+        }
+    return mapping.model_copy(update=changes)
+
+
+def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:
+    return own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+
+
+def _doubts(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str, ...]:
+    """What values leave open: which of several kinds of tasks, which of several columns, a kind that is not here."""
+    doubts = list(reading.questions)
+    if own_task and len(kinds) < 2:
+        doubts.append(own_task)
+    if len(kinds) > 1:
+        options = " or ".join(f"--domain {kind}" for kind in kinds)
+        doubts.append(f"the columns fit several kinds of tasks; say which: {options}")
+    return tuple(doubts)
+
+
+def _taken_by_values(meanings: Mapping[str, str]) -> list[str]:
+    """The column that is taken for that of participants by its values alone, for the user to check."""
+    words = set(NAMES["participant"].split())
+    return [
+        f"{name} is taken for the participant by its values; --column participant=COLUMN says another one"
+        for name, meaning in meanings.items()
+        if meaning == "participant" and not words & set(words_of(name))
+    ]
 
 
 def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
@@ -389,12 +552,40 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
                 ranked.append((hits[0], is_other, len(said), item.name))
         if ranked:
             found[min(ranked)[-1]] = meaning
+    _add_roles_by_values(frame, found)
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
         of_people = item.name not in found and set(words_of(item.name)) & set(PERSONAL)
         if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
+    """Add the participant where values tell it, and drop meanings that values speak against."""
+    kinds = set(found.values())
+    if "participant" not in kinds and not {"count", "share"} <= kinds:
+        columns = table_signature(frame, {}).columns
+        columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
+        if who := participant_by_values(columns):
+            found[who] = "participant"
+    if "participant" in found.values():
+        for name in [name for name, meaning in found.items() if meaning == "count"]:
+            del found[name]
+        who = next(name for name, meaning in found.items() if meaning == "participant")
+        named = [name for name, meaning in found.items() if meaning == "experiment"]
+        for name in named:
+            if _counts_choices(frame, who, name):
+                del found[name]
+
+
+def _counts_choices(frame: pd.DataFrame, who: str, name: str) -> bool:
+    """Whether a column counts the choices of each participant, as ``Task`` does in files of conjoint analyses."""
+    numbers = numbers_of(frame[name])
+    if numbers.isna().any() or numbers.nunique() <= FEWEST_NUMBERS:
+        return False
+    steps = numbers.groupby(frame[who], sort=False).diff().dropna()
+    return bool(len(steps)) and bool(((steps == 0) | (steps == 1)).mean() > 0.95)
 
 
 def _names_it(said: Sequence[str], word: str) -> bool:
@@ -474,7 +665,8 @@ def _mapping(
     }
     if domain in all_domains() and all_domains()[domain].sequential:
         places = said.responses.values()
-        stimulus = {"options": max(*places, 1) + 1 if places else _guessed_options(table, response)}
+        n_options = max(*places, 1) + 1 if places else _guessed_options(table, response)
+        stimulus = {"options": n_options, **stimulus}
         if second := _second_stage(table, response, free.get("order", "")):
             stimulus |= second
         named, both = free.get("reward", ""), _won_and_lost(table)
@@ -627,8 +819,13 @@ def _with_numbers(
     table: AnswerTable,
     columns: Sequence[ColumnSummary],
     domain: Domain,
+    said: AnswerColumns,
+    recognised_response: str,
 ) -> AnswerColumns:
-    """The mapping with the column that holds numbers, or keys with their times."""
+    """The mapping with the column that holds numbers, or keys with their times.
+
+    Where the user names the right key, responses are keys, and a column of right and wrong is none.
+    """
     scale = scale_of(domain)
     assert scale is not None  # see `describe_table`
     used = {str(leaf) for value in mapping.stimulus.values() for leaf in _flat(value)}
@@ -637,23 +834,24 @@ def _with_numbers(
         response = named[0] if named else "?"
         return mapping.model_copy(update={"response": response, "responses": {}})
     used |= {mapping.participant, mapping.response_time, mapping.order}
-    has_keys = "right_key" in mapping.stimulus
-    response = guessed_response(
-        _without_practice(_shown_rows(table.frame, mapping)),
-        used,
-        mapping.response,
-        has_keys=has_keys,
-    )
+    right_key = str((mapping.stimulus | said.stimulus).get("right_key", ""))
+    has_keys = bool(right_key)
+    rows = _without_practice(_shown_rows(table.frame, mapping))
+    response = said.response or recognised_response
+    if response not in table.columns:
+        response = guessed_response(
+            rows, used | {right_key}, mapping.response, has_keys=has_keys, right_key=right_key
+        )
     code = {}
-    if response in table.columns:
-        told = [response, mapping.stimulus["right_key"]] if has_keys else [response]
+    if response in table.columns and (not has_keys or right_key in table.columns):
+        told = [response, right_key] if has_keys else [response]
         shown = _shown_rows(table.frame, mapping)
-        said = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
+        cells = {str(cell) for name in told for cell in folded(shown[name].unique())} - {""}
         if not has_keys:
-            code = guessed_correctness(said, response)
-        elif said <= {str(cell) for cell in folded(shown[told[1]].unique())} | {""}:
+            code = guessed_correctness(cells, response)
+        elif cells <= {str(cell) for cell in folded(shown[told[1]].unique())} | {""}:
             code = guessed_keys(
-                said
+                cells
             )  # a key that is never right is asked for when responses are read
     changes = {
         "response": response,
@@ -704,7 +902,13 @@ def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]
     names_kinds = any(words & (less | more) for less, more in KINDS.values())
     if stimulus and ((kind and words <= PLACES) or (names_kinds and not kind)):
         return {}
-    return code
+    column = ColumnSignature(response, table.frame[response].str.strip())
+    code = code or code_by_sides(column, sorted(said), sides_of(stimulus))
+    offered = option_offered(stimulus) if stimulus else None
+    if code or offered is None:
+        return code
+    taken = accepts(column, sorted(said))
+    return {cell: offered if place else 1 - offered for cell, place in taken.items()}
 
 
 def _unit(table: AnswerTable, column: str) -> Any:

@@ -44,6 +44,30 @@ class NeededParts:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What the values of a table's columns are recognised as."""
+
+    stimulus: Mapping[str, Any]
+    """Parts of the trials."""
+    shown: tuple[str, ...] = ()
+    """Columns that describe the trials."""
+    sides: tuple[str, str] = ("", "")
+    """Words for the first and for the second option."""
+    response: str = ""
+    responses: Mapping[str, int] = field(default_factory=dict)
+    order: str = ""
+    time: str = ""
+    feedback: Mapping[str, str] = field(default_factory=dict)
+    recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Keys of the mapping, where they are recognised too."""
+    notes: tuple[str, ...] = ()
+    """What is assumed, for the user to check."""
+    questions: tuple[str, ...] = ()
+    """What values leave open, with the readings that there are and the option for each."""
+
+
+@dataclass(frozen=True)
 class StimulusLayout:
     """A domain's trials as columns."""
 
@@ -61,6 +85,8 @@ class StimulusLayout:
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None
     """Used in place of ``guess`` where cells tell more than names."""
+    recognise: Callable[[Any], Reading | None] | None = None
+    """What a `TableSignature` is recognised as, by its values; None where it holds no such trials."""
     guess_rank: int | None = None
     """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
     from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None

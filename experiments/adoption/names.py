@@ -42,7 +42,15 @@ GERMAN = {
     "verzoegerung": "delay", "wartezeit": "wait", "tage": "days", "wochen": "weeks", "monate": "months",
     "gewinn": "gain", "verlust": "loss", "wahrscheinlichkeit": "probability", "belohnung": "reward",
     "sicher": "safe", "riskant": "risky", "links": "left", "rechts": "right", "bedingung": "condition",
-    "gruppe": "group", "reaktionszeit": "rt", "blocknummer": "block",
+    "gruppe": "group", "reaktionszeit": "rt", "blocknummer": "block", "frueh": "sooner", "spaet": "later",
+    "gewaehlt": "chosen", "gewaehlte": "chosen", "entscheidung": "decision", "vorhersage": "prediction",
+    "tipp": "prediction", "ausgang": "outcome", "ergebnis": "outcome", "rueckmeldung": "feedback",
+    "taste": "key", "korrekt": "correct", "richtig": "correct",
+    "fehler": "error", "wort": "word", "farbe": "color", "druckfarbe": "ink", "rz": "rt", "antwortzeit": "rt",
+    "wahrsch": "probability",
+    "kongruenz": "congruence", "angebot": "offer", "annehmen": "accept", "angenommen": "accepted",
+    "prozent": "percent", "hoch": "high",
+    "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor",
 }  # fmt: skip
 """German words in names of columns, for which readers know the English ones."""
 FRENCH = {
@@ -50,18 +58,31 @@ FRENCH = {
     "perte": "loss", "montant": "amount", "delai": "delay", "jours": "days", "semaines": "weeks", "mois": "months",
     "maintenant": "now", "immediat": "immediate", "differe": "delayed", "gauche": "left", "droite": "right",
     "probabilite": "probability", "risque": "risky", "bloc": "block", "groupe": "group", "sexe": "sex",
-    "accepter": "accept", "accepte": "accept", "refuser": "reject",
+    "accepter": "accept", "accepte": "accept", "refuser": "reject", "choisi": "chosen",
+    "mot": "word", "couleur": "color", "bonne": "correct", "exactitude": "accuracy",
+    "tot": "sooner", "tard": "later", "gagne": "won",
 }  # fmt: skip
 SPANISH = {
     "participante": "participant", "sujeto": "subject", "ensayo": "trial", "eleccion": "choice",
     "respuesta": "response", "recompensa": "reward", "ganancia": "gain", "perdida": "loss", "monto": "amount",
     "demora": "delay", "dias": "days", "semanas": "weeks", "meses": "months", "ahora": "now", "despues": "later",
-    "inmediato": "immediate", "izquierda": "left", "derecha": "right", "probabilidad": "probability",
+    "inmediato": "immediate", "izquierda": "left", "derecha": "right", "izq": "left", "der": "right",
+    "probabilidad": "probability",
     "seguro": "safe", "arriesgado": "risky", "bloque": "block", "grupo": "group", "condicion": "condition",
-    "edad": "age", "sexo": "sex", "aceptar": "accept", "rechazar": "reject",
+    "edad": "age", "sexo": "sex", "aceptar": "accept", "rechazar": "reject", "oferta": "offer", "elegido": "chosen",
+    "correcto": "correct", "palabra": "word", "tinta": "ink", "puntos": "points", "pronto": "sooner",
+    "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
 }  # fmt: skip
-"""French and Spanish words likewise, without accents."""
-ENGLISH = GERMAN | FRENCH | SPANISH
+DUTCH = {
+    "proefpersoon": "participant", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
+    "gekozen": "chosen", "antwoord": "response", "beloning": "reward", "bedrag": "amount", "vertraging": "delay",
+    "wachttijd": "wait", "dagen": "days", "weken": "weeks", "maanden": "months", "kans": "probability",
+    "winst": "gain", "verlies": "loss", "vroeger": "sooner", "eerder": "sooner", "nu": "now",
+    "reactietijd": "rt", "juist": "correct", "blok": "block", "groep": "group",
+    "zeker": "safe", "riskant": "risky", "bod": "offer", "voorspelling": "prediction", "uitkomst": "outcome",
+}  # fmt: skip
+"""French, Spanish and Dutch words likewise, without accents."""
+ENGLISH = GERMAN | FRENCH | SPANISH | DUTCH
 ROMANCE_TIME = re.compile(
     r"(temps|tiempo)[\W_]*(de[\W_]*)?(reponse|reaction|respuesta|reaccion)", re.IGNORECASE
 )

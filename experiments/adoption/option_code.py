@@ -42,8 +42,21 @@ OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
 """Words for one of two options and for the other one, the usual first option first."""
 NEED_A_VERB = {"first", "second", "1", "2", "then"}
 """Words that are no option in a name such as ``first_choice``; nor is any single letter."""
-ACCEPT = {"accept", "accepts", "accepted"}
-REJECT = {"reject", "rejects", "rejected", "refuse", "refused", "decline", "declined"}
+ACCEPT = {
+    "accept",
+    "accepts",
+    "accepted",
+    "play",
+    "played",
+    "bet",
+    "took",
+    "annehmen",
+    "angenommen",
+}
+REJECT = {
+    "reject", "rejects", "rejected", "refuse", "refused", "decline", "declined", "pass", "skip", "leave", "ablehnen",
+    "abgelehnt",
+}  # fmt: skip
 """Words for taking and for leaving what is offered."""
 VERBS = {
     "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
@@ -52,16 +65,29 @@ VERBS = {
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
-TRUTH = {"false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1"}
+TRUTH = {
+    "false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1", "falsch": "0", "wahr": "1",
+    "faux": "0", "vrai": "1", "non": "0", "oui": "1", "falso": "0", "verdadero": "1", "si": "1", "sí": "1",
+    "onwaar": "0", "waar": "1", "nee": "0",
+}  # fmt: skip
+"""Words for 0 and 1."""
 
 
 def code_of_cells(
-    cells: RowCells, columns: AnswerColumns, n_options: int, labels: Sequence[str], notes: list[str]
+    cells: RowCells,
+    columns: AnswerColumns,
+    n_options: int,
+    labels: Sequence[str],
+    notes: list[str],
+    *,
+    names_of_arms: bool = False,
 ) -> dict[str, int]:
     """The option, from 0, that each cell of the responses names: by labels, or by numbers from 0 or from 1.
 
     Of two options, -1 and 1 are the first and the second one; and where the column's name names an option, as
     ``chose_now`` does, 1 and true stand for it.
+
+    Where cells name what is learned about (``names_of_arms``), their order means nothing, and is that of the alphabet.
 
     Returns:
         Nothing where the cells can be read in two ways, or in none.
@@ -88,6 +114,11 @@ def code_of_cells(
         numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
         code = _by_number(cells, column, numbers, n_options, notes)
         code = code or by_label or _by_letter(said, n_options)
+        if not code and names_of_arms and not numbers and len(said) == n_options:
+            code = {cell: place for place, cell in enumerate(sorted(said))}
+            notes.append(
+                f"{column}: {' and '.join(code)} are the options, in the order of the alphabet"
+            )
     if n_options == 2 and code and not set(code) <= {"1", "2"}:
         code = _turned(cells, columns, code, labels, notes)
     return code
@@ -249,15 +280,15 @@ def option_named(
         if len(named) == 1:
             place = named[0]
             return 1 - place if _begins_with_second(cells, columns.stimulus, sides) else place
-    if words & (ACCEPT | REJECT) and (offered := _option_offered(columns.stimulus)) is not None:
+    if words & (ACCEPT | REJECT) and (offered := option_offered(columns.stimulus)) is not None:
         return offered if words & ACCEPT else 1 - offered
     return by_label[0] if len(by_label) == 1 else None
 
 
-def _option_offered(stimulus: Mapping[str, Any]) -> int | None:
+def option_offered(stimulus: Mapping[str, Any]) -> int | None:
     """The place of what is offered, where the other option is the same numbers in all rows, such as nothing."""
     is_fixed = [
-        all(not isinstance(leaf, str) for leaf in _leaves_of_option(stimulus, place))
+        all(not isinstance(leaf, str) for leaf in leaves_of_option(stimulus, place))
         for place in (0, 1)
     ]
     return None if is_fixed[0] == is_fixed[1] else is_fixed.index(False)
@@ -285,10 +316,10 @@ def _begins_with_second(
 
 def words_of_option(stimulus: Mapping[str, Any], place: int) -> set[str]:
     """Words in the names of the columns that show an option."""
-    return {word for leaf in _leaves_of_option(stimulus, place) for word in words_of(str(leaf))}
+    return {word for leaf in leaves_of_option(stimulus, place) for word in words_of(str(leaf))}
 
 
-def _leaves_of_option(stimulus: Mapping[str, Any], place: int) -> list[Any]:
+def leaves_of_option(stimulus: Mapping[str, Any], place: int) -> list[Any]:
     """Columns, expressions and numbers that show an option."""
     own = [value for part, value in stimulus.items() if part.startswith("ab"[place] + "_")]
     own += [
@@ -307,11 +338,13 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
     """
     column, code = columns.response or "response", columns.responses
     code = {whole(cell): place for cell, place in code.items()}
+    is_known = cells.is_in(column, code, whole_word)
+    others = sorted({cell.strip() for cell in cells.text(column)[~is_known].tolist()} - {""})
     cells.refuse(
-        ~cells.is_in(column, code, whole_word),
+        ~is_known,
         column,
         f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
-        f"for a missed response, say --column missing.{column}=CELL"
+        f"for a missed response, say --column missing.{column}={others[0] if len(others) == 1 else 'CELL'}"
         if code
         else "names no option that is known; say which cell is which option, from 0: --column responses.CELL=PLACE "
         "(participants.columns.responses)",

@@ -17,7 +17,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import numbers_of
+from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
 
@@ -48,11 +48,19 @@ STIMULUS_WORDS = {
 }  # fmt: skip
 """Words in names of columns that say at which stimuli a step was made."""
 MOST_STIMULI = 50
+MOST_CONTEXTS = 8
+CLEAR_CONTEXT = 6.0
+"""Standard errors by which rewards of a choice differ between stimuli."""
 UNIT_WORDS = {"unit", "units", "einheit"}
 """Words in names of columns that say in which unit the numbers of a row are."""
 UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuffix("s"))}
 MOST_UNITS = 6
 PRACTICE = {"practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung"}
+TRAINING, MAIN = (
+    {"training", "train"},
+    {"main", "experiment", "exp", "real", "task", "haupt", "experimental"},
+)
+"""Words for practice where the other rows are called the main part; elsewhere training may be part of the task."""
 """Words in names and cells of columns that tell trials that do not count from the others."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
 MOST_PHASES = 12
@@ -257,10 +265,12 @@ def check_practice(
         if not 2 <= len(said) <= MOST_PHASES:
             continue
         is_named = bool(set(words_of(column)) & PRACTICE)
+        has_main = any(set(words_of(cell)) & MAIN for cell in said)
+        words = PRACTICE | TRAINING if has_main else PRACTICE
         of_practice = [
             cell
             for cell in said
-            if set(words_of(cell)) & PRACTICE or (is_named and cell.casefold() in YES)
+            if set(words_of(cell)) & words or (is_named and cell.casefold() in YES)
         ]
         others = [cell for cell in said if cell not in of_practice]
         if not of_practice or not others:
@@ -368,14 +378,17 @@ def check_cumulated(
 def check_steps(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
-    """Question steps of learning whose stimuli a column names that is not read."""
+    """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say."""
     used = set(map(str, leaves_of(columns.model_dump())))
     for name in map(str, cells.frame.columns):
-        if name in used or not set(words_of(name)) & STIMULUS_WORDS:
+        is_named = bool(set(words_of(name)) & STIMULUS_WORDS)
+        if name in used or not (is_named or _rewards_depend(cells, columns, participant, name)):
             continue
         said = cells.text(name)
         if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not _is_mixed(said, participant):
             continue
+        if columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}:
+            continue  # where the options stood that responses name
         shown = ", ".join(sorted(set(said) - {""})[:4])
         question(
             columns,
@@ -385,6 +398,38 @@ def check_steps(
             f"would be the same at all steps. Say --column experiment={name} (experiment in participants.columns) "
             f"where each {name} is learned apart",
         )
+
+
+def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array, name: str) -> bool:
+    """Whether rewards of one and the same choice differ by a column, which comes and goes as what is shown does.
+
+    A column that follows from the reward, or that changes only with the choice, says what came of a step.
+    """
+    reward, response = columns.feedback.get("reward", ""), columns.response
+    frame = cells.frame
+    if not {reward, response, name} <= set(frame.columns) or "second_choice" in columns.stimulus:
+        return False
+    said = cells.text(name)
+    if not 2 <= len(set(said)) <= MOST_CONTEXTS:
+        return False
+    paid, chosen, shown = (pd.factorize(frame[own])[0] for own in (reward, response, name))
+    if places_of(paid, shown).max() == paid.max() or places_of(paid, chosen, shown).max() == (
+        places_of(paid, chosen).max()
+    ):
+        return False
+    if not _is_mixed(said, places_of(participant, chosen)):
+        return False
+    high = pd.Series((paid == np.argmax(np.bincount(paid))) * 1.0)
+    rest = (high - high.groupby(chosen).transform("mean")).to_numpy()
+    spread = float(rest.std())
+    if spread == 0:
+        return False
+    pair = places_of(chosen, shown)
+    for place in np.unique(pair):
+        own = rest[pair == place]
+        if len(own) >= FEWEST and abs(own.mean()) * np.sqrt(len(own)) / spread > CLEAR_CONTEXT:
+            return True
+    return False
 
 
 def check_places(

@@ -30,7 +30,9 @@ CHOSEN = {"1", "true", "yes", "chosen"}
 NOT_CHOSEN = {"0", "false", "no", ""}
 """Cells of a response where a row is one alternative."""
 CHOICES = {"choice", "chosen", "chose", "choose", "selected", "response", "picked", "mode"}
-ALTERNATIVES = {"alt", "alternative", "alternatives", "option", "brand", "mode", "product", "item"}
+ALTERNATIVES = {
+    "alt", "alternative", "alternatives", "option", "brand", "mode", "product", "concept", "profile", "item",
+}  # fmt: skip
 """Words of names of columns."""
 MOST_ALTERNATIVES = 12
 

@@ -13,12 +13,18 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
 
-WON = {"win", "won", "reward", "rewarded", "gain", "hit", "true", "yes", "correct"}
+WON = {
+    "win", "won", "reward", "rewarded", "gain", "hit", "true", "yes", "correct", "gewinn", "gewonnen", "treffer",
+    "gagné", "gagne", "ganancia", "ganado", "winst",
+}  # fmt: skip
 NOT_WON = {
     "no win", "nowin", "no reward", "noreward", "unrewarded", "nonreward", "nothing", "miss", "false", "no",
-    "incorrect", "neutral", "zero", "omission",
+    "incorrect", "neutral", "zero", "omission", "nichts", "niete", "rien", "nada", "niets",
 }  # fmt: skip
-LOST = {"loss", "lose", "lost", "punishment", "punished"}
+LOST = {
+    "loss", "lose", "lost", "punishment", "punished", "verlust", "verloren", "perte", "perdu", "pérdida", "perdido",
+    "verlies",
+}  # fmt: skip
 """Words for what followed a step, in small letters."""
 
 

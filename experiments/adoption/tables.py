@@ -82,6 +82,8 @@ KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
 
+PEOPLE = "participants.tsv"
+"""What BIDS calls the file of participants' attributes."""
 NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to columns of an index that has none."""
 
@@ -155,6 +157,9 @@ def read_answers(path: Path) -> AnswerTable:
             f"cannot read {path}: its values lie too deeply within one another. A row is an object with a value for "
             "each column."
         ) from None
+    if (path.parent / PEOPLE).is_file() and path.name != PEOPLE:
+        told = f"{PEOPLE} stands beside the file and is not read; add the columns that are needed to the file"
+        table = replace(table, notes=(*table.notes, told))
     return _checked(table)
 
 

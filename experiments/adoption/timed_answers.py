@@ -36,7 +36,9 @@ def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
 
 
 def guessed_keys(said: set[str]) -> dict[str, int]:
-    """Keys from the left, as they lie on a keyboard; empty where some are not known."""
+    """Keys from the left, as they lie on a keyboard; empty where some are not known. L and R are left and right."""
+    if said == {"l", "r"}:
+        return {"l": 0, "r": 1}
     if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
         return {}
     return {
@@ -119,8 +121,14 @@ def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]
     )
 
 
-def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool) -> str:
-    """The column that holds the answers: keys where a column says which key is right, else right and wrong."""
+def guessed_response(
+    frame: pd.DataFrame, used: set[str], named: str, *, has_keys: bool, right_key: str = ""
+) -> str:
+    """The column that holds the answers: keys where a column says which key is right, else right and wrong.
+
+    Keys that were pressed are among those that are right, so that a column of 0 and 1 beside others is no key.
+    """
+    known = set(folded(frame[right_key].unique())) - {""} if right_key in frame.columns else set()
     of_correctness = {*ACCURACY, *ERRORS}
     told = KEYS if has_keys else {*of_correctness, "response"}
     fits = []
@@ -130,6 +138,8 @@ def guessed_response(frame: pd.DataFrame, used: set[str], named: str, *, has_key
         words = set(words_of(name))
         # Everybody may be right in all trials that have an answer.
         may_be_one = not has_keys and bool(words & of_correctness)
+        if has_keys and known and (not said & known or words & of_correctness):
+            continue
         if code and (len(said) > 1 or may_be_one) and name not in used and words & told:
             fits.append(name)
     return named if named in fits else next(iter(fits), "?")

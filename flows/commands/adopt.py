@@ -62,7 +62,7 @@ def describe_command(
             f"{item.n_missing:,}" if item.n_missing else "",
         )
     console.print(table)
-    look_at = [*found.odd, *found.beyond_grid]
+    look_at = [*found.doubts, *found.odd, *found.beyond_grid]
     if look_at:
         console.print("Please check:")
     for line in look_at:

@@ -95,7 +95,7 @@ def describe(
         }
     )
     mapping = found.mapping.model_dump(exclude_defaults=True)
-    odd = tuple(map(in_callers_words, (*found.odd, *found.beyond_grid)))
+    odd = tuple(map(in_callers_words, (*found.doubts, *found.odd, *found.beyond_grid)))
     read = how_it_is_read(found, Path(data) if isinstance(data, str | os.PathLike) else None)
     read = tuple(map(in_callers_words, read))
     return DataDescription(found.domain, found.n_rows, told, found.facts, odd, mapping, read)
@@ -238,7 +238,7 @@ def _adopted(
     if not found.domain:
         raise TrialsError(
             f"the kind of task of {table.name} cannot be guessed from its columns; say domain=, one of "
-            f"{', '.join(DOMAINS)} or a file that declares one. `describe` says what it holds."
+            f"{', '.join(DOMAINS)} or a file that declares one. `describe` says what it holds.{found.doubts_in_words}"
         )
     task = chosen or DOMAINS[found.domain]
     items = _items(data, found.mapping)

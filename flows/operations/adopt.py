@@ -119,10 +119,12 @@ def new_study(
     table = read_answers(data)
     found = describe_table(table, chosen).with_columns(columns or {})
     if not found.domain:
+        doubts = "".join(f"{line[:1].upper()}{line[1:]}. " for line in found.doubts)
         raise StudyError(
-            f"the kind of task of {data} cannot be guessed from its columns ({', '.join(table.columns[:12])}). "
+            f"the kind of task of {data} cannot be guessed from its columns ({', '.join(table.columns[:12])}). {doubts}"
             f"Say --domain: {', '.join(names_with_layouts())}, or the file of a task of your own "
             f"(`lakatos domain new FILE.toml` writes an example). `lakatos data describe {data}` says what it holds."
+            f"{found.doubts_in_words}"
         )
     task = chosen or DOMAINS[found.domain]
     open_questions = tuple(_open_questions(found, task))
@@ -180,11 +182,23 @@ def _open_questions(found: TableDescription, domain: Domain) -> Iterator[str]:
     summary = next((item for item in found.columns if item.name == response), None)
     if summary and not summary.numeric and not found.mapping.responses:
         labels = {label.lower() for label in domain.options}
-        if not {cell.lower() for cell in summary.examples} <= labels:
+        is_known = {cell.lower() for cell in summary.examples} <= labels
+        if not is_known and (OPEN_QUESTION in str(value) or not _reads(found, domain)):
             yield (
                 f"participants.columns.responses: which option is each of {', '.join(summary.examples)}? "
                 'For example: responses = { "' + summary.examples[0] + '" = 0, ... }'
             )
+
+
+def _reads(found: TableDescription, domain: Domain) -> bool:
+    """Whether responses are read as they are, so that nobody need say which cell is which option."""
+    if found.source is None or found.mapping.items:
+        return False
+    try:
+        adopt(found.source, found.mapping, domain)
+    except TrialsError:
+        return False
+    return True
 
 
 def _walk(value: Any, key: str) -> Iterator[tuple[str, Any]]:

@@ -439,7 +439,7 @@ def _file_target(
             raise DataMissingError(
                 f"the kind of task of {path} cannot be guessed from its columns; give --domain: "
                 f"{', '.join(DOMAINS)}, or the file that declares the task. `lakatos data "
-                f"describe {path}` shows what it holds."
+                f"describe {path}` shows what it holds.{found.doubts_in_words}"
             )
         task, mapping = task or DOMAINS[found.domain], found.mapping
     assert task is not None  # a record, a study and a description say whose trials they are

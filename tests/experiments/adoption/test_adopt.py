@@ -413,10 +413,11 @@ def test_answers_as_an_artifact_come_back_as_they_were() -> None:
     ("head", "delays"),
     [
         ("who took amount_now amount_later delay_now delay_later", ["delay_now", "delay_later"]),
-        ("who took amount_now amount_later days delay_later", None),
+        ("who took amount_now amount_later days delay_later", ["days", "delay_later"]),
         ("who took amount_now amount_later x delay_later", [0, "delay_later"]),
         ("who took amountToday amountLater x delay", [0, "delay"]),
-        ("who took sooner_amount later_amount x delay", None),
+        ("who took sooner_amount later_amount x delay", [0, "delay"]),
+        ("who took sooner_amount later_amount x y", None),
     ],
 )
 def test_money_now_and_later_is_known_by_its_columns_names(head: str, delays: Any) -> None:

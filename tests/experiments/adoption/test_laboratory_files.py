@@ -368,6 +368,8 @@ def test_advice_about_parts_and_feedback_names_keys_that_are_accepted(
         read(strange, INTERTEMPORAL)
     assert read(strange, INTERTEMPORAL, stimulus={"amounts": ["p", "q"], "delays_days": ["u", "v"]})
     steps = bandits(rng).frame.rename(columns={"reward": "q"})
+    assert read(steps, DOMAINS["learning"]).trials  # choices are repeated after it
+    steps["q"] = rng.permutation(steps["q"])
     with pytest.raises(TrialsError, match=r"--column feedback.reward=COLUMN"):
         read(steps, DOMAINS["learning"])
 

@@ -1,0 +1,167 @@
+"""Files whose trials no kind of task of the package has: what they seem to be, and what to do with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from lakatos.experiments.adoption.signatures import (
+    PARTS_OF_NAMES,
+    ColumnSignature,
+    TableSignature,
+    association,
+    is_not_above,
+)
+
+GO, NO_GO = {"go"}, {"nogo", "no-go", "no_go", "no go"}
+COINS = {"tokens", "token", "endowment", "coins", "budget", "pie", "taler"}
+GIVEN = {
+    "passed", "given", "gave", "gift", "transfer", "transferred", "sent", "offer", "offered", "donated", "donation",
+    "contribution",
+}  # fmt: skip
+RATED = {
+    "rating",
+    "rate",
+    "rated",
+    "liking",
+    "like",
+    "likely",
+    "would",
+    "wouldbuy",
+    "judgment",
+    "judgement",
+    "buy",
+}
+"""Words in cells, and in names of columns."""
+ESTIMATES = {
+    "estimate",
+    "estimated",
+    "estimation",
+    "guess",
+    "judgment",
+    "judgement",
+    "reported",
+    "schaetzung",
+}
+MOST_LEVELS = 11
+CLOSE = 0.5
+"""Correlation of an estimate with what is estimated."""
+FEWEST_GIFTS = 6
+DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
+
+
+def own_task_in_words(table: TableSignature) -> str:
+    """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised."""
+    if _is_go_no_go(table):
+        return (
+            "these look like trials of a go/no-go task, in which responses are given or withheld: that is no kind of "
+            "task here, and the file is not read"
+        )
+    if menu := _menu(table):
+        options, attributes = menu
+        return (
+            f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
+            f"your own, with these options and attributes. {DECLARE}"
+        )
+    if gift := _gift(table):
+        given, coins = gift
+        return (
+            f"{given} seems to be a gift out of {coins}: that is a task of your own, such as "
+            f"studies/tasks/giving.toml. {DECLARE}"
+        )
+    if estimated := _estimate(table):
+        number, of = estimated
+        return (
+            f"{number} seems to be an estimate of {of}: no kind of task here is about estimates of what is seen, since "
+            "`estimation` is about places on a line, and the file is not read"
+        )
+    if rating := _rating(table):
+        return (
+            f"{rating} seems to be a rating of what a row shows, and kinds of tasks here are choices between options, "
+            "estimates of a place, and gifts: ratings are not read"
+        )
+    return ""
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _is_go_no_go(table: TableSignature) -> bool:
+    for column in table.columns.values():
+        said = {cell.casefold() for cell in column.distinct}
+        if len(said) == 2 and said & GO and said & NO_GO:
+            return True
+    return False
+
+
+def _menu(table: TableSignature) -> tuple[list[str], list[str]] | None:
+    """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
+    parts = {name: _parts(name) for name in table.columns}
+    for column in table.columns.values():
+        if not 3 <= len(column.distinct) <= 12 or column.name == table.participant:
+            continue
+        found: list[set[str]] = []
+        for cell in column.distinct:
+            label = _parts(cell)
+            own = [said for name, said in parts.items() if name != column.name]
+            rests = [_without(said, label) for said in own if _holds(said, label)]
+            found.append({" ".join(rest) for rest in rests if rest})
+        if all(found) and all(rest == found[0] for rest in found):
+            return sorted(column.distinct), sorted(found[0])
+    return None
+
+
+def _parts(name: str) -> list[str]:
+    return [part.casefold() for part in PARTS_OF_NAMES.findall(name)]
+
+
+def _holds(said: Sequence[str], label: Sequence[str]) -> bool:
+    return (
+        bool(label)
+        and re.search(rf"(^| ){re.escape(' '.join(label))}( |$)", " ".join(said)) is not None
+    )
+
+
+def _without(said: Sequence[str], label: Sequence[str]) -> list[str]:
+    rest = list(said)
+    for word in label:
+        rest.remove(word)
+    return rest
+
+
+def _gift(table: TableSignature) -> tuple[str, str] | None:
+    """A column of gifts that never lies above one of coins."""
+    numbers = table.numbers()
+    given = [item for item in numbers if item.words & GIVEN and len(item.distinct) >= FEWEST_GIFTS]
+    coins = [item for item in (*numbers, *table.constants()) if item.words & COINS]
+    fits = [(a, b) for a in given for b in coins if a is not b and is_not_above(a.values, b.values)]
+    return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
+
+
+def _estimate(table: TableSignature) -> tuple[str, str] | None:
+    """A column of numbers that are called estimates, and the only one that they follow closely."""
+    numbers = [item for item in table.numbers() if len(item.distinct) > MOST_LEVELS]
+    said = [item for item in numbers if item.words & ESTIMATES]
+    if len(said) != 1:
+        return None
+    strength = np.sqrt(len(said[0].values)) * CLOSE
+    fits = [
+        item
+        for item in numbers
+        if item is not said[0] and association(item.values, said[0].values) > strength
+    ]
+    return (said[0].name, fits[0].name) if len(fits) == 1 else None
+
+
+def _rating(table: TableSignature) -> str:
+    found = [item.name for item in table.numbers() if item.words & RATED and _is_scale(item)]
+    return found[0] if len(found) == 1 else ""
+
+
+def _is_scale(item: ColumnSignature) -> bool:
+    """Whether a column says whole numbers of a scale."""
+    known = item.values[np.isfinite(item.values)]
+    return item.is_whole and 3 <= len(item.distinct) <= MOST_LEVELS and bool(np.ptp(known) <= 100)

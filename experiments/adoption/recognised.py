@@ -1,0 +1,226 @@
+"""Kinds of tasks by the values of columns: which fit, which column is the response, and what remains a question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import (
+    ACCEPT,
+    REJECT,
+    TRUTH,
+    code_of_pair,
+    leaves_of_option,
+    words_of_option,
+)
+from lakatos.experiments.adoption.signatures import (
+    CLEAR,
+    ColumnSignature,
+    TableSignature,
+    changes_within,
+    counterparts,
+    dependence,
+    is_function_of,
+    is_one_to_one,
+)
+from lakatos.experiments.adoption.timed_answers import guessed_keys
+
+Array = NDArray[np.float64]
+CHOICES = {
+    "choice", "choose", "chosen", "chose", "response", "resp", "answer", "decision", "pick", "picked", "selected",
+    "accept", "accepted", "taken", "took", "prediction", "predicted",
+}  # fmt: skip
+"""Words in names of columns of choices."""
+ACCURACY = {"acc", "accuracy", "correct", "corr", "error", "errors", "err", "wrong", "incorrect"}
+"""Words in names of columns that judge a response."""
+LEAST_CHANGES = 0.05
+"""Share of rows in which a choice differs from the one before, below which a column is a schedule."""
+MOST_RARE = 0.1
+"""Share of rows of a cell that may stand for a missed response."""
+MOST_COLUMNS = 150
+"""Columns of a table whose values are compared with one another."""
+MORE_CODES = 1
+"""Different cells beside those of the options, such as marks of missed responses."""
+
+
+def recognised(table: TableSignature, layouts: Mapping[str, StimulusLayout]) -> dict[str, Reading]:
+    """What each kind of task reads the table as, for the kinds that fit its values."""
+    found: dict[str, Reading] = {}
+    if len(table.columns) > MOST_COLUMNS:
+        return found
+    for name, layout in layouts.items():
+        reading = layout.recognise(table) if layout.recognise is not None else None
+        if reading is None:
+            continue
+        reading = completed(table, reading)
+        if reading.response or reading.questions or table.response:
+            found[name] = reading
+    return found
+
+
+def completed(table: TableSignature, reading: Reading) -> Reading:
+    """The reading with its response, what the response's cells mean, and which of them stand for a missed one."""
+    if not reading.response and not reading.questions:
+        reading = _with_response(table, reading)
+    if reading.response not in table.columns:
+        return reading
+    column = table.columns[reading.response]
+    missed = missed_cells(table, column)
+    if missed:
+        reading = replace(reading, missing={**reading.missing, column.name: missed})
+    if not reading.responses:
+        said = [cell for cell in column.distinct if cell not in missed]
+        reading = replace(reading, responses=code_by_sides(column, said, reading.sides))
+    return reading
+
+
+def _with_response(table: TableSignature, reading: Reading) -> Reading:
+    if table.response:
+        return replace(reading, response=table.response)
+    shown = [table.columns[name] for name in reading.shown]
+    candidates = choice_columns(table, shown)
+    named = [item for item in candidates if item.words & CHOICES]
+    if len(candidates) > 1 and len(named) == 1:
+        candidates = named
+    if len(candidates) > 1 and all(is_one_to_one(candidates[0], item) for item in candidates[1:]):
+        # Several codes of one response: the one in words that name options.
+        candidates = [min(candidates, key=lambda item: not code_of_pair(item.distinct))]
+    if len(candidates) > 1:
+        candidates = _most_dependent(candidates, shown) or candidates
+    if len(candidates) == 1:
+        return replace(reading, response=candidates[0].name)
+    if not candidates:
+        return reading
+    options = " or ".join(f"--column response={item.name}" for item in candidates[:4])
+    question = f"several columns may hold the responses; say which: {options}"
+    return replace(reading, questions=(*reading.questions, question))
+
+
+def choice_columns(
+    table: TableSignature, shown: Sequence[ColumnSignature], n_options: int = 2
+) -> list[ColumnSignature]:
+    """Columns that may hold choices: a few codes that change from row to row and do not follow from the trial."""
+    names = {item.name for item in shown}
+    found = []
+    for column in table.free:
+        meaning = table.named.get(column.name, "")
+        if (
+            column.name not in names
+            and 2 <= len(column.distinct) <= n_options + MORE_CODES
+            and meaning not in ("reward", "experiment", "share", "count", "attribute of people")
+            and not column.words & ACCURACY
+            and changes_within(column, table.person) > LEAST_CHANGES
+            and (column.words & CHOICES or not (shown and is_function_of(column, *shown)))
+        ):
+            found.append(column)
+    return found
+
+
+def _most_dependent(
+    candidates: Sequence[ColumnSignature], shown: Sequence[ColumnSignature]
+) -> list[ColumnSignature]:
+    """The only candidate that clearly depends on what was shown; nothing where none or several do."""
+    values = [item.values for item in shown if item.is_number]
+    values += [one - other for one, other in combinations(values, 2)]
+    strength = [dependence(item, values) for item in candidates]
+    best = int(np.argmax(strength))
+    others = max(own for place, own in enumerate(strength) if place != best)
+    return [candidates[best]] if strength[best] > CLEAR and others < strength[best] / 2 else []
+
+
+def missed_cells(table: TableSignature, column: ColumnSignature) -> tuple[str, ...]:
+    """Rare cells of a response in whose rows alone another column is empty, or a time is 0: nobody responded."""
+    if len(column.distinct) < 3:
+        return ()
+    blanks = [
+        (other.cells == "").to_numpy() for other in table.columns.values() if other is not column
+    ]
+    if table.time in table.columns:
+        blanks.append(blanks[0] | ~(table.columns[table.time].values > 0))
+    found = []
+    for cell in column.distinct:
+        rows = (column.cells == cell).to_numpy()
+        if rows.mean() < MOST_RARE and any((blank == rows).all() for blank in blanks):
+            found.append(cell)
+    return tuple(found) if len(column.distinct) - len(found) >= 2 else ()
+
+
+def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:
+    """The words in which the names of the columns of two options differ; empty where they differ in more."""
+    words = [words_of_option(stimulus, place) for place in (0, 1)]
+    own = [words[0] - words[1], words[1] - words[0]]
+    if all(own[0 if place == "left" else 1] & {place} for place in ("left", "right")):
+        return "left", "right"
+    if all(own[1 if place == "left" else 0] & {place} for place in ("left", "right")):
+        return "right", "left"
+    first, second = (leaves_of_option(stimulus, place) for place in (0, 1))
+    for pair in zip(first, second, strict=False):
+        names = [str(leaf) for leaf in pair]
+        for sides, alike in counterparts(names).items():
+            return sides if alike == [(names[0], names[1])] else sides[::-1]
+    return "", ""
+
+
+def code_by_sides(
+    column: ColumnSignature, said: Sequence[str], sides: tuple[str, str]
+) -> dict[str, int]:
+    """Which cell is which of two options, by the words of the options, in whole, in part or by their initials.
+
+    Of a column that is called like one of the options, 1 or true is that option.
+    """
+    words = [side.casefold() for side in sides]
+    if not all(words) or len(said) != 2:
+        return {}
+    for fits in (_is_word, _has_word, _is_initial):
+        places = [[k for k in (0, 1) if fits(cell, words[k], words[1 - k])] for cell in said]
+        if all(len(own) == 1 for own in places) and places[0] != places[1]:
+            return {cell: own[0] for cell, own in zip(said, places, strict=True)}
+    keys = guessed_keys({cell.casefold() for cell in said})
+    stood = [_place(side) for side in sides]
+    if keys and sorted(stood) == ["left", "right"]:  # as they lie on a keyboard
+        order = [0, 1] if stood[0] == "left" else [1, 0]
+        return {cell: order[keys[cell.casefold()]] for cell in said}
+    truth = {cell: TRUTH.get(cell.casefold(), cell) for cell in said}
+    if set(truth.values()) != {"0", "1"}:
+        return {}
+    name = column.name.casefold()
+    if name not in words:
+        return {}
+    place = words.index(name)
+    return {cell: place if code == "1" else 1 - place for cell, code in truth.items()}
+
+
+def _place(side: str) -> str:
+    """``left`` or ``right`` for a word or a letter that says it."""
+    word = " ".join(words_of(side))
+    return {"l": "left", "r": "right", "li": "left", "re": "right"}.get(word, word)
+
+
+def _is_word(cell: str, word: str, other: str) -> bool:
+    return cell.casefold() == word
+
+
+def _has_word(cell: str, word: str, other: str) -> bool:
+    return word in [part.casefold() for part in words_of(cell)] and not word.isdigit()
+
+
+def _is_initial(cell: str, word: str, other: str) -> bool:
+    return word[0] != other[0] and cell.casefold() == word[0] and not cell.isdigit()
+
+
+def accepts(column: ColumnSignature, said: Sequence[str]) -> dict[str, int]:
+    """Which cell takes an offer (1) and which leaves it (0), by words such as accept, play and pass; else nothing."""
+    words = {cell: set(words_of(cell)) for cell in said}
+    code = {
+        cell: int(bool(own & ACCEPT))
+        for cell, own in words.items()
+        if bool(own & ACCEPT) != bool(own & REJECT)
+    }
+    return code if len(code) == len(said) and set(code.values()) == {0, 1} else {}

@@ -1,0 +1,549 @@
+"""Files whose columns have no telling names are recognised by their values, or asked about, and never misread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import bandits, conflicts, delays, gambles, only, read
+
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.signatures import (
+    ColumnSignature,
+    counterparts,
+    counts_up,
+    is_below,
+    participant_by_values,
+    stays_after_reward,
+    table_signature,
+)
+from lakatos.experiments.adoption.tables import read_answers, table_of_frame
+from lakatos.experiments.errors import ImplausibleError, TrialsError
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(3)
+
+
+def described(frame: pd.DataFrame, domain: Any = None) -> TableDescription:
+    return describe_table(table_of_frame("answers.csv", frame), domain)
+
+
+def column(name: str, *cells: Any) -> ColumnSignature:
+    return ColumnSignature(name, pd.Series([str(cell) for cell in cells]))
+
+
+def people(n_people: int, n_trials: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "s": np.repeat(np.arange(1, n_people + 1), n_trials),
+            "t": np.tile(np.arange(1, n_trials + 1), n_people),
+        }
+    )
+
+
+# Signatures -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "sides", "pairs"),
+    [
+        (["opt1_x", "opt2_x"], ("1", "2"), [("opt1_x", "opt2_x")]),
+        (["gainL", "gainR"], ("l", "r"), [("gainL", "gainR")]),
+        (["ss_amt", "ll_amt", "ss_del", "ll_del"], ("ss", "ll"), [("ss_amt", "ll_amt"), ("ss_del", "ll_del")]),
+        (["sure_amount", "gamble_amount"], ("sure", "gamble"), [("sure_amount", "gamble_amount")]),
+        (["Ha", "pHa", "Hb", "pHb"], ("a", "b"), [("Ha", "Hb"), ("pHa", "pHb")]),
+        (["RA", "RB"], ("a", "b"), [("RA", "RB")]),
+    ],
+)  # fmt: skip
+def test_columns_whose_names_differ_in_one_place_are_counterparts(
+    names: list[str], sides: tuple[str, str], pairs: list[tuple[str, str]]
+) -> None:
+    assert counterparts(names)[sides] == pairs
+
+
+def test_names_that_differ_in_two_places_are_no_counterparts() -> None:
+    assert counterparts(["safe_high", "risky_low", "gain", "loss"]) == {}
+
+
+def test_a_count_rises_by_one_within_each_participant() -> None:
+    person = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    assert counts_up(column("x", 1, 2, 3, 4, 1, 2, 3, 4), person)
+    assert counts_up(column("x", 0, 1, 2, 3, 0, 1, 2, 3), person)
+    assert not counts_up(column("x", 1, 2, 4, 3, 1, 2, 3, 4), person)
+    assert not counts_up(column("x", 10, 20, 30, 40, 10, 20, 30, 40), person)
+
+
+def test_one_column_lies_below_another_one_in_nearly_all_rows() -> None:
+    low, high = np.arange(100.0), np.arange(100.0) + 1
+    assert is_below(low, high)
+    assert not is_below(high, low)
+    assert not is_below(low, np.where(np.arange(100) % 10 == 0, -1.0, high))
+
+
+def test_the_participant_is_the_column_within_which_another_one_counts() -> None:
+    table = table_signature(people(6, 5).astype(str), {})
+    assert participant_by_values(table.columns) == "s"
+
+
+def test_blocks_are_no_participants() -> None:
+    frame = people(6, 5).rename(columns={"s": "block"}).astype(str)
+    assert participant_by_values(table_signature(frame, {}).columns) == ""
+
+
+def test_codes_of_letters_and_numbers_are_participants_where_nothing_counts() -> None:
+    frame = people(6, 5)[["s"]].astype(str).assign(s=lambda own: "K0" + own["s"], x="1")
+    assert participant_by_values(table_signature(frame, {}).columns) == "s"
+
+
+def test_a_choice_is_what_is_repeated_after_rewards(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    person = frame["subject"].factorize()[0]
+    reward = frame["reward"].to_numpy(dtype=np.float64)
+    assert stays_after_reward(column("c", *frame["choice"]), reward, person) > 3
+    side = column("side", *rng.integers(2, size=len(frame)))
+    assert abs(stays_after_reward(side, reward, person)) < 3
+
+
+# Kinds of tasks without telling names ---------------------------------------------------------
+
+
+def test_an_option_that_is_always_larger_and_later_makes_a_task_of_delays(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame
+    names = {
+        "amount_sooner": "SIR",
+        "amount_later": "LDR",
+        "delay_later": "Delay",
+        "choice": "picked",
+    }
+    strange = frame.drop(columns="delay_sooner").rename(columns=names)
+    found = only(read(strange))
+    assert found.digest == only(read(frame)).digest
+
+
+def test_units_of_delays_stand_in_cells(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame
+    names = {"amount_sooner": "SIR", "amount_later": "LDR", "delay_later": "v"}
+    strange = frame.drop(columns="delay_sooner").rename(columns=names)
+    strange["v"] = strange["v"].astype(str) + " days"
+    assert only(read(strange)).digest == only(read(frame)).digest
+
+
+def test_a_sooner_option_without_a_day_is_taken_to_be_today_and_this_is_said(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame.drop(columns="delay_sooner")
+    frame = frame.rename(columns={"amount_sooner": "SIR", "amount_later": "LDR"})
+    assert any("SIR is taken to be paid today" in line for line in described(frame).odd)
+
+
+@pytest.mark.parametrize("per_cent", [False, True])
+def test_two_gambles_are_told_by_what_their_names_share(
+    per_cent: bool, rng: np.random.Generator
+) -> None:
+    n = 120
+    frame = people(4, 30)
+    for side in "xy":
+        frame[f"{side}_hi"] = rng.integers(20, 50, n)
+        frame[f"{side}_lo"] = rng.integers(0, 20, n)
+        frame[f"p{side}_hi"] = rng.choice([20, 35, 50, 65, 80], n)
+        frame[f"p{side}_lo"] = 100 - frame[f"p{side}_hi"]
+    worth = [
+        frame[f"{side}_hi"] * frame[f"p{side}_hi"] + frame[f"{side}_lo"] * frame[f"p{side}_lo"]
+        for side in "xy"
+    ]
+    chance = 1 / (1 + np.exp(-(worth[1] - worth[0]) / 200))
+    frame["taken"] = 1 + (rng.random(n) < chance)
+    if not per_cent:
+        for name in ("px_hi", "px_lo", "py_hi", "py_lo"):
+            frame[name] = frame[name] / 100
+    found = only(read(frame))
+    first = found.stimuli.take(found.trial[:1])
+    shown = sorted(zip(first["outcomes"][0, 1], first["probabilities"][0, 1], strict=True))
+    scale = 0.01 if per_cent else 1.0
+    right = sorted((frame[f"y_{k}"][0], scale * frame[f"py_{k}"][0]) for k in ("hi", "lo"))
+    assert np.allclose([pair for pair in shown if pair[1] > 0], right)
+    assert (found.response == frame["taken"] - 1).all()
+
+
+def _price_list(rng: np.random.Generator) -> pd.DataFrame:
+    """Ten rows of a list of choices, for each of ten people."""
+    frame = people(10, 10).rename(columns={"t": "Row"})
+    frame["ProbHigh_pct"] = 10 * frame["Row"]
+    for name, value in (
+        ("Safe_High", 2.0),
+        ("Safe_Low", 1.6),
+        ("Risky_High", 3.85),
+        ("Risky_Low", 0.1),
+    ):
+        frame[name] = value
+    switch = np.repeat(rng.integers(3, 8, 10), 10)
+    frame["Pick"] = np.where(frame["Row"] > switch, "R", "S")
+    return frame
+
+
+def test_one_column_of_chances_may_be_of_both_lotteries_of_a_list(rng: np.random.Generator) -> None:
+    found = described(_price_list(rng))
+    assert found.domain == "risky"
+    assert found.mapping.responses == {"S": 0, "R": 1}
+    assert found.mapping.order == ""  # a number of a choice in a list is no order
+    parts = found.mapping.stimulus
+    assert parts["a_amounts"] == ["Safe_High", "Safe_Low"]
+    assert parts["b_amounts"] == ["Risky_High", "Risky_Low"]
+    assert parts["a_probabilities"] == parts["b_probabilities"] == ["ProbHigh_pct / 100"]
+
+
+def test_a_smaller_sure_amount_stands_against_a_gamble(rng: np.random.Generator) -> None:
+    n = 120
+    frame = people(4, 30)
+    frame["A"], frame["B"] = rng.integers(2, 12, n), rng.integers(14, 40, n)
+    frame["C"] = rng.choice([0.1, 0.25, 0.5, 0.75, 0.9], n)
+    frame["sel"] = (
+        rng.random(n) < 1 / (1 + np.exp(-0.5 * (frame["B"] * frame["C"] - frame["A"])))
+    ) * 1
+    parts = described(frame).mapping.stimulus
+    assert (parts["a_amounts"], parts["a_probabilities"]) == (["A"], [1])
+    assert (parts["b_amounts"], parts["b_probabilities"]) == (["B", 0], ["C"])
+
+
+@pytest.mark.parametrize("extra", ["ambiguity", "effort"])
+def test_gambles_with_what_plain_ones_do_not_have_are_not_recognised(
+    extra: str, rng: np.random.Generator
+) -> None:
+    n = 120
+    frame = people(4, 30)
+    frame["A"], frame["B"] = rng.integers(2, 12, n), rng.integers(14, 40, n)
+    frame["C"], frame[extra] = rng.choice([0.1, 0.5, 0.9], n), rng.choice([0, 0.5], n)
+    frame["sel"] = rng.integers(2, size=n)
+    assert described(frame).domain == ""
+
+
+def test_a_gain_and_a_loss_by_their_signs_are_a_gamble_which_play_takes(
+    rng: np.random.Generator,
+) -> None:
+    n = 120
+    frame = people(4, 30)
+    frame["heads"] = [f"+{gain}€" for gain in rng.integers(2, 12, n)]
+    frame["tails"] = [f"-{loss}€" for loss in rng.integers(1, 8, n)]
+    gain = frame["heads"].str.strip("+€").astype(int) + 1.5 * frame["tails"].str.strip("€").astype(
+        int
+    )
+    frame["decision"] = np.where(rng.random(n) < 1 / (1 + np.exp(-gain)), "play", "pass")
+    found = described(frame)
+    assert found.mapping.stimulus["b_amounts"] == ["heads", "tails"]
+    assert found.mapping.responses == {"pass": 0, "play": 1}
+    assert any("even chances" in line for line in found.odd)
+
+
+def test_four_codes_beside_a_gain_and_a_loss_are_no_choice_of_two(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["heads"], frame["tails"] = rng.integers(2, 12, 120), -rng.integers(1, 8, 120)
+    frame["decision"] = rng.integers(1, 5, 120)
+    assert described(frame).domain == ""
+
+
+def test_divisions_between_oneself_and_another_one_are_games(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    for name in ("own_X", "recipient_X", "own_Y", "recipient_Y"):
+        frame[name] = rng.integers(2, 16, 120)
+    frame["chosen"] = np.where(rng.random(120) < 0.5, "X", "Y")
+    found = described(frame)
+    assert found.domain == "games"
+    assert found.mapping.stimulus["own"] == [["own_X", "own_X"], ["own_Y", "own_Y"]]
+    assert found.mapping.responses == {"X": 0, "Y": 1}
+
+
+def test_an_offer_out_of_a_sum_is_taken_or_refused(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["pie"] = rng.choice([10, 20], 120)
+    frame["offered"] = (frame["pie"] * rng.choice([0.1, 0.2, 0.3, 0.4, 0.5], 120)).astype(int)
+    frame["proposer"] = rng.choice(["human", "computer"], 120)
+    frame["took_it"] = np.where(frame["offered"] / frame["pie"] > 0.25, "yes", "no")
+    found = described(frame)
+    assert found.domain == "games"
+    assert found.mapping.response == "took_it"
+    assert found.mapping.stimulus["other"] == [[0, 0], ["pie - offered", "pie - offered"]]
+    chosen = only(read(frame)).response
+    assert (chosen == (frame["took_it"] == "yes")).all()
+
+
+def test_offers_that_nobody_answers_are_no_games(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["endowment"], frame["offer"] = 10, rng.integers(0, 11, 120)
+    found = described(frame)
+    assert found.domain == ""
+    assert any("seems to be a gift out of endowment" in line for line in found.doubts)
+
+
+def test_the_choice_is_the_column_that_people_repeat_after_rewards(
+    rng: np.random.Generator,
+) -> None:
+    frame = bandits(rng).frame.rename(columns={"choice": "machine_seen", "reward": "won_cent"})
+    frame["machine_seen"] = frame["machine_seen"].map({0: "yellow", 1: "violet"})
+    frame["wall"] = rng.choice(["li", "re"], len(frame))
+    found = described(frame)
+    assert (found.domain, found.mapping.response) == ("learning", "machine_seen")
+    chosen = only(read(frame)).response
+    assert (chosen == (frame["machine_seen"] == "yellow")).all()  # in the order of the alphabet
+
+
+def test_a_rare_code_without_a_reward_is_a_missed_response(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame.assign(choice=lambda own: own["choice"] + 1)
+    is_missed = np.arange(len(frame)) % 20 == 0
+    frame["choice"] = frame["choice"].where(~is_missed, 0)
+    frame["reward"] = frame["reward"].astype(str).where(~is_missed, "NaN")
+    frame = frame.rename(columns={"choice": "slot", "reward": "payout"})
+    found = described(frame)
+    assert found.mapping.missing == {"slot": ("0",)}
+    assert found.mapping.stimulus["options"] == 2
+
+
+def test_pictures_on_which_rewards_depend_are_asked_about(rng: np.random.Generator) -> None:
+    frame = people(6, 60)
+    frame["portrait"] = rng.choice(["cat", "dog"], len(frame))
+    frame["choice"] = rng.integers(2, size=len(frame))
+    is_right = (frame["portrait"] == "cat") == (frame["choice"] == 1)
+    frame["won"] = (rng.random(len(frame)) < np.where(is_right, 0.85, 0.15)) * 1
+    with pytest.raises(ImplausibleError, match=r"portrait .* changes from step to step"):
+        read(frame)
+    frame["portrait"] = rng.choice(["cat", "dog"], len(frame))
+    assert only(read(frame)).n_options == 2
+
+
+def test_stages_are_told_by_which_transitions_were_rare(rng: np.random.Generator) -> None:
+    n = 240
+    frame = people(4, 60)
+    first, is_common = rng.integers(2, size=n), rng.random(n) < 0.7
+    state = np.where(is_common, first, 1 - first)
+    frame["rocket"] = np.array(["red", "green"])[first]
+    frame["transition"] = np.where(is_common, "common", "rare")
+    frame["planet"] = np.array(["purple", "yellow"])[state]
+    frame["alien"] = rng.choice(["left_one", "right_one"], n)
+    frame["treasure"] = rng.integers(2, size=n)
+    found = described(frame)
+    assert found.mapping.stimulus == {"options": 2, "second_choice": "alien", "state": "planet"}
+    assert found.mapping.response == "rocket"
+    assert len(only(read(frame)).response) == 2 * n
+
+
+def test_predictions_are_told_by_what_they_follow(rng: np.random.Generator) -> None:
+    frame, rows = people(8, 60), []
+    for _ in range(8):
+        belief = 0.5
+        for _ in range(60):
+            said, came = rng.random() < belief, rng.random() < 0.7
+            belief = min(max(belief + 0.4 * (came - belief), 0.05), 0.95)
+            rows.append(("up" if came else "down", "up" if said else "down"))
+    frame[["lamp", "mine"]] = rows
+    found = described(frame)
+    assert found.mapping.response == "mine"
+    assert found.mapping.feedback == {"reward": "mine == lamp"}
+
+
+def test_what_is_seen_and_what_is_said_of_it_is_no_prediction(rng: np.random.Generator) -> None:
+    frame = people(6, 40)
+    frame["direction"] = rng.choice(["left", "right"], len(frame))
+    wrong = rng.random(len(frame)) < 0.15
+    other = frame["direction"].map({"left": "right", "right": "left"})
+    frame["response"] = frame["direction"].where(~wrong, other)
+    frame["correct"] = (~wrong).astype(int)
+    frame["rt"] = rng.lognormal(-0.5, 0.3, len(frame)).round(3)
+    assert described(frame).domain == ""
+
+
+# Keys with their times ------------------------------------------------------------------------
+
+
+def _with_keys(rng: np.random.Generator) -> pd.DataFrame:
+    frame = conflicts(rng).frame.rename(
+        columns={"correct": "Probe.ACC", "rt": "Probe.RT", "condition": "Cond"}
+    )
+    frame["Probe.CRESP"] = rng.choice([1, 5], len(frame))
+    is_right = frame["Probe.ACC"] == 1
+    frame["Probe.RESP"] = frame["Probe.CRESP"].where(is_right, 6 - frame["Probe.CRESP"])
+    return frame
+
+
+def test_the_pressed_and_the_right_key_are_told_by_which_responses_were_right(
+    rng: np.random.Generator,
+) -> None:
+    found = described(_with_keys(rng)).mapping
+    assert (found.response, found.stimulus["right_key"]) == ("Probe.RESP", "Probe.CRESP")
+    assert found.responses == {"1": 0, "5": 1}
+
+
+@pytest.mark.parametrize(
+    "said", [{"stimulus": {"right_key": "Probe.CRESP"}}, {"response": "Probe.RESP"}]
+)
+def test_a_column_of_right_and_wrong_is_no_key_where_the_right_key_is_named(
+    said: dict[str, Any], rng: np.random.Generator
+) -> None:
+    frame = _with_keys(rng)
+    found = read(frame, **said)
+    right = only(read(frame))
+    assert only(found).digest == right.digest
+
+
+def test_target_and_distractor_are_told_by_the_key_that_is_right(rng: np.random.Generator) -> None:
+    n = 240
+    frame, colors = people(4, 60), np.array(["red", "blue", "green"])
+    ink = rng.integers(3, size=n)
+    word = np.where(rng.random(n) < 0.5, ink, rng.integers(3, size=n))
+    frame["u"], frame["v"] = colors[word], colors[ink]
+    frame["correct_key"] = np.array(["f", "g", "h"])[ink]
+    wrong = rng.random(n) < 0.1
+    frame["pressed_key"] = np.where(
+        wrong, np.array(["f", "g", "h"])[(ink + 1) % 3], frame["correct_key"]
+    )
+    frame["ms"] = rng.integers(350, 900, n) + 60 * (word != ink)
+    found = described(frame)
+    assert found.domain == "attention"
+    assert found.mapping.stimulus == {"congruence": ["v", "u"], "right_key": "correct_key"}
+    assert (found.mapping.response, found.mapping.response_time) == ("pressed_key", "ms")
+
+
+def test_go_and_no_go_is_no_kind_of_task_here(rng: np.random.Generator) -> None:
+    frame = conflicts(rng).frame.rename(columns={"condition": "cue"})
+    frame["cue"] = rng.choice(["go", "nogo"], len(frame))
+    found = described(frame)
+    assert found.domain == ""
+    assert any("go/no-go task" in line for line in found.doubts)
+
+
+# Tasks of one's own, public goods, several kinds ----------------------------------------------
+
+
+def test_options_that_columns_name_are_a_task_of_ones_own(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    for option in ("bus", "tram", "bike"):
+        frame[f"{option}_fare"], frame[f"{option}_min"] = (
+            rng.integers(1, 9, 120),
+            rng.integers(5, 60, 120),
+        )
+    frame["mode"] = rng.choice(["bus", "tram", "bike"], 120)
+    (said,) = described(frame).doubts
+    assert said.startswith(
+        "each choice seems to be among bike, bus and tram, described by fare and min"
+    )
+
+
+def test_the_multiplier_follows_from_gifts_and_gains(rng: np.random.Generator) -> None:
+    frame = people(8, 10).rename(columns={"t": "round", "s": "subject"})
+    frame["group"] = (frame["subject"] - 1) // 4
+    frame["contribution"] = rng.integers(0, 16, len(frame))
+    total = frame.groupby(["group", "round"])["contribution"].transform("sum")
+    frame["payoff"] = 16 - frame["contribution"] + 0.5 * total
+    parts = described(frame).mapping.stimulus
+    assert (parts["group_size"], parts["multiplier"], parts["endowment"]) == (4, 2.0, 16.0)
+
+
+def test_a_number_of_choices_is_no_experiment(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame.rename(columns={"trial": "Task"})
+    assert described(frame).mapping.experiment == ""
+
+
+def test_rows_called_training_beside_a_main_part_are_asked_about(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    frame["stage"] = np.where(frame["trial"] < 6, "training", "main")
+    with pytest.raises(ImplausibleError, match=r"--column 'where.stage=main'"):
+        read(frame)
+    frame["stage"] = np.where(frame["trial"] < 6, "training", "test")
+    assert only(read(frame)).n_options == 2
+
+
+def test_keys_lie_as_the_options_stood(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    names = {"a_x": "left_x", "a_p": "left_p"} | {
+        f"b_{k}": f"right_{k}" for k in ("x1", "p1", "x2", "p2")
+    }
+    keyed = frame.rename(columns=names).assign(choice=frame["choice"].map({0: "f", 1: "j"}))
+    assert only(read(keyed, DOMAINS["risky"])).digest == only(read(frame)).digest
+
+
+def test_rows_of_letters_say_what_is_congruent(rng: np.random.Generator) -> None:
+    n = 240
+    frame, rows = people(4, 60), []
+    for _ in range(n):
+        right, around = rng.choice(["l", "r"]), rng.choice(["l", "r"])
+        wrong = {"l": "r", "r": "l"}[right]
+        rows.append(
+            (around * 2 + right + around * 2, right if rng.random() < 0.9 else wrong, right)
+        )
+    frame[["arrows", "resp", "ans"]] = rows
+    frame["reaction_time"] = rng.lognormal(-0.6, 0.2, n).round(3)
+    found = described(frame).mapping
+    assert found.stimulus == {"congruence": "arrows", "right_key": "ans"}
+    assert found.recode["arrows"]["llrll"] == "incongruent"
+    assert found.recode["arrows"]["rrrrr"] == "congruent"
+    assert found.responses == {"l": 0, "r": 1}
+
+
+def test_of_two_codes_of_one_response_the_one_in_words_of_options_is_read(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame.drop(columns="delay_sooner")
+    frame = frame.rename(columns={"amount_sooner": "immediate", "amount_later": "delayed"})
+    frame["response"] = frame["choice"].map({0: "f", 1: "j"})
+    frame["choice"] = frame["choice"].map({0: "immediate", 1: "delayed"})
+    found = described(frame).mapping
+    assert (found.response, found.responses) == ("choice", {"delayed": 1, "immediate": 0})
+
+
+def test_where_options_stood_is_no_context(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    names = np.array(["a.png", "b.png"])
+    first = rng.integers(2, size=len(frame))
+    frame["left_image"], frame["right_image"] = names[first], names[1 - first]
+    frame["choice"] = names[frame["choice"]]
+    assert only(read(frame)).n_options == 2
+
+
+def test_one_amount_with_its_chance_pays_nothing_otherwise(rng: np.random.Generator) -> None:
+    n = 120
+    frame = people(4, 30)
+    for side in ("left", "right"):
+        frame[f"{side}_amount"] = rng.integers(5, 50, n)
+        frame[f"{side}_prob"] = rng.choice([0.1, 0.5, 0.9], n)
+    worth = frame["right_amount"] * frame["right_prob"] - frame["left_amount"] * frame["left_prob"]
+    frame["choice"] = np.where(rng.random(n) < 1 / (1 + np.exp(-0.3 * worth)), "right", "left")
+    parts = described(frame).mapping.stimulus
+    assert parts["a_amounts"] == ["left_amount", 0]
+    found = read(frame)
+    per_cent = frame.assign(
+        **{
+            name: (100 * frame[name]).astype(int).astype(str) + "%"
+            for name in ("left_prob", "right_prob")
+        }
+    )
+    assert only(read(per_cent)).digest == only(found).digest
+
+
+def test_words_for_accepting_are_known_where_something_is_offered(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["gain"], frame["loss"] = rng.integers(5, 40, 120), rng.integers(5, 20, 120)
+    frame["response"] = np.where(frame["gain"] > 1.5 * frame["loss"], "accept", "reject")
+    assert described(frame).mapping.responses == {"accept": 1, "reject": 0}
+
+
+def test_a_wrong_cell_is_named_in_the_option_that_answers_it(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame.assign(choice=lambda own: own["choice"] + 1)
+    frame.loc[[3, 50], "choice"] = 9
+    with pytest.raises(TrialsError, match=r"--column missing\.choice=9"):
+        read(frame)
+
+
+def test_a_file_of_participants_beside_events_is_said_not_to_be_read(tmp_path: Path) -> None:
+    (tmp_path / "participants.tsv").write_text("participant_id\tage\nsub-01\t20\n")
+    file = tmp_path / "events.tsv"
+    file.write_text("participant_id\tx\nsub-01\t1\nsub-01\t2\n")
+    assert any("participants.tsv stands beside" in line for line in read_answers(file).notes)
+    assert not any(
+        "stands beside" in line for line in read_answers(tmp_path / "participants.tsv").notes
+    )
