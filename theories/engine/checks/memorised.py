@@ -173,7 +173,8 @@ def _sheet(trial: TestedTheory) -> TrialSheet:
         some = stimuli.take(np.arange(min(len(stimuli), n_most)))
         return sheet_of(trial.domain, STUDY, some, rng, 1)
     n_steps = min(len(stimuli), MOST_STEPS)
-    n_sequences = max(MOST_ROWS // (_rows_of_each(trial) * n_steps), 2)
+    # Their trials are few, and so the folds are many.
+    n_sequences = max(MOST_ROWS // (2 * _rows_of_each(trial) * n_steps), 2)
     some = stimuli.take(np.arange(n_steps))
     return sheet_of(trial.domain, STUDY, some, rng, n_sequences)
 
@@ -229,7 +230,8 @@ def _standardised(table: Array) -> Array:
     varies = spread > 1e-9
     scaled = (table[:, varies] - table[:, varies].mean(axis=0)) / spread[varies]
     _, first = np.unique(scaled.round(6), axis=1, return_index=True)
-    return np.clip(scaled[:, np.sort(first)], -CLIP, CLIP)
+    kept: Array = np.clip(scaled[:, np.sort(first)], -CLIP, CLIP)
+    return kept
 
 
 def _folds(group: Rows) -> Iterator[Fold]:
