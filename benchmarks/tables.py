@@ -54,6 +54,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "prolific": {"runs": ("tight", "killed")},
     "reading": {"cells": ("kind", "rows", "command")},
     "recovery": {"cells": ("rule", "noise")},
+    "theories/sequences": {"cells": ("found on",)},
     "security": {
         f"{part} probes": ("kind",)
         for part in ("honest theories", "cheating theories", "doors", "sandbox")

@@ -30,6 +30,7 @@ DOMAINS: PluginTable[Domain] = PluginTable(
         "estimation": "lakatos.domains.estimation.task:DOMAIN",
         "public_goods": "lakatos.domains.public_goods.task:DOMAIN",
         "attention": "lakatos.domains.attention.task:DOMAIN",
+        "sequences": "lakatos.domains.sequences.task:DOMAIN",
     }
 )
 """Kinds of tasks of the package, by name."""
@@ -50,6 +51,7 @@ ARCHIVES: PluginTable[ArchiveReader] = PluginTable(
         "publicgoods_alsobay2025": "lakatos.domains.public_goods.archives.alsobay2025:READER",
         "attention_navon_busch2024": "lakatos.domains.attention.archives.busch2024:NAVON_READER",
         "attention_stroop_busch2024": "lakatos.domains.attention.archives.busch2024:STROOP_READER",
+        "sequences_autopsych2026": "lakatos.domains.sequences.archives.autopsych2026:READER",
     }
 )
 """Published responses of participants, by the name of the data set."""

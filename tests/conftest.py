@@ -40,6 +40,12 @@ def laboratory_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
+@pytest.fixture(autouse=True)
+def no_open_runs_of_other_tests(laboratory_home: Path) -> None:
+    """Runs that another test left open in its own folder are forgotten; a schedule would ask about them."""
+    shutil.rmtree(laboratory_home / "begun", ignore_errors=True)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def no_setting_left_behind(laboratory_home: Path) -> Iterator[None]:
     """A module that leaves one of the project's variables changed fails, not a module that comes later."""

@@ -19,6 +19,7 @@ from lakatos.domains.attention.task import EDGES, conflict_trials
 from lakatos.domains.public_goods.reader import GiftRows
 from lakatos.domains.public_goods.task import situations
 from lakatos.domains.risky.space import pairs
+from lakatos.domains.sequences.task import text_of
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -118,6 +119,19 @@ def delays(domain: Domain, rng: Rng) -> PlainFile:
         for place, side in enumerate(("sooner", "later"))
     }
     return PlainFile(_frame(trials, shown, choice=trials.response), "choice", trials)
+
+
+def sequences(domain: Domain, rng: Rng) -> PlainFile:
+    """Which of two sequences of coin flips looks more random."""
+    settings = {"n_trials": int(rng.integers(16, 40)), "seed": int(rng.integers(0, 1000))}
+    stimuli = domain.space(settings)
+    trials = _simulated(domain, stimuli, rng)
+    shown = {
+        f"flips_{side}": [text_of(own) for own in stimuli["letters"][:, place]]
+        for place, side in enumerate(("left", "right"))
+    }
+    sides = np.array(["left", "right"])
+    return PlainFile(_frame(trials, shown, choice=sides[trials.response]), "choice", trials)
 
 
 def gambles(domain: Domain, rng: Rng) -> PlainFile:
@@ -451,6 +465,7 @@ def declared_steps(domain: Domain, rng: Rng) -> PlainFile:
 
 KINDS: dict[str, Kind] = {
     "money now or later": Kind("intertemporal", delays),
+    "pairs of sequences": Kind("sequences", sequences),
     "gambles": Kind("risky", gambles),
     "mixed gambles": Kind("risky", mixed_gambles),
     "rated products": Kind("multiattribute", products),

@@ -44,17 +44,18 @@ from lakatos.domains.declared.feedback_declaration import (
     OptionOutcome,
     TaskFeedback,
 )
+from lakatos.domains.declared.tied import AttributeRule
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.experiments.errors import TaskFileError
 
 Array = NDArray[Any]
 Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "other", "number"]
 Show = Literal["", "bar", "stars", "dots", "dot_size"]
-MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 21, 6, 101
+MOST_OPTIONS, MOST_ATTRIBUTES, MOST_LEVELS = 21, 12, 2001
 MOST_DOTS = 400
 LARGEST_SPACE = 20_000
 """Trials that are listed one by one; a larger space must be a random sample."""
-MOST_ALTERNATIVES = 1_000_000
+MOST_ALTERNATIVES = 10**15
 """Different options that the levels may make."""
 TAKEN = (
     "sides",
@@ -123,7 +124,7 @@ class TaskAttribute(TaskSection):
             low, high, step = self._ends
             if high <= low:
                 raise ValueError(f"from {low:g} to {high:g} is no range; to must be larger")
-            if (high - low) / step > 10 * MOST_LEVELS:
+            if (high - low) / step > MOST_LEVELS:
                 raise ValueError(f"more than {MOST_LEVELS} levels; give a larger step")
         self._check_levels()
         self._check_picture()
@@ -257,12 +258,16 @@ class TaskSpace(TaskSection):
     """Another number makes another sample."""
     listed: tuple[dict[str, tuple[float | str, ...]], ...] = ()
     """Trials one by one in place of all sets of options: for each attribute its values, option by option."""
+    only: tuple[str, ...] = ()
+    """Rules that every option keeps, such as ``changes < length``: attributes that are numbers, and arithmetic."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A key that came later is left out where it says nothing."""
+        """Keys that came later are left out where they say nothing."""
         value: dict[str, Any] = write(self)
-        return value if self.listed else {name: value[name] for name in value if name != "listed"}
+        return {
+            name: value[name] for name in value if name not in ("listed", "only") or value[name]
+        }
 
 
 class TaskDeclaration(TaskSection):
@@ -310,6 +315,7 @@ class TaskDeclaration(TaskSection):
             words = {name: item.words for name, item in self.attributes.items()}
             self.feedback.check_for(self.options, words)
         self._check_kinds()
+        self.rules(self.space.only)
         self.listed_trials()
         if self.attributes:
             _check_pictures([item.show for item in self.attributes.values()])
@@ -335,6 +341,22 @@ class TaskDeclaration(TaskSection):
                     f"attributes: {' and '.join(named)} are both of the kind {kind!r}; one of them is a "
                     "'number' or an 'amount'"
                 )
+
+    def rules(self, texts: Sequence[str]) -> tuple[AttributeRule, ...]:
+        """What ties attributes to one another, read from texts.
+
+        Raises:
+            ValueError: One is no rule, or names an attribute that is not there or has words.
+        """
+        numbers = [name for name, item in self.attributes.items() if not item.words]
+        found = []
+        for text in texts:
+            try:
+                found.append(AttributeRule(text, numbers))
+            except ValueError as error:
+                known = f" (attributes that are numbers: {', '.join(numbers)})"
+                raise ValueError(f"space.only: {error}{known}") from None
+        return tuple(found)
 
     def listed_trials(self) -> dict[str, Array]:
         """``(n_trials, n_options)`` by attribute: the trials that are listed one by one; words by their places.
@@ -408,7 +430,9 @@ def _labels_of_numbers(value: dict[str, Any]) -> list[str]:
 def with_unit(value: float, unit: str) -> str:
     """A number and what it counts: ``2 coins``, ``1 coin``, ``€2``; abbreviations, such as ``ms``, stay as they are."""
     if unit in ("€", "$", "£"):
-        return f"{'-' if value < 0 else ''}{unit}{abs(value):.10g}"
+        cents = round(abs(value) * 100, 8)
+        amount = f"{abs(value):.2f}" if cents % 100 and cents % 1 == 0 else f"{abs(value):.10g}"
+        return f"{'-' if value < 0 else ''}{unit}{amount}"
     counts = len(unit) > 3 and unit.endswith("s") and not unit.endswith(("ss", "us", "is"))
     return f"{value:.10g} {unit[:-1] if value == 1 and counts else unit}".rstrip()
 

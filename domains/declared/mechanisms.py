@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations, permutations
 
 from lakatos.domains.declared.declaration import TaskDeclaration
 from lakatos.domains.declared.sources import (
+    ANDERSON,
     CHARNESS,
+    COOMBS,
     DAWES,
     FECHNER,
     FEHR,
@@ -20,6 +23,7 @@ from lakatos.domains.declared.sources import (
     RUSSO,
     SIMON,
     SIMONSON,
+    STEPHENS,
     TVERSKY_ASPECTS,
     TVERSKY_LOSS,
     TVERSKY_ORDER,
@@ -39,6 +43,8 @@ from lakatos.theories.language.grammar import Mechanism
 
 MOST_REASONS = 3
 """Looked at one after another."""
+MOST_COMBINED = 4
+"""Attributes, the first ones, of which products and rates are formed."""
 BY_ORDER = ("comparison by attribute", "attraction")
 """Mechanisms that read only which of two options has more of an attribute."""
 BERNOULLI = "Bernoulli (1738/1954), Econometrica 22, 23-36"
@@ -107,6 +113,7 @@ def _reading(domain: DeclaredDomain) -> Iterator[Mechanism]:
     yield from _additive(domain)
     yield from _comparing(domain)
     yield from _of_kinds(domain.task)
+    yield from _further(domain)
     if len(domain.options) > 2:
         yield from _context(domain)
     yield from _screening(domain)
@@ -329,6 +336,121 @@ def _additive(domain: DeclaredDomain) -> Iterator[Mechanism]:
             predictions=tuple(monotone(domain, directed)),
             source=DAWES,
         )
+
+
+def _further(domain: DeclaredDomain) -> Iterator[Mechanism]:
+    """Reasons that lie in no attribute by itself: an ideal level, two of them together, one per unit of another.
+
+    They read the trials themselves, whatever is perceived.
+    """
+    numeric = [cue for cue in domain.cues if cue.word is None]
+    for cue in numeric:
+        if not cue.is_directed:
+            yield _ideal_level(domain.task, cue)
+    for first, second in combinations(numeric[:MOST_COMBINED], 2):
+        yield _both_together(domain.task, first, second)
+    for over, under in permutations(numeric[:MOST_COMBINED], 2):
+        attribute = domain.task.attributes[under.attribute]
+        if attribute.lowest > 0 and domain.task.attributes[over.attribute].lowest >= 0:
+            yield _rate(domain.task, over, under)
+
+
+def _ideal_level(task: TaskDeclaration, cue: TaskCue) -> Mechanism:
+    """Neither too little nor too much of an attribute."""
+    attribute = task.attributes[cue.attribute]
+    low, high = attribute.lowest, attribute.highest
+    ideal, weight = f"ideal_{cue.name}", f"{cue.name}_ideal_weight"
+    return Mechanism(
+        slot="further",
+        name=f"ideal {cue.name}",
+        code=f'away = xp.abs(trials["{cue.attribute}"] - parameters["{ideal}"][..., None]) / {high - low:.10g}\n'
+        f'evidence = evidence - parameters["{weight}"][..., None] * away',
+        parameters={
+            ideal: uniform(low, high, attribute.unit or "units", f"{cue.noun} that is liked best"),
+            weight: log_uniform(0.2, 60.0, WEIGHT, f"how strongly another {cue.noun} counts"),
+        },
+        wording=Wording(
+            clause=f"{{much}}prefer a {cue.noun} of about {{{ideal}}}, neither less nor more",
+            parameter=weight,
+            unit=LOG_ODDS,
+            label=f"an ideal {cue.noun}",
+        ),
+        repairs=features([cue], "difference", "level", "spread"),
+        breaks=(cue.attribute, f"ignores {cue.attribute}"),
+        source=COOMBS,
+    )
+
+
+def _both_together(task: TaskDeclaration, first: TaskCue, second: TaskCue) -> Mechanism:
+    """The product of two attributes, each as a share of its range."""
+    parameter = f"{first.name}_with_{second.name}"
+    return Mechanism(
+        slot="further",
+        name=f"{first.name} with {second.name}",
+        code=f'evidence = evidence + parameters["{parameter}"][..., None] * ({first.code}) * ({second.code})',
+        parameters={
+            parameter: normal(
+                0.0,
+                4.0,
+                40.0,
+                "log odds for both at their ends",
+                f"{first.aim} and {second.aim} at once",
+            )
+        },
+        wording=Wording(
+            clause=f"{{much}}prefer options that have both {first.aim} and {second.aim}",
+            opposite_clause=f"{{much}}avoid options that have both {first.aim} and {second.aim}",
+            parameter=parameter,
+            unit=LOG_ODDS,
+            label=f"{label_of(first.noun)} times {label_of(second.noun)}",
+            opposite_label=f"{label_of(first.noun)} against {label_of(second.noun)}",
+        ),
+        repairs=features([first, second], "difference"),
+        breaks=(
+            first.attribute,
+            second.attribute,
+            f"ignores {first.attribute}",
+            f"ignores {second.attribute}",
+        ),
+        source=ANDERSON,
+    )
+
+
+def _rate(task: TaskDeclaration, over: TaskCue, under: TaskCue) -> Mechanism:
+    """One attribute for each unit of another."""
+    highest = task.attributes[over.attribute].highest / task.attributes[under.attribute].lowest
+    parameter = f"{over.name}_per_{under.name}"
+    return Mechanism(
+        slot="further",
+        name=f"{over.name} per {under.name}",
+        code=f'rate = trials["{over.attribute}"] / trials["{under.attribute}"] / {highest:.10g}\n'
+        f'evidence = evidence + parameters["{parameter}"][..., None] * rate',
+        parameters={
+            parameter: normal(
+                0.0,
+                4.0,
+                40.0,
+                "log odds for the highest rate",
+                f"much {over.noun} for each {under.noun}",
+            )
+        },
+        wording=Wording(
+            clause=f"{{much}}prefer options with more {over.noun} for each unit of {under.noun}",
+            opposite_clause=f"{{much}}avoid options with more {over.noun} for each unit of {under.noun}",
+            parameter=parameter,
+            unit=LOG_ODDS,
+            label=f"{label_of(over.noun)} per {label_of(under.noun)}",
+            opposite_label=f"little {label_of(over.noun)} per {label_of(under.noun)}",
+        ),
+        repairs=features([over, under], "difference"),
+        breaks=(
+            over.attribute,
+            under.attribute,
+            f"ignores {over.attribute}",
+            f"ignores {under.attribute}",
+        ),
+        source=STEPHENS,
+    )
 
 
 def _comparing(domain: DeclaredDomain) -> Iterator[Mechanism]:

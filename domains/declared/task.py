@@ -264,11 +264,14 @@ class DeclaredDomain(OneShot):
                 )
         try:
             space = TaskSpace.model_validate(self.task.space.model_dump() | other)
+            self.task.rules(space.only)
         except ValidationError as error:
             first = error.errors()[0]
             raise StimuliError(
                 f"setting {first['loc'][0]} of the {self.name} domain: {first['msg']}."
             ) from None
+        except ValueError as error:
+            raise StimuliError(f"the {self.name} domain: {error}.") from None
         return DeclaredSpace(levels, space)
 
     def _levels(self, name: str, attribute: TaskAttribute, value: Any) -> tuple[float, ...]:
@@ -365,6 +368,11 @@ class DeclaredDomain(OneShot):
             return (
                 f"its levels make {n_made} different options, and {n_needed} are needed. Give more."
             )
+        if read.space.only:
+            return (
+                f"no set of options keeps the rules {'; '.join(read.space.only)}, differs, and has none that is worse "
+                "than another one whatever one's taste. Change the rules, or say dominated = true."
+            )
         return (
             "one option is always better whatever one's taste. Say dominated = true in the section space, or leave "
             "out 'better' where tastes differ."
@@ -412,8 +420,10 @@ class DeclaredDomain(OneShot):
         return inside
 
     def _not_boring(self, stimuli: Stimuli, space: TaskSpace) -> Array:
-        """``(n_trials,)`` whether all options differ, and none is worse than another one unless that is wanted."""
+        """``(n_trials,)`` whether all options keep the rules and differ, and none is worse unless that is wanted."""
         kept = np.ones(len(stimuli), dtype=bool)
+        for rule in self.task.rules(space.only):
+            kept &= rule.holds(stimuli.arrays).all(axis=1)
         worth = self._worth(stimuli)
         for one, other in combinations(range(len(self.options)), 2):
             kept &= ~(worth[:, one] == worth[:, other]).all(axis=-1)

@@ -1,7 +1,8 @@
 """Theories of choice among options that a researcher's file describes: general accounts, written for its attributes.
 
 The skeleton: attributes become cues from 0 to 1 (see `domains.declared.task`). *Perception* says how they are
-seen beside one another, an *evaluation* adds up, compares or eliminates, a *context* lets options of a menu of three or
+seen beside one another, an *evaluation* adds up, compares or eliminates, *further* reasons lie in an ideal level or in
+two attributes together, a *context* lets options of a menu of three or
 more change each other's appeal, *screening* leaves options out, and a *position* may attract of itself. A *choice* rule
 turns what is left into probabilities; some choices are *lapses*.
 
@@ -47,9 +48,12 @@ def declared_family(domain: DeclaredDomain) -> Family:
     return Family(domain.name, grammar, _seeds(domain, grammar))
 
 
+MOST_FURTHER = 2
+"""Reasons that lie in no attribute by itself."""
 SLOTS = (
     SkeletonSlot("perception", least=0),
     SkeletonSlot("evaluation", least=0),
+    SkeletonSlot("further", least=0, most=MOST_FURTHER, sentence=2),
     SkeletonSlot("context", least=0, most=2, sentence=2),
     SkeletonSlot("screening", least=0, most=MOST_REASONS, sentence=2),
     SkeletonSlot("position", least=0, sentence=2),
@@ -92,6 +96,7 @@ PUBLISHED: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("attraction", "Attraction by decoys", {"evaluation": "{base}", "context": "attraction"}),
     ("compromise", "Compromise", {"evaluation": "{base}", "context": "compromise"}),
     ("unlike_options", "Similarity", {"evaluation": "{base}", "context": "similarity"}),
+    ("ideal_points", "Ideal levels", {"further": "{ideal}"}),
 )  # fmt: skip
 """Accounts by name: title, and mechanisms by slot, with places for what depends on the attributes."""
 
@@ -102,6 +107,9 @@ def _seeds(domain: DeclaredDomain, grammar: Grammar) -> Mapping[str, tuple[str, 
     filling: dict[str, str | tuple[str, ...]] = {
         "{base}": "weighted adding" if len(cues) > 1 else "".join(f"{c.name} alone" for c in cues),
         "{ordered}": tuple(f"{cue.name} {_first_word(cue)}" for cue in cues)[:MOST_REASONS],
+        "{ideal}": tuple(
+            f"ideal {cue.name}" for cue in cues if cue.word is None and not cue.is_directed
+        )[:MOST_FURTHER],
         "{enough}": tuple(f"{c.name} good enough" for c in cues if c.is_directed)[:MOST_REASONS],
     }
     offered: dict[str, tuple[str, Composition]] = {}
@@ -143,6 +151,7 @@ def _heads(domain: DeclaredDomain) -> tuple[tuple[tuple[str, ...], str], ...]:
         *(((f"evaluation:{name}",), name.capitalize()) for name in named),
         *alone,
         (("screening",), "Screening options"),
+        (("further",), "Attributes together"),
         (("context",), "Context alone"),
         (("position",), "Side bias"),
         ((), "Random choice"),

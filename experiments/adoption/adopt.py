@@ -73,6 +73,7 @@ from lakatos.experiments.adoption.row_cells import (
     WrongRows,
     read_part,
     shown_rows,
+    texts_in,
     whole_numbers,
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
@@ -817,10 +818,14 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     """Distinct trials, and the ``(n_rows,)`` trial that each row shows."""
     layout = layout_of(domain)
     assert layout is not None  # see `_check_answered`
+    texts = {
+        name: texts_in(cells, value)
+        for name, value in columns.stimulus.items()
+        if name in layout.texts
+    }
+    words = {**layout.words, **texts}
     parts = {
-        name: read_part(
-            cells, value, name, layout.words.get(name, ()), ragged=name in layout.ragged
-        )
+        name: read_part(cells, value, name, words.get(name, ()), ragged=name in layout.ragged)
         for name, value in columns.stimulus.items()
         if name not in SETTINGS
     }
@@ -845,6 +850,9 @@ def _stimuli(cells: RowCells, columns: AnswerColumns, domain: Domain) -> tuple[S
     parts = {
         name: in_own_range(part, columns.stimulus, RANGES.get(name, ""))
         for name, part in parts.items()
+    }
+    parts |= {
+        name: np.array(own)[parts[name].astype(np.intp)] for name, own in texts.items() if own
     }
     shown = _cells_in_words(cells, columns)
     stimuli = _checked_trials(cells, layout, parts, domain, first, which, shown)

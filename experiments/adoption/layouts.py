@@ -81,6 +81,8 @@ class StimulusLayout:
     """Parts that names of columns suggest; nothing where they suggest none."""
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Parts whose cells are words, which stand for their places among these."""
+    texts: tuple[str, ...] = ()
+    """Parts whose cells are texts of any kind, which ``build`` receives as they are written."""
     ragged: tuple[str, ...] = ()
     """Parts of which a trial may have fewer than there are columns, so that cells may be empty."""
     guess_cells: Callable[[pd.DataFrame], dict[str, Any]] | None = None

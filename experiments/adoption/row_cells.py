@@ -218,6 +218,13 @@ def whole_numbers(cells: RowCells, column: str) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
+def texts_in(cells: RowCells, value: Any) -> list[str]:
+    """The different texts in some columns, in the order of the alphabet; empty cells are none."""
+    columns = {str(leaf) for leaf in leaves_of(value) if leaf in cells.frame.columns}
+    found = {text for column in columns for text in cells.frame[column].unique().tolist()}
+    return sorted(str(text) for text in found if text)
+
+
 def read_part(
     cells: RowCells, value: Any, name: str, words: Sequence[str] = (), *, ragged: bool = False
 ) -> NDArray[Any]:

@@ -228,12 +228,10 @@ def _read_parquet(path: Path) -> TextTable:
                 path, sum(group.total_byte_size for group in groups), " when it is unpacked"
             )
         table = pyarrow.parquet.read_table(path)
+        rows = table.to_pylist()  # decodes texts, which may be no UTF-8
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:
         raise TrialsError(f"{path} is not a Parquet file: {error}.") from None
-    found = [
-        {name: "" if value is None else value for name, value in row.items()}
-        for row in table.to_pylist()
-    ]
+    found = [{name: "" if value is None else value for name, value in row.items()} for row in rows]
     return TextTable(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 from lakatos import IMPORT_ROOT
 from lakatos.flows.errors import ChangedStudyError, RunMissingError, ScheduleError, StudyError
+from lakatos.flows.run.begun import begun_of
 from lakatos.flows.run.next_pass import look
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import digest_bytes
@@ -157,11 +158,25 @@ def open_runs(study: str, runs: Path) -> list[Path]:
     for folder in reversed(run_folders(runs)):
         # A journal that cannot be read names no study, and must not keep other studies from being planned.
         with suppress(TraceError):
-            known = look(folder)
-            is_open = known.due or known.ended != "concluded"
-            if is_open and _name_of(folder) == study:
+            if _is_open(folder) and _name_of(folder) == study:
                 found.append(folder)
     return found
+
+
+def open_elsewhere(study: CampaignConfig, runs: Path) -> list[Path]:
+    """Runs of this very study in other folders that are not concluded, as far as the laboratory's home knows."""
+    found = []
+    for folder in begun_of(study):
+        with suppress(TraceError):
+            if folder.parent != runs.resolve() and _is_open(folder):
+                found.append(folder)
+    return found
+
+
+def _is_open(folder: Path) -> bool:
+    """Whether a run is due or not concluded."""
+    known = look(folder)
+    return known.due or known.ended != "concluded"
 
 
 def _name_of(folder: Path) -> str:
@@ -178,7 +193,17 @@ def check_begun_once(study: CampaignConfig, runs: Path, where: str) -> None:
     Raises:
         ScheduleError: There is an open run; the message names it and the command that carries it on.
     """
-    if holds_journal(runs / study.name) or not (found := open_runs(study.name, runs)):
+    if holds_journal(runs / study.name):
+        return
+    found = open_runs(study.name, runs)
+    if not found and (away := open_elsewhere(study, runs)):
+        raise ScheduleError(
+            f"the study {where} was begun already: {', '.join(map(str, away[:3]))} "
+            f"{'is' if len(away) == 1 else 'are'} open, and {runs / study.name} would be a second run with a "
+            f"preregistration of its own. `lakatos schedule {where} --name {away[0].name} --runs {away[0].parent}` "
+            f"carries {away[0].name} on; `--name {study.name}` plans a second run here."
+        )
+    if not found:
         return
     there = "" if runs == Path("runs") else f" --runs {runs}"
     names = ", ".join(str(folder) for folder in found[:3])

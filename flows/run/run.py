@@ -17,6 +17,7 @@ from lakatos import __version__
 from lakatos.experiments.participants.source import ParticipantSource
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.errors import RunMissingError, UnusableError
+from lakatos.flows.run.begun import note_begun
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.models import RoleModels
@@ -317,6 +318,8 @@ def create_run(
             n_workers=n_workers,
         )
         after_error.pop_all()
+    if sealed_rows is None:  # else the run is a fold of another one
+        note_begun(config, folder)
     return run
 
 

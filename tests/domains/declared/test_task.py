@@ -232,7 +232,7 @@ WORTH = 'kind = "amount"\nlabel = "Worth"\nunit = "€"\nlevels = [1, 2, 4, 8]\n
         (gifts(("attributes.worth", "attributes.sides")), "attributes.sides: no name for an"),
         (gifts(("attributes.worth", "attributes.Worth")), "attributes.Worth: no name for an"),
         (gifts(("[1, 2, 4, 8]", "[1, 2, 2]")), "attributes.worth: the level 2.0 stands there twice"),
-        (gifts(("[1, 2, 4, 8]", "[1]")), "attributes.worth: 1 level; give 2 to 101"),
+        (gifts(("[1, 2, 4, 8]", "[1]")), "attributes.worth: 1 level; give 2 to 2001"),
         (gifts(("levels = [1, 2, 4, 8]", "")), "give its levels, or from, to and step"),
         (gifts(("levels = [1, 2, 4, 8]", "from = 3\nto = 1\nstep = 1")), "3 to 1 is no range"),
         (gifts(("levels = [1, 2, 4, 8]", "from = 0\nto = 1e9\nstep = 1")), "give a larger step"),

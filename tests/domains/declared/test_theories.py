@@ -43,7 +43,33 @@ label = "When"
 levels = [0, 7, 28]
 better = "less"
 """
-TEXTS = {**{name: example(name) for name in EXAMPLES}, "gifts": GIFTS, "gamble": GAMBLE}
+FIELDS = """
+name = "fields"
+question = "Where do you search?"
+options = ["here", "there"]
+instructions = ["Choose a field."]
+[attributes.berries]
+kind = "number"
+label = "Berries"
+levels = [0, 4, 8, 16]
+[attributes.minutes]
+kind = "number"
+label = "Way"
+unit = "minutes"
+levels = [1, 2, 4]
+better = "less"
+[attributes.thorns]
+kind = "number"
+label = "Thorns"
+levels = [0, 1, 2]
+better = "less"
+"""
+TEXTS = {
+    **{name: example(name) for name in EXAMPLES},
+    "gifts": GIFTS,
+    "gamble": GAMBLE,
+    "fields": FIELDS,
+}
 DOMAINS = {name: DeclaredDomain(text) for name, text in TEXTS.items()}
 FAMILIES = {name: declared_family(domain) for name, domain in DOMAINS.items()}
 PLAIN = {"choice": ("logistic",)}
@@ -303,3 +329,50 @@ def test_a_composition_with_a_perception_that_changes_nothing_is_refused(sandbox
     report = check_theory(TheoryProgram(source, "test"), DOMAINS["fairness"], sandbox)
     assert not report.passed
     assert "'curved' in perception, which changes nothing here" in report.failures[0].sentence
+
+
+TWO_FIELDS = {"berries": [4, 16], "minutes": [1, 4], "thorns": [0, 0]}
+
+
+def evidence_of(p):
+    return np.log(p[1] / p[0])
+
+
+def test_an_ideal_level_makes_both_too_little_and_too_much_worse():
+    p = p_of(
+        "fields",
+        {"further": ("ideal berries",)},
+        TWO_FIELDS,
+        ideal_berries=6.0,
+        berries_ideal_weight=4.0,
+    )
+    # away from 6 by 2 and by 10, of a range of 16
+    assert evidence_of(p) == pytest.approx(-4.0 * (10 - 2) / 16)
+
+
+def test_two_attributes_together_are_the_product_of_their_shares():
+    slots = {"further": ("berries with minutes",)}
+    p = p_of("fields", slots, TWO_FIELDS, berries_with_minutes=3.0)
+    # shares of the ranges: berries 1/4 and 1, minutes 1 and 0, since fewer are better
+    assert evidence_of(p) == pytest.approx(3.0 * (1 * 0 - 0.25 * 1))
+
+
+def test_a_rate_is_one_attribute_for_each_unit_of_another():
+    slots = {"further": ("berries per minutes",)}
+    p = p_of("fields", slots, TWO_FIELDS, berries_per_minutes=2.0)
+    # 4 and 4 berries a minute
+    assert evidence_of(p) == pytest.approx(0.0)
+    p = p_of("fields", slots, TWO_FIELDS | {"minutes": [4, 4]}, berries_per_minutes=2.0)
+    assert evidence_of(p) == pytest.approx(2.0 * (4 - 1) / 16)
+
+
+def test_nothing_is_divided_by_an_attribute_that_may_be_zero():
+    names = {item.name for item in FAMILIES["fields"].grammar.mechanisms}
+    assert "berries per minutes" in names
+    assert "minutes per berries" not in names
+
+
+def test_ideal_levels_are_for_attributes_on_which_tastes_differ():
+    assert "ideal_points" in FAMILIES["fields"].seeds
+    names = {item.name for item in FAMILIES["gamble"].grammar.mechanisms}
+    assert not any(name.startswith("ideal ") for name in names)

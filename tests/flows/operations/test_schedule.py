@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -238,6 +239,41 @@ def test_a_study_whose_run_is_open_is_not_planned_as_a_second_run(tmp_path: Path
     assert schedule("--interval", "6h", "--name", "another").exit_code == 0
     assert schedule("--interval", "6h", "--new-run").exit_code == 0
     assert sorted(load_schedules(runs)) == ["another", "small", "small-1"]
+
+
+def test_an_open_run_in_another_folder_is_named(tmp_path: Path) -> None:
+    study, elsewhere, runs = write_study(tmp_path), tmp_path / "elsewhere", tmp_path / "runs"
+    create_run(load_study(study), elsewhere / "mine").close()
+
+    def schedule(*words: str) -> Result:
+        return CliRunner().invoke(app, ["schedule", str(study), *words, "--runs", str(runs)])
+
+    refused = schedule()
+    assert isinstance(refused.exception, ScheduleError)
+    message = str(refused.exception)
+    assert f"{elsewhere / 'mine'} is open" in message
+    assert f"`lakatos schedule {study} --name mine --runs {elsewhere}`" in message
+    assert not load_schedules(runs)
+    assert schedule("--name", "small").exit_code == 0
+    assert CliRunner().invoke(
+        app, ["schedule", str(study), "--name", "mine", "--runs", str(elsewhere)]
+    ).exit_code == 0  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["conclude", "delete", "change"])
+def test_a_run_elsewhere_that_has_ended_or_is_of_another_study_is_not_named(
+    tmp_path: Path, end: str
+) -> None:
+    study, elsewhere = write_study(tmp_path), tmp_path / "elsewhere" / "mine"
+    config = load_study(study)
+    begun = config.model_copy(update={"seed": 99}) if end == "change" else config
+    create_run(begun, elsewhere).close()
+    if end == "conclude":
+        mark_pass(elsewhere, "concluded", "a verdict")
+    if end == "delete":
+        shutil.rmtree(elsewhere)
+    done = CliRunner().invoke(app, ["schedule", str(study), "--runs", str(tmp_path / "runs")])
+    assert done.exit_code == 0, done.output
 
 
 def test_a_concluded_run_and_runs_of_other_studies_do_not_keep_a_study_from_being_planned(

@@ -111,7 +111,8 @@ class TestHonestTheories:
         assert report.passed
         assert [check.name for check in report.checks] == [
             "source", "probabilities", "determinism", "processes", "broadcasting", "independence", "memory",
-            "size", "table", "digits", "order", "choices", "cost", "start", "parameters", "trials", "claim",
+            "size", "table", "digits", "memorised", "order", "choices", "cost", "start", "parameters", "trials",
+            "claim",
         ]  # fmt: skip
         report.raise_for_failure()
 

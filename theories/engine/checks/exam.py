@@ -19,6 +19,11 @@ from lakatos.theories.engine.checks.claim_exam import (
     choice_test,
 )
 from lakatos.theories.engine.checks.hidden_numbers import table_size
+from lakatos.theories.engine.checks.memorised import (
+    MOST_UNEXPLAINED,
+    UnexplainedPredictions,
+    unexplained_predictions,
+)
 from lakatos.theories.engine.checks.tested_theory import (
     N_SEQUENCES,
     Array,
@@ -39,6 +44,8 @@ N_DRAWS = 64
 """Draws that are asked about at the study's size."""
 N_GROUPS = 2
 """Groups in which the draws of such a theory are tried."""
+MEMORISED = "memorised"
+"""Name of the check that asks how much of a theory's predictions can be learned from some of them."""
 MOST_NUMBERS = 100
 """Numbers of two digits that a source may hold, see `table_size`; what the grammar and induction write holds fewer."""
 NUDGES = (2.0**-27, 2.0**-26, 2.0**-25)
@@ -166,7 +173,8 @@ def _table(trial: TestedTheory) -> list[TheoryCheck]:
     if stimuli is not None and not trial.walks and isinstance(domain, HasMeasures):
         jumping = _jumping(trial, domain, stimuli)
         checks.append(_digits_check(domain, stimuli, jumping))
-    return checks
+    found = unexplained_predictions(trial)
+    return checks if found is None else [*checks, _memorised_check(found)]
 
 
 def _size_check(size: int) -> TheoryCheck:
@@ -179,6 +187,20 @@ def _size_check(size: int) -> TheoryCheck:
         "chains count, and so do names and declarations (clauses, units) that the functions read."
     )
     return TheoryCheck("table", False, size, MOST_NUMBERS, text, error="TheorySourceError")
+
+
+def _memorised_check(found: UnexplainedPredictions) -> TheoryCheck:
+    """Whether learners that see some of the predictions find most of the others."""
+    text = (
+        f"of its predictions for {found.n_trials} trials, learners that saw some of them miss {found.share:.0%} "
+        f"of the variance of the others (root mean square {found.error:.2f})."
+    )
+    if not found.by_heart:
+        return TheoryCheck(MEMORISED, True, found.share, MOST_UNEXPLAINED, text, error="")
+    text += " The theory knows trials by heart; say what people do with any trial."
+    return TheoryCheck(
+        MEMORISED, False, found.share, MOST_UNEXPLAINED, text, error="TheoryProbabilityError"
+    )
 
 
 def _jumping(trial: TestedTheory, domain: HasMeasures, stimuli: Stimuli) -> NDArray[np.intp]:

@@ -64,6 +64,20 @@ def _answered(
     return SimulatedSequences(response, np.zeros((*response.shape, 0)), feedback)
 
 
+def sheet_of(
+    domain: Domain,
+    name: str,
+    stimuli: Stimuli,
+    rng: np.random.Generator,
+    n_sequences: int = N_SEQUENCES,
+) -> TrialSheet:
+    """Trials to ask about, in sequences whose order, unless the task has one, and responses are drawn at random."""
+    rows = np.tile(np.arange(len(stimuli)), (n_sequences, 1))
+    order = rows if domain.sequential else rng.permuted(rows, axis=1)
+    response = rng.integers(0, domain.n_options(stimuli), size=(1, *order.shape))
+    return TrialSheet(name, stimuli, order, _answered(domain, stimuli, order, response))
+
+
 class TestedTheory:
     """A theory on trial: what it is asked, and how."""
 
@@ -96,15 +110,10 @@ class TestedTheory:
                 else candidates.take(np.arange(min(len(candidates), MOST_ALONE)))
             )
             named.append((STUDY, some))
-        self.sheets = [self._sheet(name, stimuli) for name, stimuli in named]
-        whole = None if self.candidates is None else self._sheet(STUDY, self.candidates, n_people)
-        self.at_study_size: TrialSheet | None = whole
-
-    def _sheet(self, name: str, stimuli: Stimuli, n_sequences: int = N_SEQUENCES) -> TrialSheet:
-        rows = np.tile(np.arange(len(stimuli)), (n_sequences, 1))
-        order = rows if self.domain.sequential else self.rng.permuted(rows, axis=1)
-        response = self.rng.integers(0, self.domain.n_options(stimuli), size=(1, *order.shape))
-        return TrialSheet(name, stimuli, order, _answered(self.domain, stimuli, order, response))
+        self.sheets = [sheet_of(domain, name, stimuli, self.rng) for name, stimuli in named]
+        self.at_study_size: TrialSheet | None = None
+        if self.candidates is not None:
+            self.at_study_size = sheet_of(domain, STUDY, self.candidates, self.rng, n_people)
 
     @contextmanager
     def asking(

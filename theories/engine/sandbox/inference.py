@@ -58,10 +58,10 @@ def main() -> NoReturn:
     os.environ.update(
         ENVIRONMENT, HOME=os.getcwd()
     )  # its working folder is private, empty and soon deleted
-    namespaces = (
-        layers.enter_namespaces()
-    )  # before anything is loaded: it needs a process with one thread
-    zygote.command(namespaces, prepare(), serve, compiling=True)
+    is_root = hasattr(os, "getuid") and os.getuid() == 0
+    with layers.named_users():  # before anything is loaded: it needs a process with one thread
+        namespaces = layers.enter_namespaces()
+    zygote.command(namespaces, prepare(), serve, compiling=True, is_root=is_root)
 
 
 def prepare() -> int:

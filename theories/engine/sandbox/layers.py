@@ -11,14 +11,15 @@ import ctypes
 import mmap
 import os
 import platform
+import re
 import resource
 import signal
 import struct
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 
-from lakatos.theories.engine.sandbox.limits import NO_EXECUTABLE_MEMORY
+from lakatos.theories.engine.sandbox.limits import MOST_THREADS, NO_EXECUTABLE_MEMORY, THREAD_LIMIT
 
 # fmt: off
 SYSTEM_CALLS: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -103,6 +104,59 @@ def address_space_bytes() -> int:
         return 0
 
 
+FIRST_WITH_COUNTS = (5, 14)
+"""Linux from which on it counts the processes of a user namespace apart."""
+SPARE_USER, NOBODY = 1, 65534
+"""A user of the namespace who is not root, and what that user is outside."""
+
+
+@contextlib.contextmanager
+def named_users() -> Iterator[None]:
+    """Give users to the namespace that is entered in the block, without which no namespace can be made within it.
+
+    They are the user that the laboratory runs as and, where that is root, whom nothing limits, `SPARE_USER`. A process
+    that has stayed outside writes the maps.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    own, user, group = os.getpid(), os.getuid(), os.getgid()
+    reader, writer = os.pipe()
+    helper = os.fork()
+    if helper == 0:
+        try:
+            os.close(writer)
+            os.read(reader, 1)
+            second = "" if user else f"{SPARE_USER} {NOBODY} 1\n"
+            maps = {"uid_map": f"{user} {user} 1\n{second}", "gid_map": f"{group} {group} 1\n"}
+            for name, text in ({"setgroups": "deny"} | maps).items():
+                with open(f"/proc/{own}/{name}", "w", encoding="ascii") as file:
+                    file.write(text)
+        finally:
+            os._exit(0)
+    os.close(reader)
+    try:
+        yield
+    finally:
+        os.close(writer)
+        os.waitpid(helper, 0)
+
+
+def limit_threads(is_root: bool) -> None:
+    """Let this process have `MOST_THREADS` threads at most: the kernel counts them by user and user namespace.
+
+    Args:
+        is_root: Whether the laboratory runs as root, so that this process becomes `SPARE_USER` first.
+    """
+    release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    if release < FIRST_WITH_COUNTS:
+        raise OSError("this kernel counts all processes of a user together")
+    if is_root:
+        call("setresuid", SPARE_USER, SPARE_USER, SPARE_USER)
+    call("unshare", CLONE_NEWUSER)
+    resource.setrlimit(resource.RLIMIT_NPROC, (MOST_THREADS, MOST_THREADS))
+
+
 def enter_namespaces() -> tuple[str, ...]:
     """Leave the machine's network, host name and shared memory; must run in a process with one thread."""
     if sys.platform != "linux":
@@ -178,7 +232,7 @@ def vdso_image(base: int) -> tuple[bytearray, dict[str, int]]:
 
 
 def give_up_rights(
-    address_space: int, *, compiling: bool = False, diverted: bool = False
+    address_space: int, *, compiling: bool = False, diverted: bool = False, is_root: bool = False
 ) -> tuple[str, ...]:
     """Apply every layer that works here, in an order in which none undoes another; return their names.
 
@@ -186,11 +240,14 @@ def give_up_rights(
         address_space: Largest address space that is allowed from now on, in bytes.
         compiling: Whether threads and executable memory stay allowed, as a compiler and a sampler need them.
         diverted: Whether `divert_clocks` was done, so that the filter refuses the time as well.
+        is_root: Whether the laboratory runs as root.
     """
     if sys.platform != "linux":
         set_limits(address_space, threads=compiling)
         return ("rlimits",)
     steps: tuple[tuple[str, Callable[[], None]], ...] = (
+        # It makes a namespace, in which a process has all capabilities, and so comes before they are given up.
+        (THREAD_LIMIT, partial(limit_threads, is_root) if compiling else not_here),
         ("no_new_privs", lambda: void(call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))),
         ("no_capabilities", drop_capabilities),
         ("pdeathsig", lambda: void(call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))),
@@ -231,8 +288,8 @@ def void(_: int) -> None:
 def set_limits(address_space: int, *, threads: bool = False) -> None:
     """No files, no processes, no locked memory, no core dump, and memory up to ``address_space`` bytes.
 
-    With ``threads`` their number is not limited here, since the kernel counts all of a user's, other programs'
-    included, and a few descriptors more may be had, by which they wait for each other.
+    With ``threads`` their number is not limited here (see `limit_threads`), and a few descriptors more may be had, by
+    which they wait for each other.
     """
     for name, value in (
         ("RLIMIT_AS", address_space),

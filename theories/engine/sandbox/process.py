@@ -27,7 +27,12 @@ import scipy
 
 from lakatos import IMPORT_ROOT
 from lakatos.theories.engine.sandbox import wire
-from lakatos.theories.engine.sandbox.limits import MOST_THREADS, SandboxLimits
+from lakatos.theories.engine.sandbox.limits import (
+    MOST_THREADS,
+    NO_EXECUTABLE_MEMORY,
+    THREAD_LIMIT,
+    SandboxLimits,
+)
 from lakatos.theories.engine.sandbox.shared import SharedPieces, is_shared
 from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError, TheoryTimeoutError
 
@@ -36,6 +41,8 @@ ANSWER_SECONDS = 10.0
 """How long the zygote, which is not under a theory's control, may take to start and to answer."""
 PROCESSOR_CHECK_SECONDS = 0.25
 """How often the processor time of a child that keeps us waiting is looked at."""
+THREAD_CHECK_SECONDS = 0.02
+"""The same where threads may be started and only looking finds out how many there are."""
 PIPE_BYTES = 2**20
 AT_ONCE = 65536
 """Bytes read from a pipe in one go."""
@@ -175,9 +182,8 @@ class ChildProcess:
 
     def _wait(self, descriptor: int, event: int) -> None:
         """Return when the pipe is ready; end the child when a limit is reached first."""
-        while not ready(
-            descriptor, event, min(self._deadline - time.monotonic(), PROCESSOR_CHECK_SECONDS)
-        ):
+        pause = THREAD_CHECK_SECONDS if self._zygote.may_thread else PROCESSOR_CHECK_SECONDS
+        while not ready(descriptor, event, min(self._deadline - time.monotonic(), pause)):
             used = self.check_threads()
             wall_s, cpu_s = (
                 self._calls * item for item in (self.limits.wall_seconds, self.limits.cpu_seconds)
@@ -292,6 +298,8 @@ class ZygoteProcess:
                 deadline = time.monotonic() + start_seconds
                 (length,) = struct.unpack("<I", self._receive(4, deadline))
                 self.hello: dict[str, Any] = json.loads(self._receive(length, deadline))
+                free = NO_EXECUTABLE_MEMORY not in self.hello["layers"]
+                self.may_thread = free and THREAD_LIMIT not in self.hello["layers"]
             except (OSError, SandboxUnavailableError) as error:
                 complaints.seek(0)
                 text = complaints.read(2000).decode(errors="replace").strip()

@@ -50,7 +50,12 @@ def main() -> NoReturn:
 
 
 def command(
-    namespaces: Sequence[str], address_space: int, serve: Serve, *, compiling: bool = False
+    namespaces: Sequence[str],
+    address_space: int,
+    serve: Serve,
+    *,
+    compiling: bool = False,
+    is_root: bool = False,
 ) -> NoReturn:
     """Serve the control socket until it closes: say which layers there are, then fork, time and end children.
 
@@ -59,10 +64,13 @@ def command(
         address_space: Of this process, in bytes.
         serve: What a child does once it has given up its rights.
         compiling: Whether children keep threads and executable memory.
+        is_root: Whether the laboratory runs as root.
     """
     control = socket.socket(fileno=os.dup(0))
     diverted = not compiling and layers.divert_clocks()
-    give_up = functools.partial(layers.give_up_rights, compiling=compiling, diverted=diverted)
+    give_up = functools.partial(
+        layers.give_up_rights, compiling=compiling, diverted=diverted, is_root=is_root
+    )
     layers.prepare_rights(compiling)
     warnings.simplefilter("ignore")  # of theories: nobody would read them
     expected = probe(address_space, give_up)

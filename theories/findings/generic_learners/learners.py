@@ -26,8 +26,8 @@ from lakatos.experiments.data_sets import data_sets_of, left_out_with
 from lakatos.experiments.task import Domain, Trials, identities
 from lakatos.theories.engine.fitting.calibrate import calibrate, leave_groups_out
 from lakatos.theories.engine.running.sequence import TINY
+from lakatos.theories.engine.scoring.columns import relative, step_columns, trial_columns
 from lakatos.theories.engine.scoring.score import UnitScores
-from lakatos.theories.findings.generic_learners.columns import relative, step_columns, trial_columns
 from lakatos.theories.language.prior import Prior, draw_population
 
 Array = NDArray[np.float64]

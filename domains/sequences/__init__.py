@@ -1,0 +1,1 @@
+"""Which of two sequences looks more random."""

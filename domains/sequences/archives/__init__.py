@@ -1,0 +1,1 @@
+"""Published data of this kind of task, one reader for each data set."""

@@ -1,0 +1,43 @@
+"""Where runs of a study were begun, as this laboratory's home knows, whatever folder they lie in.
+
+A note per run is kept in ``begun`` in the home, named after the study's digest; it holds the run's folder. A note whose
+folder holds no run any more is removed when it is looked for.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from lakatos.flows.run.study import CampaignConfig
+from lakatos.traces.artifact import write_whole
+from lakatos.traces.digest import canonical_json, digest_bytes
+from lakatos.traces.errors import ArtifactError
+from lakatos.traces.home import home
+from lakatos.traces.place import holds_journal
+
+
+def note_begun(study: CampaignConfig, folder: Path) -> None:
+    """Note that a run of a study was begun; a home that cannot be written stops no run."""
+    place = str(folder.resolve())
+    path = _folder() / f"{study.digest}-{digest_bytes(place.encode())[:16]}.json"
+    with suppress(OSError, ArtifactError):
+        write_whole(path, canonical_json({"folder": place}), private=True)
+
+
+def begun_of(study: CampaignConfig) -> list[Path]:
+    """Folders of the runs of a study, in whatever folder of runs; those that are gone are forgotten."""
+    found = []
+    for path in sorted(_folder().glob(f"{study.digest}-*.json")):
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            folder = Path(str(json.loads(path.read_bytes())["folder"]))
+            if holds_journal(folder):
+                found.append(folder)
+            else:
+                path.unlink()
+    return found
+
+
+def _folder() -> Path:
+    return home() / "begun"
