@@ -161,6 +161,14 @@ def condition_of(stimuli: Stimuli) -> Array:
     return np.asarray(stimuli.arrays.get(CONDITION, np.zeros(len(stimuli))), dtype=np.float64)
 
 
+def named_conditions(domain: Domain, stimuli: Stimuli) -> dict[str, list[str]]:
+    """The name of each trial's condition, as a column; nothing where there are none."""
+    names = conditions_of(domain)
+    if not names or CONDITION not in stimuli.arrays:
+        return {}
+    return {CONDITION: [names[place] for place in condition_of(stimuli).astype(int).tolist()]}
+
+
 def without_condition(stimuli: Stimuli) -> Stimuli:
     """The same rows without their condition."""
     if CONDITION not in stimuli.arrays:

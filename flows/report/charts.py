@@ -694,7 +694,7 @@ def conditions(
     for x, name in zip(xs, names, strict=True):
         canvas.text(x, bottom + 16, cut(name, 14), "tick", "middle")
     for place_of_person, person in enumerate(people, start=1):
-        there = np.flatnonzero(np.isfinite(person))
+        there = np.flatnonzero(np.isfinite(person)).tolist()
         canvas.path([(xs[place], y(person[place])) for place in there], "line other")
         for place in there:
             canvas.note(
