@@ -16,7 +16,7 @@ from lakatos.experiments.task import Domain, Stimuli, Trials, keeps_places
 from lakatos.flows.report import charts
 from lakatos.flows.report.download import small
 from lakatos.flows.report.reader import UNREADABLE, RunReading, last_option
-from lakatos.flows.report.svg import NARROW
+from lakatos.flows.report.svg import NARROW, Drawing
 from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
@@ -102,8 +102,8 @@ def conditions_found(reading: RunReading) -> ConditionsFound | None:
                 predicted[number] = np.nan
                 continue
             shares = np.asarray(score.record.proportions).reshape(len(trials.stimuli), -1)
-            mean = _means(shares, values)[trials.trial]
-            predicted[number] += np.bincount(place, weights=mean, minlength=len(names))
+            weights = _means(shares, values)[trials.trial]
+            predicted[number] += np.bincount(place, weights=weights, minlength=len(names))
     if not people or not counts.all():
         return None
     table = np.concatenate(people)
@@ -133,7 +133,7 @@ def _means(shares: Array, values: Array) -> Array:
     """``(n_trials,)`` predicted means; of two options only the second's share is written down."""
     if shares.shape[1] < values.shape[1]:
         shares = np.stack([1 - shares[:, -1], shares[:, -1]], axis=1)
-    return (shares * values).sum(axis=1)
+    return np.asarray((shares * values).sum(axis=1))
 
 
 def _by_person(trials: Trials, values: Array, place: NDArray[np.int_], n: int) -> Array:
@@ -152,7 +152,7 @@ def _drawn(
     what: str,
     tags: Sequence[str],
     width: int,
-) -> charts.Drawing:
+) -> Drawing:
     lines = [
         charts.ConditionLine(tag, tuple(item.predicted[number] for item in found), ())
         for number, tag in enumerate(tags)
