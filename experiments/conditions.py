@@ -199,6 +199,13 @@ def in_condition(stimuli: Stimuli, place: int) -> Stimuli:
     return _with(without_condition(stimuli).take(rows), np.full(len(rows), float(place)))
 
 
+def in_one_condition(stimuli: Stimuli) -> Stimuli:
+    """The trials of the condition that has most of them, the first of several."""
+    places = condition_of(stimuli)
+    most = int(np.bincount(places.astype(np.int64)).argmax())
+    return stimuli.take(np.flatnonzero(places == most))
+
+
 def in_first_condition(offer: StimulusOffer) -> StimulusOffer:
     """The offer with each trial once, in the first condition; the same offer without conditions."""
     if CONDITION not in offer.stimuli.arrays:
