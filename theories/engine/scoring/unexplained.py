@@ -75,9 +75,9 @@ def error_ratio(observed: Array, simulated: Array, directions: Array) -> ErrorRa
     if expected <= ALIKE * max(float(np.square(simulated).sum(axis=1).mean()), 1e-300):
         return None
     degrees = float(np.clip(2 * expected**2 / max(variance, 1e-300), 1.0, n_beyond))
-    ends = chi2.ppf([(1 + LEVEL) / 2, (1 - LEVEL) / 2], degrees) / degrees
+    most, least = (float(chi2.ppf((1 + sign * LEVEL) / 2, degrees)) / degrees for sign in (1, -1))
     value = own / expected
-    return ErrorRatio(value, value / float(ends[0]), value / float(ends[1]), degrees)
+    return ErrorRatio(value, value / most, value / least, degrees)
 
 
 def _beyond(directions: Array, n_cells: int) -> Array:

@@ -175,7 +175,8 @@ def _cells(domain: Domain, trials: Trials, mean: Array) -> Callable[[Array, Arra
         def of_trials(beyond: Array, n: Array) -> Array:
             own = _in_columns(domain, beyond)[..., answered, :]
             scaled = own / np.sqrt(n[answered])[:, None]
-            return scaled.reshape(*scaled.shape[:-2], scaled.shape[-2] * scaled.shape[-1])
+            size = scaled.shape[-2] * scaled.shape[-1]
+            return np.asarray(scaled.reshape(*scaled.shape[:-2], size))
 
         return of_trials
     by_trial = [
@@ -233,7 +234,7 @@ def _drawn(
 
     def respond() -> Array:
         if trials.pooled:
-            return rng.multinomial(asked.astype(np.int64), mean)
+            return rng.multinomial(asked.astype(np.int64), mean).astype(np.float64)
         return people.respond(p, trials.n_participants, ends, rng)
 
     cells = _cells(domain, trials, mean)
@@ -269,7 +270,7 @@ class _People:
         asked = np.zeros((weights.shape[1], self.shape[0]))
         np.add.at(asked, (self.person, self.trial), self.times)
         by_draw = weights @ asked
-        return np.einsum("dt,dto->to", by_draw, p)
+        return np.asarray(np.einsum("dt,dto->to", by_draw, p))
 
     def respond(
         self, p: Array, n_people: int, ends: Array | None, rng: np.random.Generator
