@@ -25,11 +25,13 @@ from pydantic import (
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.adoption.packing import answers_digest
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
+from lakatos.experiments.participants.web.manner import check_within
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
@@ -46,7 +48,7 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
-from lakatos.flows.run.page_settings import CONDITION, PageConfig
+from lakatos.flows.run.page_settings import PageConfig
 from lakatos.flows.run.study_sections import (
     ConfirmationConfig,
     ExclusionsConfig,
@@ -166,6 +168,11 @@ class CampaignConfig(ConfigSection):
         return value
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """Conditions within participants."""
+        return self.design.conditions
+
+    @property
     def time_window(self) -> tuple[float, float] | None:
         """Seconds between which responses count, where the study's file says so."""
         return self.participants.time_window
@@ -203,7 +210,10 @@ class CampaignConfig(ConfigSection):
         if self.domain_file is None:
             _known("domain", self.domain, DOMAINS)
             _known("family of theories", self.domain, FAMILIES)
-        family = family_of(self)
+        try:
+            family = family_of(self)
+        except DesignError as error:  # conditions of trials that follow one another
+            raise ValueError(str(error).removesuffix(".")) from None
         for seed in self.theories.seeds:
             _known("theory", seed, family.seeds)
         if self.participants.theory:
@@ -269,6 +279,26 @@ class CampaignConfig(ConfigSection):
         return self
 
     @model_validator(mode="after")
+    def _conditions_apply(self) -> CampaignConfig:
+        if self.conditions and not (self.source.on_page or self.source.origin == "simulated"):
+            raise ValueError(
+                f"design.conditions means nothing where the source is {self.participants.source!r}, only where "
+                "participants are simulated or take part on the page; remove it"
+            )
+        if self.conditions and self.confirmation.participants:
+            raise ValueError(
+                "confirmation: its trials are chosen without conditions; leave out the confirmation or "
+                "design.conditions"
+            )
+        if self.conditions and any(item.name == CONDITION for item in self.page.questions):
+            raise ValueError(
+                f"a question is called {CONDITION!r}, like the column of a trial's condition; rename it"
+            )
+        if self.source.on_page:
+            check_within(self.conditions, self.page.conditions)
+        return self
+
+    @model_validator(mode="after")
     def _groups_are_known(self) -> CampaignConfig:
         people = self.participants
         if people.archive:
@@ -277,6 +307,14 @@ class CampaignConfig(ConfigSection):
         if self.source.on_page:
             known = [question.name for question in self.page.questions]
             known += [CONDITION] if self.page.conditions else []
+        if self.conditions:
+            known.append(CONDITION)
+            if self.validation.groups == CONDITION:
+                raise ValueError(
+                    "validation.groups: conditions within participants are no groups of participants; give "
+                    f"validation.effects = {CONDITION!r}"
+                )
+        known = list(dict.fromkeys(known))
         for key, by in (("groups", self.validation.groups), ("effects", self.validation.effects)):
             if by and by not in known:
                 raise ValueError(

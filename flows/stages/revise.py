@@ -15,6 +15,8 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
+from lakatos.theories.discovery.condition_search import CONDITIONS, find_change
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
@@ -34,7 +36,8 @@ from lakatos.theories.engine.record import (
     SuccessorSubmitted,
 )
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import composition_of
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
@@ -135,7 +138,15 @@ async def revise(
             if reads
             else ()
         )
-        return _record(context, cycle, proposal, (*found, *written))
+        changed: tuple[SuccessorSubmitted, ...] = ()
+        if run.config.conditions:
+            run.progress.stage(cycle, "revise", "trying changes of parameters with conditions")
+            leader = run.form(diagnosis.record.leader).program
+            advocate = GrammarAdvocate(grammar)
+            changed = changes_with_conditions(
+                run.laboratory, advocate, leader, proposal, trials, context
+            )
+        return _record(context, cycle, proposal, (*found, *changed, *written))
 
     return await run.step(
         "revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle}
@@ -246,6 +257,40 @@ def induced(
             has_places=has_places,
         )
     )
+
+
+def changes_with_conditions(
+    laboratory: Laboratory,
+    advocate: GrammarAdvocate,
+    leader: TheoryProgram,
+    proposal: SearchProposal,
+    trials: Sequence[Trials],
+    context: StepContext,
+) -> tuple[SuccessorSubmitted, ...]:
+    """The leader, and the best theory of the search, each with the parameter that changes with a condition, if any."""
+    bases = [leader]
+    for attempt in proposal.submitted[:1]:
+        source = advocate.grammar.write(Composition(attempt.composition.slots))
+        bases.append(TheoryProgram(source, advocate.name))
+    found = []
+    for base in {item.source: item for item in bases}.values():
+        proposed = find_change(laboratory, base, trials, advocate.price)
+        if proposed is None:
+            continue
+        attempt = advocate.attempt(Composition({}), None, "", proposed.evaluated)
+        if not math.isfinite(attempt.criterion):
+            continue
+        gain = proposed.advantage
+        found.append(
+            SuccessorSubmitted(
+                source=context.artifacts.put(proposed.source.encode()),
+                author=CONDITIONS,
+                parents=(leader.digest,) if base is leader else (),
+                change=f"{proposed.change.in_words} ({gain.value:+.4f} nats per choice of held-out participants)",
+                criterion=attempt.criterion,
+            )
+        )
+    return tuple(found)
 
 
 def _starts(evidence: RunEvidence, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:

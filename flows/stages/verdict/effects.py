@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import CONDITION, condition_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.run.evidence import RunEvidence, counted_again
@@ -55,7 +56,7 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
         try:
             labels = labels_of(run.evidence, by)
             labels = in_groups(labels, run.config.validation.group_cuts, by)
-            asked = _asked(run.evidence, by, labels, names, prior_sd=None)
+            asked = _asked(run.evidence, by, _beside(run.evidence, labels), names, prior_sd=None)
         except TrialsError as error:
             text = f"Groups by {by} could not be compared: {error}"
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
@@ -86,7 +87,12 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
 
     def work(context: StepContext) -> EffectsLearned:
         try:
-            asked = _asked(run.evidence, by, labels_of(run.evidence, by), names, prior_sd=prior_sd)
+            beside = (
+                conditions_beside(run.evidence)
+                if by == CONDITION and run.config.conditions
+                else _beside(run.evidence, labels_of(run.evidence, by))
+            )
+            asked = _asked(run.evidence, by, beside, names, prior_sd=prior_sd)
         except TrialsError as error:
             text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
@@ -134,6 +140,21 @@ def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
     return [np.array(item[by]) for item in known]
 
 
+def _beside(evidence: RunEvidence, labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """What is known of its participant beside each response."""
+    collected = evidence.state.experiments.collected
+    return [
+        own[evidence.trials(name).participant] for name, own in zip(collected, labels, strict=True)
+    ]
+
+
+def conditions_beside(evidence: RunEvidence) -> list[NDArray[Any]]:
+    """The condition within participants beside each response of each experiment."""
+    names = np.array(evidence.config.conditions)
+    tables = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    return [names[condition_of(item.stimuli).astype(int)[item.trial]] for item in tables]
+
+
 @dataclass(frozen=True)
 class _Asked:
     """Effects in the leading theories, and what is said of them."""
@@ -150,7 +171,7 @@ def _asked(
     *,
     prior_sd: float | None,
 ) -> _Asked:
-    """Effects of one column in each theory that runs on these answers.
+    """Effects of one column, whose labels stand beside each response, in each theory that runs on these answers.
 
     Raises:
         TrialsError: The column can have no effect here.
@@ -161,7 +182,7 @@ def _asked(
             np.array([f"{item.experiment}/{number}" for number in item.participant])
             for item in trials
         ),
-        tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
+        tuple({by: own} for own in labels),
         counted_again(evidence.config, evidence.state),
     )
     formula = formula_of([by], beside)
