@@ -144,17 +144,23 @@ def conclude_from(
     own = left[0].known if left and left[0].theory == leader else None
     marks = _marks(evidence, leader) if own and own.is_above_one else ()
     told_published = evidence.theories.told.record.published if evidence.theories.told else {}
+    is_ahead_of_published = _is_ahead_of_published(evidence, leader)
     verdict = verdict_of(
         is_ahead=found.holds,
         is_new=leader not in told_published
         and evidence.theories.checked[leader].record.author != PUBLISHED,
         is_above_guessing=gain_over_guessing(evidence, leader).is_above_zero(),
-        is_ahead_of_published=_is_ahead_of_published(evidence, leader),
+        is_ahead_of_published=is_ahead_of_published,
         left=own,
     )
     known_as = leader if leader in told_published or rival is None else rival
     first = headline(
-        verdict, evidence.theories.name(leader), evidence.theories.name(known_as), own, marks
+        verdict,
+        evidence.theories.name(leader),
+        evidence.theories.name(known_as),
+        own,
+        marks,
+        is_ahead_of_published=is_ahead_of_published,
     )
     parts = [first, *_random_choices_in_words(evidence.theory(leader), own)]
     parts += [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
@@ -246,11 +252,11 @@ def guess_of_units(trials: Trials) -> Array:
     return np.asarray(own[trials.n_choices > 0])
 
 
-def _is_ahead_of_published(evidence: TheoryEvidence, leader: Digest) -> bool:
-    """Whether the leader is ahead of the best published theory that was estimated alike; True where none was."""
+def _is_ahead_of_published(evidence: TheoryEvidence, leader: Digest) -> bool | None:
+    """Whether the leader is ahead of the best published theory that was estimated alike; None where none was."""
     measured = evidence.theories.completeness
     if measured is None or measured.record.leader != leader or not measured.record.published:
-        return True
+        return None
     found = measured.record
     if found.ahead is None or found.ahead_error is None:
         return False

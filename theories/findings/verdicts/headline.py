@@ -20,7 +20,7 @@ def verdict_of(
     is_ahead: bool,
     is_new: bool,
     is_above_guessing: bool,
-    is_ahead_of_published: bool,
+    is_ahead_of_published: bool | None,
     left: ErrorRatio | None,
 ) -> Verdict:
     """Which of the three verdicts the data support.
@@ -31,10 +31,10 @@ def verdict_of(
         is_new: Whether its form was not published before, under whatever name.
         is_above_guessing: Whether it predicts better than guessing beyond chance.
         is_ahead_of_published: Whether it is ahead of the best published theory of the task that was estimated from the
-            same responses; True where none was.
+            same responses; None where none was.
         left: What it leaves unexplained; None where this could not be measured.
     """
-    if is_ahead and is_new and is_above_guessing and is_ahead_of_published:
+    if is_ahead and is_new and is_above_guessing and is_ahead_of_published is not False:
         return "better"
     if left is not None and not left.is_above_one:
         return "nothing_left"
@@ -67,7 +67,13 @@ def ratio_in_words(left: ErrorRatio | None) -> str:
 
 
 def headline(
-    verdict: Verdict, leader: str, published: str, left: ErrorRatio | None, marks: Sequence[str]
+    verdict: Verdict,
+    leader: str,
+    published: str,
+    left: ErrorRatio | None,
+    marks: Sequence[str],
+    *,
+    is_ahead_of_published: bool | None = True,
 ) -> str:
     """The verdict in one sentence.
 
@@ -78,6 +84,7 @@ def headline(
             where the leader is published.
         left: What the leader leaves unexplained.
         marks: Properties of trials and participants that mark what is left.
+        is_ahead_of_published: As of `verdict_of`; where it is None, only the initial theories were compared.
     """
     rest = f", marked by {', '.join(marks)}" if marks and left and left.is_above_one else ""
     words = ratio_in_words(left)
@@ -86,4 +93,5 @@ def headline(
     if verdict == "published":
         leads = "" if leader == published else f"{leader} leads, and "
         return f"No theory was found that predicts better than {published}; {leads}{words}{rest}."
-    return f"{leader}, a new theory, predicts better than every published one; {words}{rest}."
+    others = "published one" if is_ahead_of_published else "initial theory"
+    return f"{leader}, a new theory, predicts better than every {others}; {words}{rest}."

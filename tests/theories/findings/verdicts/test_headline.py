@@ -39,6 +39,10 @@ def test_a_new_theory_that_is_ahead_of_all_is_better(left: ErrorRatio | None) ->
     assert verdict_of(**SUPPORTED, left=left) == "better"
 
 
+def test_where_no_published_theory_was_estimated_alike_the_initial_ones_decide() -> None:
+    assert verdict_of(**SUPPORTED | {"is_ahead_of_published": None}, left=LEFT) == "better"
+
+
 @pytest.mark.parametrize("lacking", sorted(SUPPORTED))
 def test_a_renamed_tied_or_guessing_theory_is_never_better(lacking: str) -> None:
     found = SUPPORTED | {lacking: False}
@@ -51,6 +55,9 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
     ratio = "its error on the presented trials is 2.00 times the sampling noise (90% interval 1.50 to 2.80)"
     assert headline("better", "Sum", "Sum", LEFT, ["side"]) == (
         f"Sum, a new theory, predicts better than every published one; {ratio}, marked by side."
+    )
+    assert headline("better", "Sum", "Sum", LEFT, [], is_ahead_of_published=None) == (
+        f"Sum, a new theory, predicts better than every initial theory; {ratio}."
     )
     assert headline("published", "Sum", "Sum", LEFT, []) == (
         f"No theory was found that predicts better than Sum; {ratio}."
