@@ -161,6 +161,14 @@ def condition_of(stimuli: Stimuli) -> Array:
     return np.asarray(stimuli.arrays.get(CONDITION, np.zeros(len(stimuli))), dtype=np.float64)
 
 
+def named_conditions(domain: Domain, stimuli: Stimuli) -> dict[str, list[str]]:
+    """The name of each trial's condition, as a column; nothing where there are none."""
+    names = conditions_of(domain)
+    if not names or CONDITION not in stimuli.arrays:
+        return {}
+    return {CONDITION: [names[place] for place in condition_of(stimuli).astype(int).tolist()]}
+
+
 def without_condition(stimuli: Stimuli) -> Stimuli:
     """The same rows without their condition."""
     if CONDITION not in stimuli.arrays:
@@ -189,6 +197,13 @@ def in_condition(stimuli: Stimuli, place: int) -> Stimuli:
     """The trials that are presented in the first condition, as they are in another one."""
     rows = np.flatnonzero(condition_of(stimuli) == 0)
     return _with(without_condition(stimuli).take(rows), np.full(len(rows), float(place)))
+
+
+def in_one_condition(stimuli: Stimuli) -> Stimuli:
+    """The trials of the condition that has most of them, the first of several."""
+    places = condition_of(stimuli)
+    most = int(np.bincount(places.astype(np.int64)).argmax())
+    return stimuli.take(np.flatnonzero(places == most))
 
 
 def in_first_condition(offer: StimulusOffer) -> StimulusOffer:

@@ -24,6 +24,7 @@ WORDS = {
     "counts": "a column for each option",
     "count": "answers that a row stands for",
     "share": "of them, for the second option",
+    "condition": "conditions that vary within participants",
     "attributes": "what is known of people; `lakatos theory effects FILE --by NAME` compares groups by it",
 }
 SCALE_WORDS: dict[str, dict[str, str]] = {

@@ -103,7 +103,8 @@ def plan_design(
         information=shown.information,
         archive=offer.archive,
     )
-    plan = with_orders(plan, conditions_of(question.domain), settings.blocks, rng)
+    if not offer.archive:
+        plan = with_orders(plan, conditions_of(question.domain), settings.blocks, rng)
     decision = judge_design(
         table, question.open_pairs, names=question.names, required=settings.power
     )

@@ -87,7 +87,7 @@ class DesignQuestion:
 
     def presentations(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Stimuli]:
         """The ways in which each trial is presented: with its options on either side, and in each condition."""
-        n_conditions = len(conditions_of(self.domain))
+        n_conditions = 0 if offer.archive else len(conditions_of(self.domain))
         ways = [in_condition(stimuli, place) for place in range(n_conditions)] or [stimuli]
         if self.shows_both_sides(offer):
             ways = [side for way in ways for side in (way, self.domain.swap_sides(way))]

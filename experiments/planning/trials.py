@@ -39,8 +39,10 @@ def choose_from(
     settings = question.settings
     if question.domain.sequential:  # a schedule is shown whole
         return asked_whole(offer.stimuli)
-    offer = in_first_condition(offer)
-    n_conditions = max(len(conditions_of(question.domain)), 1)
+    n_conditions = 1
+    if not offer.archive:
+        offer = in_first_condition(offer)
+        n_conditions = max(len(conditions_of(question.domain)), 1)
     repetitions = 1 if offer.archive else settings.repetitions
     selection = choose_trials(
         question.ways_to_answer(offer, offer.stimuli),

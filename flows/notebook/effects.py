@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
+from lakatos.experiments.conditions import named_conditions
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.file import stimulus_columns
@@ -486,6 +487,8 @@ def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:
     item = answers.trials[place]
     shown = {name: column[item.trial] for name, column in stimulus_columns(item.stimuli).items()}
     shown = {name.replace(".", "_"): column for name, column in shown.items()}
+    for name, labels in named_conditions(answers.domain, item.stimuli).items():
+        shown[name] = np.array(labels, dtype=object)[item.trial]
     known = answers.people[place] if answers.people else {}
     people = {name: np.array(said, dtype=object)[item.participant] for name, said in known.items()}
     of_file = dict(answers.beside[place]) if answers.beside else {}

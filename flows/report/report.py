@@ -23,6 +23,7 @@ from markupsafe import Markup
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.errors import UnusableError
+from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -140,6 +141,7 @@ def render(
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "by_condition": conditions_found(reading),
         "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,
         "groups": _renamed(state, state.theories.groups),

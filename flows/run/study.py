@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import numpy as np
 from pydantic import (
@@ -67,6 +67,9 @@ from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.files import read_named
 from lakatos.traces.section import ConfigSection
+
+if TYPE_CHECKING:
+    from lakatos.experiments.adoption.adopt import AdoptedAnswers
 
 OWN_DOMAIN: dict[str, Any] = {
     "type": ["string", "object"],
@@ -280,7 +283,12 @@ class CampaignConfig(ConfigSection):
 
     @model_validator(mode="after")
     def _conditions_apply(self) -> CampaignConfig:
-        if self.conditions and not (self.source.on_page or self.source.origin == "simulated"):
+        columns = self.participants.columns
+        in_file = columns is not None and bool(columns.condition)
+        asked_anew = self.source.on_page or self.source.origin == "simulated"
+        if in_file and self.design.blocks > 1:
+            raise ValueError("design.blocks means nothing where responses are there; remove it")
+        if self.conditions and not (asked_anew or in_file):
             raise ValueError(
                 f"design.conditions means nothing where the source is {self.participants.source!r}, only where "
                 "participants are simulated or take part on the page; remove it"
@@ -307,7 +315,7 @@ class CampaignConfig(ConfigSection):
         if self.source.on_page:
             known = [question.name for question in self.page.questions]
             known += [CONDITION] if self.page.conditions else []
-        if self.conditions:
+        if self.conditions or (people.columns is not None and people.columns.condition):
             known.append(CONDITION)
             if self.validation.groups == CONDITION:
                 raise ValueError(
@@ -458,6 +466,8 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     domain = domain_of(config)
     found = adopt_file(file, columns, domain)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
+    if columns.condition:
+        found, config = _with_conditions(config, found, domain)
     trials = trials_of_study(found, domain, people.answers, people.experiments)
     digest = answers_digest(trials)
     if people.answers and people.answers != digest:
@@ -474,6 +484,29 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
         "time_window": found.time_window,
     }
     return config.model_copy(update={"participants": people.model_copy(update=known)})
+
+
+def _with_conditions(
+    config: CampaignConfig, found: AdoptedAnswers, domain: Domain
+) -> tuple[AdoptedAnswers, CampaignConfig]:
+    """Responses of a file with their conditions, and the study with the conditions' names."""
+    from lakatos.experiments.adoption.file_conditions import (
+        check_domain,
+        condition_names,
+        with_file_conditions,
+    )
+
+    assert config.participants.columns is not None
+    column = config.participants.columns.condition
+    check_domain(domain)
+    names = tuple(condition_names(found, column).values())
+    if config.conditions not in ((), names):
+        raise StudyError(
+            f"design.conditions: {config.participants.file} has the conditions {', '.join(names)}; leave the key out, "
+            "as the file names them."
+        )
+    design = config.design.model_copy(update={"conditions": names})
+    return with_file_conditions(found, column), config.model_copy(update={"design": design})
 
 
 def _check_seeds(config: CampaignConfig, closed: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lakatos.experiments.conditions import CONDITION, in_condition
+from lakatos.experiments.conditions import CONDITION, conditions_of, in_one_condition
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.theories.findings.differences.effect_power import (
@@ -37,8 +37,8 @@ def power_for_effects(
     first condition within participants.
     """
     settings = evidence.config.validation
-    if plan.conditions and settings.effects == CONDITION:
-        first = replace(plan, stimuli=in_condition(plan.stimuli, 0))
+    if conditions_of(evidence.domain) and settings.effects == CONDITION:
+        first = replace(plan, stimuli=in_one_condition(plan.stimuli))
         return _power(
             evidence, name, first, rng, "condition", settings.effects, settings.effect_size
         )

@@ -84,6 +84,8 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
         return None
     by, prior_sd = run.config.validation.effects, run.config.validation.effect_sd
     names, inputs = _leading(run)
+    if run.config.conditions:  # a theory that states a change is told by its estimates
+        inputs += run.state.theories.fit_records(names)
 
     def work(context: StepContext) -> EffectsLearned:
         try:
@@ -92,7 +94,10 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
                 if by == CONDITION and run.config.conditions
                 else _beside(run.evidence, labels_of(run.evidence, by))
             )
-            asked = _asked(run.evidence, by, beside, names, prior_sd=prior_sd)
+            is_within = by == CONDITION and bool(run.config.conditions)
+            changed = _changes_of(run.evidence, names) if is_within else {}
+            others = [name for name in names if name not in changed]
+            asked = _asked(run.evidence, by, beside, others, prior_sd=prior_sd)
         except TrialsError as error:
             text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
@@ -100,6 +105,8 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
         text = (
             f"Effects of {by} ({n_people} participants): {asked.text}"
             if asked.found
+            else f"Effects of {by}:"
+            if changed
             else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
         )
         return EffectsLearned(
@@ -107,7 +114,7 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
             n_people=n_people,
             prior_sd=prior_sd,
             theories=tuple(_of_theory(name, item) for name, item in asked.found.items()),
-            text=text,
+            text=" ".join([text, *changed.values()]),
         )
 
     return await run.step("learn_effects", work, returns=EffectsLearned, inputs=inputs)
@@ -153,6 +160,28 @@ def conditions_beside(evidence: RunEvidence) -> list[NDArray[Any]]:
     names = np.array(evidence.config.conditions)
     tables = [evidence.trials(name) for name in evidence.state.experiments.collected]
     return [names[condition_of(item.stimuli).astype(int)[item.trial]] for item in tables]
+
+
+def _changes_of(evidence: RunEvidence, names: Sequence[Digest]) -> dict[Digest, str]:
+    """Theories that state themselves how a parameter changes with a condition, each with its estimates in words.
+
+    Beside its own change no other one of the same parameter could be seen.
+    """
+    found = {}
+    for name in names:
+        priors = evidence.theory(name).priors
+        ends = tuple(f"_in_{condition}" for condition in evidence.config.conditions)
+        told = [
+            f"{parameter}{f' ({prior.unit})' if prior.unit else ''} {prior.center:.3g} in the median participant"
+            for parameter, prior in priors.items()
+            if parameter.endswith(ends) and not prior.idle
+        ]
+        if told:
+            found[name] = (
+                f"{evidence.state.theories.name(name)} has the change among its own parameters: "
+                f"{', '.join(told)}."
+            )
+    return found
 
 
 @dataclass(frozen=True)
