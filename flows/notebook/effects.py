@@ -62,6 +62,8 @@ from lakatos.theories.language.theory import Theory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_RESOLVED = 0.3
+"""Share of a parameter's variance that responses resolve, below which its intervals are said to be too narrow."""
 SCALES = {"log": "log", "logit": "log odds", "plain": "plain"}
 
 
@@ -140,6 +142,7 @@ class EffectsOnParameters(Result):
         yield escape(self.verdict)
         for name, found in self.theories.items():
             yield self._table(name, found)
+            yield from map(escape, flat_in_words(found))
         for coding in self.codings:
             yield escape(coding)
         yield (
@@ -200,6 +203,21 @@ class EffectsOnParameters(Result):
                 "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
             )
         return table
+
+
+def flat_in_words(found: ParameterEffects) -> list[str]:
+    """A sentence for each tested parameter of which responses say little, so that its interval can be too narrow.
+
+    The population's covariance is taken as known, and of such a parameter it decides most of what a cell's value is.
+    """
+    resolved = found.posteriors.reliability()[found.used].mean(axis=0)
+    tested = {item.parameter for item in found.effects}
+    return [
+        f"{scale.name}: responses resolve {share:.0%} of how participants differ in it; its intervals can be too "
+        "narrow."
+        for scale, share in zip(found.posteriors.scales, resolved.tolist(), strict=True)
+        if scale.name in tested and share < LEAST_RESOLVED
+    ]
 
 
 def _power_row(item: EffectPower) -> dict[str, Any]:

@@ -108,6 +108,13 @@ def test_a_study_keeps_its_conditions_and_refuses_others(tmp_path: Path) -> None
     config = load_study(written(tmp_path, answers()))
     again = type(config).model_validate(config.model_dump(mode="json"))
     assert (again.conditions, again.digest) == (config.conditions, config.digest)
+    recorded = type(config).model_validate(config.identity)
+    assert recorded.conditions == config.conditions
+    assert recorded.with_places(config.model_dump(mode="json")) == config
+    renamed = answers().rename(columns={"strategy": "how"})
+    other = STUDY.replace('condition = "strategy"', 'condition = "how"')
+    assert load_study(written(tmp_path, renamed, other)).digest == config.digest
+    written(tmp_path, answers())
     other = STUDY + '[design]\nconditions = ["attend", "act"]\n'
     with pytest.raises(StudyError, match=r"the conditions attend, regulate_2; leave the key out"):
         load_study(written(tmp_path, answers(), other))
