@@ -38,7 +38,14 @@ from lakatos.flows.report.judging_facts import (
 )
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
-from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs, open_reading
+from lakatos.flows.report.reader import (
+    RunReading,
+    mean_ceiling,
+    open_pairs,
+    open_reading,
+    text_below,
+)
+from lakatos.flows.report.size_path import path_figure
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.two_pages import render_summary, summary_beside
@@ -121,6 +128,8 @@ def render(
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,
+        "text_below": text_below(reading),
+        "path_figure": path_figure(reading),
         "renamed": partial(in_new_names, state.theories),
         "board": reading.board,
         "data": data_facts(reading),

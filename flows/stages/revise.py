@@ -24,6 +24,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     SearchStart,
 )
 from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.discovery.grammar_search.size_path import size_path, smallest_near_best
 from lakatos.theories.discovery.grammar_search.subset import some_trials
 from lakatos.theories.discovery.induction.pace import InductionTold
 from lakatos.theories.discovery.roles.record import SuccessorsProposed
@@ -31,6 +32,7 @@ from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.record import (
     Diagnosis,
     SearchFinished,
+    SizeOnPath,
     SuccessorSubmitted,
 )
 from lakatos.theories.language.family import Family
@@ -343,4 +345,28 @@ def _record(
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
         unspent=proposal.unspent,
+        path=_path(context, proposal),
     )
+
+
+def _path(context: StepContext, proposal: SearchProposal) -> tuple[SizeOnPath, ...]:
+    """The best theories of every size, with their sources."""
+    path = size_path(proposal.sizes)
+    chosen = smallest_near_best(path)
+    found = []
+    for item in path:
+        evaluated = item.attempt.evaluated
+        assert evaluated is not None
+        found.append(
+            SizeOnPath(
+                n_clauses=item.n_clauses,
+                source=context.artifacts.put(evaluated.theory.program.source.encode()),
+                claim=evaluated.theory.claim,
+                score=item.score.value,
+                score_error=item.score.standard_error,
+                behind=item.behind.value,
+                behind_error=item.behind.standard_error,
+                chosen=item is chosen,
+            )
+        )
+    return tuple(found)
