@@ -16,6 +16,7 @@ from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.task import identities
 from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.run.source import archive_trials, make_source
 from lakatos.flows.run.study import load_study
 from lakatos.flows.run.task import domain_of
@@ -121,6 +122,20 @@ def test_a_study_keeps_its_conditions_and_refuses_others(tmp_path: Path) -> None
     blocks = STUDY + "[design]\nblocks = 2\n"
     with pytest.raises(StudyError, match="blocks"):
         load_study(written(tmp_path, answers(), blocks))
+
+
+def test_a_new_study_of_a_file_asks_for_effects_of_its_conditions(tmp_path: Path) -> None:
+    answers().to_csv(tmp_path / "answers.csv", index=False)
+    made = new_study(
+        tmp_path / "mine.toml",
+        tmp_path / "answers.csv",
+        "intertemporal",
+        columns=columns(condition="strategy").model_dump(exclude_defaults=True),
+    )
+    assert made.open_questions == ()
+    config = load_study(made.study)
+    assert (config.conditions, config.validation.effects) == (("attend", "regulate_2"), CONDITION)
+    assert 2 * config.design.trials >= 16  # 20 trials in their conditions, without the sealed ones
 
 
 def columns(**more: str) -> AnswerColumns:
