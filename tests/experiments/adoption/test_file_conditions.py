@@ -135,7 +135,7 @@ def test_a_new_study_of_a_file_asks_for_effects_of_its_conditions(tmp_path: Path
     assert made.open_questions == ()
     config = load_study(made.study)
     assert (config.conditions, config.validation.effects) == (("attend", "regulate_2"), CONDITION)
-    assert 2 * config.design.trials >= 16  # 20 trials in their conditions, without the sealed ones
+    assert config.stop.cycles * config.design.trials == 20  # all trials in their conditions
 
 
 def columns(**more: str) -> AnswerColumns:
