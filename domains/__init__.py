@@ -13,6 +13,7 @@ from pathlib import Path
 from lakatos.domains.declared.task_file import domain_in, read_task_file
 from lakatos.domains.kit.archive import ArchiveReader
 from lakatos.experiments.answer_scale import HasTimeWindow
+from lakatos.experiments.conditions import with_conditions
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -77,10 +78,15 @@ FAMILIES: Mapping[str, Family] = _Families()
 def find_domain(name: str, file: TaskFile | None = None) -> Domain:
     """A domain of the package by its name, or the domain that a researcher's file defines.
 
-    A name such as ``attention@0.2-5`` says besides between which times, in seconds, responses count.
+    A name such as ``attention@0.2-5`` says besides between which times, in seconds, responses count, and
+    ``risky#calm+hurried`` which conditions each trial has.
     """
-    if file is not None:
-        return domain_in(file)
+    own, _, conditions = name.partition("#")
+    domain = domain_in(file) if file is not None else _find_own(own)
+    return with_conditions(domain, conditions.split("+") if conditions else ())
+
+
+def _find_own(name: str) -> Domain:
     plain, at, window = name.partition("@")
     domain = DOMAINS[plain]
     if not at:

@@ -411,7 +411,12 @@ def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 def design_to_json(design: Design) -> dict[str, Any]:
     """Plain lists, for artifacts; None stands for the information of a random trial."""
+    within = {
+        "conditions": list(design.conditions),
+        "orders": [list(order) for order in design.orders],
+    }
     return {
+        **(within if design.conditions else {}),
         "name": design.name,
         "stimuli": design.stimuli.to_json(),
         "repetitions": design.repetitions,
@@ -432,4 +437,6 @@ def design_from_json(value: Mapping[str, Any]) -> Design:
         random_coverage=tuple(value["random_coverage"]),
         information=tuple(float("nan") if gain is None else gain for gain in value["information"]),
         archive=value["archive"],
+        conditions=tuple(value.get("conditions", ())),
+        orders=tuple(map(tuple, value.get("orders", ()))),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from lakatos.experiments.conditions import words_of_conditions
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import PreregistrationError
 from lakatos.experiments.record import PairPower
@@ -127,7 +128,7 @@ def summarise_design(design: Design, n_answers: int = 0) -> str:
     )
     return (
         f"{trials}, each shown {design.repetitions} time{'' if design.repetitions == 1 else 's'} to each of "
-        f"{design.n_participants} participants ({where})."
+        f"{design.n_participants} participants ({where}).{words_of_conditions(design)}"
     )
 
 

@@ -434,6 +434,10 @@ class Design:
     """``(n_trials,)`` expected information gain at the moment of selection, in nats; NaN for random trials."""
     archive: str = ""
     """Archived experiment that has answers to these stimuli; empty for new people."""
+    conditions: tuple[str, ...] = ()
+    """Names of the conditions within participants, in which each trial is presented; see `experiments.conditions`."""
+    orders: tuple[tuple[int, ...], ...] = ()
+    """Orders of the blocks, as places of conditions; participants have them in turn."""
 
     @property
     def n_presentations(self) -> int:

@@ -269,7 +269,7 @@ def cell(domain: str, seed: int, slack: float, n_draws: int, n_learning: int) ->
     with Laboratory(DOMAINS[domain], n_workers=1) as lab:
         answers = answers.in_laboratory(lab)
         fits = answers.fits
-        left = prune(grammar, composition, fits.validate, price=advocate.price)
+        left = prune(grammar, composition, fits.validate)
         forms = fits.evaluate([(composition, None), (left.composition, None)])
         fitted = [item for item in forms if not isinstance(item, TheoryError)]
         true, tellable = parts(grammar, composition), parts(grammar, left.composition)

@@ -295,7 +295,8 @@ def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[st
     """What attributes say beside each response of an experiment, whether or not they vary within participants."""
     if columns.is_pooled or columns.participant not in whole.columns:
         return {}
-    names = dict.fromkeys([columns.participant, *columns.attributes])
+    told = [columns.participant, *columns.attributes, columns.condition]
+    names = dict.fromkeys(filter(None, told))
     cells = whole.loc[rows]
     return {name: cells[name].to_numpy(dtype=object) for name in names}
 

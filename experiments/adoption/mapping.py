@@ -26,7 +26,15 @@ FROM_DATA: Literal["from data"] = "from data"
 """Window of response times that is found from the times themselves; see `time_window.window_of`."""
 ONE_PARTICIPANT = "one_participant"
 """Name by which a mapping accepts that all rows of a file are of one participant, whom no column names."""
-LATER_KEYS = ("missing", "recode", "alternative", "choice_set", "accept", "time_window")
+LATER_KEYS = (
+    "missing",
+    "recode",
+    "alternative",
+    "choice_set",
+    "accept",
+    "time_window",
+    "condition",
+)
 """Keys that are left out of what is written where they say nothing, since earlier studies lack them."""
 
 
@@ -66,6 +74,9 @@ class AnswerColumns(BaseModel):
     """Counts: number of participants, if known."""
     attributes: tuple[str, ...] = ()
     """Attributes of participants, such as age or group."""
+    condition: str = ""
+    """Column of conditions that vary within participants. Each trial is then another one in each
+    condition, and the search asks whether a parameter changes with it."""
     where: dict[str, str | tuple[str, ...]] = {}
     """Rows to use: for each column, the value that they have."""
     bad_rows: Literal["leave_out_empty", "leave_out", "refuse"] = "leave_out_empty"
@@ -171,6 +182,10 @@ class AnswerColumns(BaseModel):
         if bool(self.alternative) != bool(self.choice_set):
             raise ValueError(
                 "alternative and choice_set go together: what names an alternative, and what names the choice"
+            )
+        if self.condition and pooled:
+            raise ValueError(
+                "counts of answers have no conditions within participants; leave out condition"
             )
         if self.wide and not self.item:
             raise ValueError(

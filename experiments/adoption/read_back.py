@@ -85,7 +85,7 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
             lines.append(
                 f"{name} ({', '.join(sorted(words))}) varies within participants and is not read, so responses of all "
                 f"its values are taken together; `lakatos theory effects FILE THEORY --by {name}` compares parameters "
-                "by it"
+                f"by it, and --column condition={name} makes it a part of each trial"
             )
     return lines
 

@@ -10,6 +10,7 @@ from typing import Any
 from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
@@ -24,6 +25,7 @@ WORDS = {
     "counts": "a column for each option",
     "count": "answers that a row stands for",
     "share": "of them, for the second option",
+    "condition": "conditions that vary within participants",
     "attributes": "what is known of people; `lakatos theory effects FILE --by NAME` compares groups by it",
 }
 SCALE_WORDS: dict[str, dict[str, str]] = {
@@ -100,6 +102,7 @@ def study_text(
         "[validation]",
         "# Of the trials, or of the people where trials are steps: not looked at before the verdict.",
         f"sealed_share = {sealed_share:g}",
+        *([f"effects = {_toml(CONDITION)}"] if columns.condition else []),
     ]
     return "\n".join(lines) + "\n"
 

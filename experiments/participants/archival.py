@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import without_condition
 from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import ArchiveExhaustedError, SourceError
@@ -195,7 +196,8 @@ class ArchivalParticipants(ListedSource):
         """The people of the archive that a study names."""
         return cls(
             study.trials(),
-            identify=lambda stimuli: identities(study.domain, stimuli),
+            # A trial is sealed in all its conditions or in none.
+            identify=lambda stimuli: identities(study.domain, without_condition(stimuli)),
             sequential=study.domain.sequential,
             sealed_share=study.validation["sealed_share"],
             sealed_people=study.validation["sealed_people"],

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import presented_rows
 from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.source import (
@@ -287,8 +288,16 @@ class SimulatedParticipants(NewParticipants):
         """Take another seed for everybody who is simulated from now on."""
         self.seed = seed
 
-    def _order(self, design: Design, n_people: int, rng: np.random.Generator) -> Array:
-        """Presentations to new people, in an order of their own for each, or in that of the schedule."""
+    def _order(
+        self, design: Design, n_people: int, rng: np.random.Generator, first: int = 0
+    ) -> Array:
+        """Presentations to new people, in an order of their own for each, or in that of the schedule.
+
+        Conditions come in blocks, in orders that the people, numbered from ``first``, have in turn.
+        """
+        if design.conditions:
+            places = range(first, first + n_people)
+            return np.stack([presented_rows(design, place, rng)[0] for place in places])
         order = np.tile(np.arange(len(design.stimuli)), (n_people, design.repetitions))
         return order if self.domain.sequential else rng.permuted(order, axis=1)
 
@@ -302,7 +311,7 @@ class SimulatedParticipants(NewParticipants):
             stops.append(bool(rng.random() < self.dropouts))
         n_people = len(stops)
         careless = rng.random(n_people) < self.careless
-        order = self._order(design, n_people, rng)
+        order = self._order(design, n_people, rng, first)
         n_steps = order.shape[1]
         response, feedback = self._behave(design, order, careless, rng)
 

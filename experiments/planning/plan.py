@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import conditions_of, with_orders
 from lakatos.experiments.information import (
     DesignInformation,
     information_of_batch,
@@ -102,6 +103,8 @@ def plan_design(
         information=shown.information,
         archive=offer.archive,
     )
+    if not offer.archive:
+        plan = with_orders(plan, conditions_of(question.domain), settings.blocks, rng)
     decision = judge_design(
         table, question.open_pairs, names=question.names, required=settings.power
     )
@@ -150,16 +153,17 @@ class _ShownTrials:
 
 def _shown(question: DesignQuestion, offer: StimulusOffer, chosen: ChosenTrials) -> _ShownTrials:
     repetitions = offer.repetitions or question.settings.repetitions
-    if not question.shows_both_sides(offer):
-        return _ShownTrials(chosen.stimuli, chosen.information, chosen.random, repetitions)
+    presented = question.presentations(offer, chosen.stimuli)
+    if len(presented) == 1:
+        return _ShownTrials(presented[0], chosen.information, chosen.random, repetitions)
     n_trials = len(chosen.stimuli)
-    swapped = question.domain.swap_sides(chosen.stimuli)
     nothing_new = [0.0 if row not in chosen.random else float("nan") for row in range(n_trials)]
+    places = range(len(presented))
     return _ShownTrials(
-        Stimuli.concatenate([chosen.stimuli, swapped]),
-        (*chosen.information, *nothing_new),
-        (*chosen.random, *(n_trials + row for row in chosen.random)),
-        repetitions // 2,
+        Stimuli.concatenate(presented),
+        (*chosen.information, *(nothing_new * (len(presented) - 1))),
+        tuple(place * n_trials + row for place in places for row in chosen.random),
+        repetitions // (2 if question.shows_both_sides(offer) else 1),
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import conditions_of, in_condition
 from lakatos.experiments.design import both_sides
 from lakatos.experiments.information import (
     MOST_EXACT,
@@ -85,6 +85,14 @@ class DesignQuestion:
         one_way = offer.archive or self.domain.sequential or keeps_places(self.domain)
         return self.settings.sides == "both" and not (one_way or self.settings.repetitions % 2)
 
+    def presentations(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Stimuli]:
+        """The ways in which each trial is presented: with its options on either side, and in each condition."""
+        n_conditions = 0 if offer.archive else len(conditions_of(self.domain))
+        ways = [in_condition(stimuli, place) for place in range(n_conditions)] or [stimuli]
+        if self.shows_both_sides(offer):
+            ways = [side for way in ways for side in (way, self.domain.swap_sides(way))]
+        return ways
+
     def ways_to_answer(self, offer: StimulusOffer, stimuli: Stimuli) -> list[Array]:
         """Per rival the probability of every way in which all presentations of each trial can be answered.
 
@@ -92,15 +100,16 @@ class DesignQuestion:
         """
         repetitions = 1 if offer.archive else self.settings.repetitions
         n_options = self.domain.n_options(stimuli)
-        if not self.shows_both_sides(offer):
-            shown = most_presentations(repetitions, n_options)
-            return [outcome_probabilities(p, shown) for p in self.answers(stimuli)]
-        shown = most_presentations(repetitions // 2, n_options, isqrt(MOST_EXACT))
-        first, second = (
-            [outcome_probabilities(p, shown) for p in self.answers(side)]
-            for side in (stimuli, self.domain.swap_sides(stimuli))
+        repetitions //= 2 if self.shows_both_sides(offer) else 1
+        presented = self.presentations(offer, stimuli)
+        most_ways = int(MOST_EXACT ** (1 / len(presented)) + 1e-9)
+        shown = most_presentations(repetitions, n_options, most_ways)
+        first, *others = (
+            [outcome_probabilities(p, shown) for p in self.answers(way)] for way in presented
         )
-        return [both_sides(p, q) for p, q in zip(first, second, strict=True)]
+        for other in others:
+            first = [both_sides(p, q) for p, q in zip(first, other, strict=True)]
+        return first
 
     def costs(self, stimuli: Stimuli, repetitions: int) -> Array:
         """``(n_trials,)`` cost of all of one person's answers to each trial."""

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Any, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from lakatos.experiments.conditions import MOST_CONDITIONS_WITHIN
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.proposal import read_condition
 from lakatos.traces.section import ConfigSection
+
+LATER_KEYS: Final = ("conditions", "blocks")
+"""Keys that are written only where they are used, so that studies of earlier versions stay what they were."""
+CONDITION_NAME: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
 
 class CostConfig(ConfigSection):
@@ -77,6 +89,52 @@ class DesignConfig(ConfigSection):
     """If no design separates an open pair: end the campaign, or (where responses cost nothing, as
     in archives) present the most informative trials anyway, to find misfits of all current
     theories."""
+
+    conditions: tuple[str, ...] = ()
+    """Conditions within participants: each trial is presented in each of them, as often as
+    ``repetitions`` says. What differs between them, ``page.conditions`` says."""
+    blocks: int = Field(1, ge=1, le=100)
+    """Blocks of each condition. Their order is counterbalanced over participants."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        value: dict[str, Any] = write(self)
+        fields = type(self).model_fields
+        unused = [key for key in LATER_KEYS if getattr(self, key) == fields[key].default]
+        return {key: item for key, item in value.items() if key not in unused}
+
+    @field_validator("conditions")
+    @classmethod
+    def _names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(names) == 1:
+            raise ValueError(
+                f"{names[0]!r} alone cannot be compared with anything; give 2 to {MOST_CONDITIONS_WITHIN} conditions, "
+                "or none"
+            )
+        if len(names) > MOST_CONDITIONS_WITHIN:
+            raise ValueError(
+                f"there are {len(names)} conditions; one participant goes through at most {MOST_CONDITIONS_WITHIN}"
+            )
+        wrong = [name for name in names if not re.fullmatch(CONDITION_NAME, name)]
+        if wrong:
+            raise ValueError(
+                f"{wrong[0]!r} is no name; begin with a small letter, then letters, digits and _"
+            )
+        if len(set(names)) < len(names):
+            raise ValueError("two conditions have one name; give each its own")
+        return names
+
+    @model_validator(mode="after")
+    def _blocks_fit(self) -> DesignConfig:
+        if self.blocks > 1 and not self.conditions:
+            raise ValueError("blocks are of conditions; name these, or leave blocks out")
+        n_shown = self.trials * self.repetitions
+        if self.blocks > n_shown:
+            raise ValueError(
+                f"blocks is {self.blocks}, and a condition has {n_shown} presentations (trials times repetitions); "
+                f"give at most {n_shown}"
+            )
+        return self
 
     @field_validator("participants")
     @classmethod

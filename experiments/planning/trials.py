@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import conditions_of, in_first_condition
 from lakatos.experiments.design import choose_trials
 from lakatos.experiments.planning.question import DesignQuestion
 from lakatos.experiments.task import Stimuli, StimulusOffer
@@ -38,6 +39,10 @@ def choose_from(
     settings = question.settings
     if question.domain.sequential:  # a schedule is shown whole
         return asked_whole(offer.stimuli)
+    n_conditions = 1
+    if not offer.archive:
+        offer = in_first_condition(offer)
+        n_conditions = max(len(conditions_of(question.domain)), 1)
     repetitions = 1 if offer.archive else settings.repetitions
     selection = choose_trials(
         question.ways_to_answer(offer, offer.stimuli),
@@ -45,7 +50,7 @@ def choose_from(
         n_trials=min(settings.trials, len(offer.stimuli)),
         rng=rng,
         random_share=settings.random_share,
-        costs=question.costs(offer.stimuli, repetitions),
+        costs=question.costs(offer.stimuli, repetitions * n_conditions),
         budget=settings.cost.most_per_participant or float("inf"),
     )
     chosen = offer.stimuli.take(selection.rows)

@@ -35,6 +35,7 @@ THEORY = Noun(
         "predict": f"{FLOWS}.notebook.theory:predict",
         "export": f"{FLOWS}.notebook.exchange:export_theory",
         "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
+        "path": f"{FLOWS}.report.size_path:path_of_sizes",
     },
     hidden=("groups",),
 )

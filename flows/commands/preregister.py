@@ -68,7 +68,9 @@ def registration_of(folder: Path, experiment: str = "") -> dict[str, Any]:
 def _manner(config: CampaignConfig) -> tuple[str, ...]:
     """How trials are given, in sentences."""
     task = timed_task(domain_of(config)) if config.source.on_page else None
-    return config.page.words + (config.page.timed.words(task) if task else ())
+    return config.page.words(within=bool(config.conditions)) + (
+        config.page.timed.words(task) if task else ()
+    )
 
 
 def _began(folder: Path, state: RunState, trace: Trace, name: str) -> bool:

@@ -22,6 +22,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table_of_frame
 from lakatos.experiments.answer_scale import in_window
+from lakatos.experiments.conditions import named_conditions
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import knows_outcomes
 from lakatos.experiments.participants.file import stimulus_columns
@@ -312,7 +313,12 @@ def _shown(trials: Trials, domain: Domain) -> dict[str, Any]:
     """What each trial shows: in words, and as columns of numbers."""
     rows = range(len(trials.stimuli))
     described = [domain.describe(trials.stimuli, row) for row in rows]
-    return {"trial": np.arange(len(rows)), "shown": described, **stimulus_columns(trials.stimuli)}
+    return {
+        "trial": np.arange(len(rows)),
+        "shown": described,
+        **stimulus_columns(trials.stimuli),
+        **named_conditions(domain, trials.stimuli),
+    }
 
 
 def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
@@ -333,5 +339,9 @@ def frame_of(trials: Trials, domain: Domain) -> pd.DataFrame:
             "count": trials.count,
             **trials.feedback,
             **{name: column[trials.trial] for name, column in stimulus_columns(known).items()},
+            **{
+                name: np.array(labels, dtype=object)[trials.trial]
+                for name, labels in named_conditions(domain, trials.stimuli).items()
+            },
         }
     )

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from rich.table import Table
 
+from lakatos.experiments.conditions import named_conditions
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.file import stimulus_columns
@@ -61,6 +62,8 @@ from lakatos.theories.language.theory import Theory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEAST_RESOLVED = 0.3
+"""Share of a parameter's variance that responses resolve, below which its intervals are said to be too narrow."""
 SCALES = {"log": "log", "logit": "log odds", "plain": "plain"}
 
 
@@ -139,6 +142,7 @@ class EffectsOnParameters(Result):
         yield escape(self.verdict)
         for name, found in self.theories.items():
             yield self._table(name, found)
+            yield from map(escape, flat_in_words(found))
         for coding in self.codings:
             yield escape(coding)
         yield (
@@ -199,6 +203,21 @@ class EffectsOnParameters(Result):
                 "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
             )
         return table
+
+
+def flat_in_words(found: ParameterEffects) -> list[str]:
+    """A sentence for each tested parameter of which responses say little, so that its interval can be too narrow.
+
+    The population's covariance is taken as known, and of such a parameter it decides most of what a cell's value is.
+    """
+    resolved = found.posteriors.reliability()[found.used].mean(axis=0)
+    tested = {item.parameter for item in found.effects}
+    return [
+        f"{scale.name}: responses resolve {share:.0%} of how participants differ in it; its intervals can be too "
+        "narrow."
+        for scale, share in zip(found.posteriors.scales, resolved.tolist(), strict=True)
+        if scale.name in tested and share < LEAST_RESOLVED
+    ]
 
 
 def _power_row(item: EffectPower) -> dict[str, Any]:
@@ -486,6 +505,8 @@ def _beside(answers: PeoplesAnswers, place: int) -> dict[str, Any]:
     item = answers.trials[place]
     shown = {name: column[item.trial] for name, column in stimulus_columns(item.stimuli).items()}
     shown = {name.replace(".", "_"): column for name, column in shown.items()}
+    for name, labels in named_conditions(answers.domain, item.stimuli).items():
+        shown[name] = np.array(labels, dtype=object)[item.trial]
     known = answers.people[place] if answers.people else {}
     people = {name: np.array(said, dtype=object)[item.participant] for name, said in known.items()}
     of_file = dict(answers.beside[place]) if answers.beside else {}

@@ -11,6 +11,7 @@ import pandas as pd
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
@@ -44,6 +45,13 @@ def in_kind(found: pd.DataFrame, given: Any, notes: Sequence[str] = ()) -> pd.Da
     if polars is not None and isinstance(given, polars.DataFrame):
         return cast("pd.DataFrame", polars.from_pandas(found))
     return found
+
+
+def left_columns(left: ErrorRatio | None) -> dict[str, float]:
+    """What a theory leaves unexplained and the ends of its 90% interval; not a number where it was not measured."""
+    if left is None:
+        return dict.fromkeys(("left", "left_low", "left_high"), math.nan)
+    return {"left": left.value, "left_low": left.low, "left_high": left.high}
 
 
 def interval_columns(name: str, estimate: ScoreEstimate | None) -> dict[str, float]:

@@ -19,7 +19,7 @@ from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.fitted import FittedTheory
-from lakatos.flows.notebook.frames import as_pandas, interval_columns
+from lakatos.flows.notebook.frames import as_pandas, interval_columns, left_columns
 from lakatos.flows.operations.adopt import new_study, new_study_place
 from lakatos.flows.report.report import write_report
 from lakatos.flows.result import Result, Shown
@@ -59,13 +59,17 @@ class StudyOutcome(Result):
     def leaderboard(self) -> pd.DataFrame:
         """All rivals, the leader first: nats per choice on answers that taught them nothing, and how far behind.
 
-        Intervals are 95%. ``error`` is the mean squared error of choice proportions.
+        Intervals are 95%. ``left`` is what a theory leaves unexplained, as the verdict measured it: its squared error
+        on the presented trials divided by its sampling noise, with a 90% interval; 1 if nothing is left that these data
+        can show. ``error`` is the mean squared error of choice proportions.
         """
         state, trace = self._open()
+        concluded = state.campaign.concluded.record if state.campaign.concluded else None
         with trace:
             rows = [
                 {
                     "theory": state.theories.name(line.theory),
+                    **left_columns(concluded.left_by(line.theory) if concluded else None),
                     **interval_columns("score", line.score),
                     **interval_columns("behind", line.behind),
                     "tied": line.tied,

@@ -13,6 +13,7 @@ from typing import Any
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt, adopt_file
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.file_conditions import check_domain, with_file_conditions
 from lakatos.experiments.adoption.layouts import known_layout, names_with_layouts
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import mapping_text, study_text
@@ -156,8 +157,12 @@ def new_study(
 def _adopted(
     data: Path, table: AnswerTable, mapping: AnswerColumns, domain: Domain
 ) -> AdoptedAnswers:
-    """The experiments of a file that was read, with the second file that its mapping may name."""
-    return adopt_file(data, mapping, domain) if mapping.items else adopt(table, mapping, domain)
+    """The experiments of a file that was read, with the second file and the conditions that its mapping may name."""
+    found = adopt_file(data, mapping, domain) if mapping.items else adopt(table, mapping, domain)
+    if not mapping.condition:
+        return found
+    check_domain(domain)
+    return with_file_conditions(found, mapping.condition)
 
 
 def new_study_place(runs: Path, data: Path) -> Path:

@@ -26,7 +26,7 @@ MEANINGS = {
     "person": "beginning of a keyed pseudonym, or a number; the same person has the same one within the run",
     "excluded": "preregistered exclusion rules that the person broke, by key; empty where the answers count",
     "in_run": "whether a pass has taken the answers: no where they wait, and exclusion rules were not applied yet",
-    "condition": "by which people were divided by lot",
+    "condition": "of the participant, drawn by lot, or of the trial, within participants",
     "position": "place of the answer among the person's answers, from 1",
     "trial": "row of the design's trials, from 0",
     "response": "place of the option chosen, from 0, in the order of the stimulus' columns",

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
+from lakatos.experiments.conditions import CONDITION, conditions_of
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.answers import LeftOut, LeftOutPress, PersonAnswers
 from lakatos.experiments.participants.file import stimulus_columns
@@ -221,7 +222,7 @@ def _answer_rows(
                 "response_time_ms": "",
                 **{name: column[place] for name, column in known.items() if column},
                 **{feedback: column[place] for feedback, column in answers.feedback.items()},
-                **{column: float(values[trial]) for column, values in columns.items()},
+                **_shown(domain, columns, trial),
             }
 
 
@@ -264,7 +265,7 @@ def _timed_rows(
                 for name in ("onset_ms", "focus_losses", "away_ms")
                 if getattr(answers, name)
             },
-            **{column: float(values[trial]) for column, values in columns.items()},
+            **_shown(domain, columns, trial),
         }
 
 
@@ -306,7 +307,7 @@ def _table_rows(trace: Trace, state: RunState, domain: Domain) -> Iterator[Row]:
                 "trial": trial,
                 **_chosen(domain, int(trials.response[row])),
                 **{feedback: float(column[row]) for feedback, column in trials.feedback.items()},
-                **{column: float(values[trial]) for column, values in columns.items()},
+                **_shown(domain, columns, trial),
             }
 
 
@@ -356,6 +357,13 @@ def _chosen(domain: Domain, response: int) -> Row:
         "response": response,
         "option": safe_cell(domain.options[response]) if named else response,
     }
+
+
+def _shown(domain: Domain, columns: Mapping[str, Any], trial: int) -> Row:
+    """What was shown in a trial, by column; a condition within participants by its name."""
+    found: Row = {column: float(values[trial]) for column, values in columns.items()}
+    names = conditions_of(domain)
+    return found | ({CONDITION: names[int(found[CONDITION])]} if names else {})
 
 
 def _condition(answers: PersonAnswers) -> Row:

@@ -658,6 +658,66 @@ def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawi
     return canvas.drawing()
 
 
+@dataclass(frozen=True)
+class ConditionLine:
+    """Means in the conditions of a study, of the data or as a theory predicts them."""
+
+    name: str
+    values: tuple[float, ...]
+    ends: tuple[tuple[float, float], ...] = ()
+    """Of the 95% interval of each value, where there is one."""
+
+
+def conditions(
+    names: Sequence[str],
+    lines: Sequence[ConditionLine],
+    people: NDArray[np.float64],
+    what: str,
+    width: int,
+) -> Drawing:
+    """Means in each condition, and behind them each participant's, joined by lines.
+
+    Args:
+        names: Of the conditions.
+        lines: Data and predictions.
+        people: ``(n_participants, n_conditions)``; NaN without responses.
+        what: The means are of.
+        width: In pixels.
+    """
+    left, right, top, bottom = 56, width - 84, 12, 250
+    canvas = SvgCanvas(f"{what} in each condition", width, bottom + 34)
+    shown = [value for line in lines for value in line.values]
+    y = ChartScale(*spread([*shown, *people[np.isfinite(people)].tolist()]), bottom, top)
+    upwards(canvas, y, left, right, "mean of participants", 5)
+    step = (right - left) / len(names)
+    xs = [left + (place + 0.5) * step for place in range(len(names))]
+    for x, name in zip(xs, names, strict=True):
+        canvas.text(x, bottom + 16, cut(name, 14), "tick", "middle")
+    for place_of_person, person in enumerate(people, start=1):
+        there = np.flatnonzero(np.isfinite(person)).tolist()
+        canvas.path([(xs[place], y(person[place])) for place in there], "line other")
+        for place in there:
+            canvas.note(
+                series=f"participant {place_of_person}", condition=names[place], value=person[place]
+            )
+    for row, line in enumerate(lines):
+        css = series_class(row)
+        places = [(x, y(value)) for x, value in zip(xs, line.values, strict=True) if value == value]
+        canvas.path(places, f"line {css}")
+        for place, (x, name, value) in enumerate(zip(xs, names, line.values, strict=True)):
+            if value != value:  # a theory that was not scored
+                continue
+            low, high = line.ends[place] if line.ends else (float("nan"),) * 2
+            if low == low:
+                canvas.line(x, y(low), x, y(high), f"whisker {css}")
+            words = f"{line.name}, {name}: {number(round(value, 3))}"
+            canvas.mark(x, y(value), series_shape(row), css, words)
+            canvas.note(series=line.name, condition=name, value=value, low=low, high=high)
+        if places:
+            canvas.text(right + 6, top + 14 + 16 * row, cut(line.name, 12), f"small {css}")
+    return canvas.drawing()
+
+
 def bars(rows: Sequence[tuple[str, float, str]], unit: str, width: int) -> Drawing:
     """Amounts side by side: name, amount, words."""
     row, names = 26, 178 if width == WIDE else 118

@@ -83,7 +83,14 @@ def _trials(reading: RunReading) -> str:
         if sealed
         else ""
     )
-    return f"{chosen}.{kept}"
+    names = reading.config.conditions
+    within = (
+        f" Each was presented in each of {len(names)} conditions ({', '.join(names)}), within participants; the order "
+        "of the blocks was counterbalanced by a Latin square (Williams, 1949)."
+        if names
+        else ""
+    )
+    return f"{chosen}.{within}{kept}"
 
 
 def _theories(reading: RunReading) -> str:

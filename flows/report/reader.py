@@ -25,7 +25,9 @@ from lakatos.flows.run.task import domain_of
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
+from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.conclude import compare_leader
+from lakatos.theories.findings.verdicts.headline import is_better
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -132,10 +134,43 @@ class RunReading:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the verdict and the leaderboard both show that the winner is better than every first rival."""
-        if self.concluded is None or self.exploratory or not self.concluded.holds:
+        """Whether the verdict is that a new theory is better than every published one, and no table contradicts it."""
+        if self.concluded is None or set(self.state.seeds) & {*self.tied_with_leader}:
             return False
-        return not set(self.state.seeds) & {*self.tied_with_leader}
+        told, leader = self.state.theories.told, self.concluded.leader
+        is_published = told is not None and leader in told.record.published
+        return is_better(self.concluded, is_published=is_published)
+
+    @property
+    def call(self) -> str:
+        """The verdict in two or three words."""
+        if self.is_shown:
+            return "Supported"
+        if self.concluded is not None and self.concluded.verdict:
+            found = self.concluded.verdict
+            return "Nothing is left" if found == "nothing_left" else "No better theory was found"
+        return "Exploratory" if self.exploratory else "No clear evidence"
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence, in the names of the verdict; every page begins with it."""
+        found = self.concluded
+        if found is None:
+            return ""
+        is_contradicted = found.verdict == "better" and not self.is_shown
+        if found.headline and not is_contradicted:
+            return found.headline
+        leader = self.label(found.leader).name
+        if self.is_shown:
+            return f"{leader} predicts better than every initial theory of the study."
+        if self.exploratory:
+            return f"{leader} was compared only on responses from which it was derived."
+        rival = self.label(found.rival).name if found.rival else "an initial theory"
+        return f"The data do not show that {leader} predicts better than {rival}."
+
+    def left_by(self, theory: Digest) -> ErrorRatio | None:
+        """What a theory leaves unexplained, as the verdict measured it; None where it did not."""
+        return None if self.concluded is None else self.concluded.left_by(theory)
 
     @property
     def tied_with_leader(self) -> list[Digest]:
@@ -307,6 +342,12 @@ def open_reading(folder: Path) -> Iterator[RunReading]:
     state, trace = read_state(folder)
     with trace:
         yield RunReading(folder, state, trace)
+
+
+def text_below(reading: RunReading) -> str:
+    """The verdict without its first sentence, which stands above it."""
+    found = reading.concluded
+    return "" if found is None else found.text.removeprefix(found.headline).lstrip()
 
 
 def clean(text: str) -> str:

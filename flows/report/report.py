@@ -23,6 +23,7 @@ from markupsafe import Markup
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.errors import check_file_place
+from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -37,7 +38,14 @@ from lakatos.flows.report.judging_facts import (
 )
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
-from lakatos.flows.report.reader import RunReading, mean_ceiling, open_pairs, open_reading
+from lakatos.flows.report.reader import (
+    RunReading,
+    mean_ceiling,
+    open_pairs,
+    open_reading,
+    text_below,
+)
+from lakatos.flows.report.size_path import path_figure
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.flows.report.two_pages import render_summary, summary_beside
@@ -119,6 +127,8 @@ def render(
         "state": state,
         "config": reading.config,
         "concluded": reading.concluded,
+        "text_below": text_below(reading),
+        "path_figure": path_figure(reading),
         "renamed": partial(in_new_names, state.theories),
         "board": reading.board,
         "data": data_facts(reading),
@@ -130,6 +140,7 @@ def render(
         "mapped": state.campaign.map.record if state.campaign.map else None,
         "ceiling": mean_ceiling(reading, list(state.experiments.collected)),
         "by_experiment": leader_by_experiment(reading),
+        "by_condition": conditions_found(reading),
         "by_data_set": bool(data_sets_of(reading.board.experiments)),
         "company": company,
         "groups": _renamed(state, state.theories.groups),

@@ -17,13 +17,14 @@ from lakatos.flows.report.download import small
 from lakatos.flows.report.experiment_facts import data_facts
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph
-from lakatos.flows.report.reader import RunReading, shortened
+from lakatos.flows.report.reader import RunReading, shortened, text_below
 from lakatos.flows.report.svg import NARROW
 from lakatos.flows.report.templating import TEMPLATES, page_environment
 from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleteness
 from lakatos.theories.engine.scoreboard import TheoryStanding
 from lakatos.theories.engine.scoring.score import UNKNOWN
+from lakatos.theories.findings.verdicts.headline import ratio_in_words
 from lakatos.traces.digest import Digest
 
 SUMMARY_FILE: Final = "summary.html"
@@ -72,6 +73,7 @@ def render_summary(reading: RunReading, report: str) -> str:
         "config": reading.config,
         "concluded": reading.concluded,
         "verdict": _verdict(reading),
+        "left": _left(reading),
         "winner": winner,
         "claim": _claim(winner),
         "company": company,
@@ -116,7 +118,16 @@ def _verdict(reading: RunReading) -> str:
     """The verdict without the claim and the figures that stand elsewhere on the page."""
     if reading.concluded is None:
         return ""
-    return shortened(reading.concluded.text.partition(" Claim: ")[0], LONGEST_TEXT)
+    return shortened(text_below(reading).partition(" Claim: ")[0], LONGEST_TEXT)
+
+
+def _left(reading: RunReading) -> str:
+    """How much the leading theory leaves unexplained, as a sentence; empty where it was not measured."""
+    left = None if reading.leader is None else reading.left_by(reading.leader)
+    if left is None:
+        return ""
+    words = ratio_in_words(left)
+    return f"{words[:1].upper()}{words[1:]}; 1 would mean that nothing is left that these data can show. "
 
 
 def _claim(winner: dict[str, Any] | None) -> str:

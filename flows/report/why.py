@@ -315,6 +315,8 @@ def _in_brief(
         return
     rival = reading.first_rival or record.runner_up
     leader = _theory(reading, record.leader)
+    if record == reading.concluded and record.headline:
+        yield reading.headline
     if rival is None:
         yield f"{leader} is the only remaining theory."
         return

@@ -24,6 +24,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lakatos.domains import find_domain
+from lakatos.experiments.conditions import full_name
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.errors import FlowError
@@ -93,7 +94,7 @@ class ClusterLaboratory(Laboratory):
         self,
     ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str]]]:
         """On a worker, this laboratory is the worker's own."""
-        return _own_laboratory, (self.domain.name, task_file_of(self.domain), self._require)
+        return _own_laboratory, (full_name(self.domain), task_file_of(self.domain), self._require)
 
     def close(self) -> None:
         """End the sandboxes here and let the cluster go; one of this run's own ends."""

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.participants.web.manner import (
     LONGEST_FIXATION_MS,
     PageCondition,
@@ -17,8 +18,6 @@ from lakatos.experiments.participants.web.questions import PageQuestion, check_q
 from lakatos.experiments.participants.web.timed import TimedAnswers
 from lakatos.traces.section import ConfigSection
 
-CONDITION: Final = "condition"
-"""Name of the attribute with a participant's condition."""
 LATER_PAGE_KEYS: Final = (
     "practice",
     "break_every",
@@ -94,9 +93,12 @@ class PageConfig(ConfigSection):
     """Tasks with response times: figures (``figures``), times outside the bins (``off_grid``) and
     feedback (``feedback``)."""
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """How trials are given, for the preregistration; nothing where all is as it always was."""
+    def words(self, *, within: bool = False) -> tuple[str, ...]:
+        """How trials are given, for the preregistration; nothing where all is as it always was.
+
+        Args:
+            within: Whether conditions are within participants; the design's summary says their order.
+        """
         n_practice = self.practice.trials or max(map(len, self.practice.own.values()), default=0)
         limits = [f"{name} {item.timeout_ms / 1000:g} s" for name, item in self.conditions.items()
                   if item.timeout_ms is not None]  # fmt: skip
@@ -109,7 +111,7 @@ class PageConfig(ConfigSection):
             ),
             (self.fixation_ms, f"A cross is shown for {self.fixation_ms:g} ms before each trial."),
             (
-                self.conditions,
+                self.conditions and not within,
                 f"People are divided by lot into the conditions {', '.join(self.conditions)}, between people; no "
                 "theory knows of them.",
             ),

@@ -127,6 +127,10 @@ def whole_archive(
     assert people.columns is not None
     domain = domain_of(config)
     adopted = adopt_file(Path(people.file), people.columns, domain)
+    if people.columns.condition:
+        from lakatos.experiments.adoption.file_conditions import with_file_conditions
+
+        adopted = with_file_conditions(adopted, people.columns.condition)
     found = trials_of_study(adopted, domain, people.answers, people.experiments)
     if people.answers and answers_digest(found) != people.answers:
         raise DataMissingError(

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import numpy as np
 from pydantic import (
@@ -25,11 +25,13 @@ from pydantic import (
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.adoption.packing import answers_digest
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.participants.timed_answer import n_choices, timed_task
+from lakatos.experiments.participants.web.manner import check_within
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.timed import check_timed_trials
 from lakatos.experiments.planning.settings import DesignConfig
@@ -46,7 +48,7 @@ from lakatos.flows.run.model_settings import (
     check_models,
     with_names,
 )
-from lakatos.flows.run.page_settings import CONDITION, PageConfig
+from lakatos.flows.run.page_settings import PageConfig
 from lakatos.flows.run.study_sections import (
     ConfirmationConfig,
     ExclusionsConfig,
@@ -65,6 +67,9 @@ from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
 from lakatos.traces.files import read_named
 from lakatos.traces.section import ConfigSection
+
+if TYPE_CHECKING:
+    from lakatos.experiments.adoption.adopt import AdoptedAnswers
 
 OWN_DOMAIN: dict[str, Any] = {
     "type": ["string", "object"],
@@ -166,6 +171,11 @@ class CampaignConfig(ConfigSection):
         return value
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """Conditions within participants."""
+        return self.design.conditions
+
+    @property
     def time_window(self) -> tuple[float, float] | None:
         """Seconds between which responses count, where the study's file says so."""
         return self.participants.time_window
@@ -203,7 +213,10 @@ class CampaignConfig(ConfigSection):
         if self.domain_file is None:
             _known("domain", self.domain, DOMAINS)
             _known("family of theories", self.domain, FAMILIES)
-        family = family_of(self)
+        try:
+            family = family_of(self)
+        except DesignError as error:  # conditions of trials that follow one another
+            raise ValueError(str(error).removesuffix(".")) from None
         for seed in self.theories.seeds:
             _known("theory", seed, family.seeds)
         if self.participants.theory:
@@ -269,6 +282,31 @@ class CampaignConfig(ConfigSection):
         return self
 
     @model_validator(mode="after")
+    def _conditions_apply(self) -> CampaignConfig:
+        columns = self.participants.columns
+        in_file = columns is not None and bool(columns.condition)
+        asked_anew = self.source.on_page or self.source.origin == "simulated"
+        if in_file and self.design.blocks > 1:
+            raise ValueError("design.blocks means nothing where responses are there; remove it")
+        if self.conditions and not (asked_anew or in_file):
+            raise ValueError(
+                f"design.conditions means nothing where the source is {self.participants.source!r}, only where "
+                "participants are simulated or take part on the page; remove it"
+            )
+        if self.conditions and self.confirmation.participants:
+            raise ValueError(
+                "confirmation: its trials are chosen without conditions; leave out the confirmation or "
+                "design.conditions"
+            )
+        if self.conditions and any(item.name == CONDITION for item in self.page.questions):
+            raise ValueError(
+                f"a question is called {CONDITION!r}, like the column of a trial's condition; rename it"
+            )
+        if self.source.on_page:
+            check_within(self.conditions, self.page.conditions)
+        return self
+
+    @model_validator(mode="after")
     def _groups_are_known(self) -> CampaignConfig:
         people = self.participants
         if people.archive:
@@ -277,6 +315,14 @@ class CampaignConfig(ConfigSection):
         if self.source.on_page:
             known = [question.name for question in self.page.questions]
             known += [CONDITION] if self.page.conditions else []
+        if self.conditions or (people.columns is not None and people.columns.condition):
+            known.append(CONDITION)
+            if self.validation.groups == CONDITION:
+                raise ValueError(
+                    "validation.groups: conditions within participants are no groups of participants; give "
+                    f"validation.effects = {CONDITION!r}"
+                )
+        known = list(dict.fromkeys(known))
         for key, by in (("groups", self.validation.groups), ("effects", self.validation.effects)):
             if by and by not in known:
                 raise ValueError(
@@ -420,6 +466,8 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     domain = domain_of(config)
     found = adopt_file(file, columns, domain)
     check_fits(sum(item.n_responses for item in found.trials), file.name, columns)
+    if columns.condition:
+        found, config = _with_conditions(config, found, domain)
     trials = trials_of_study(found, domain, people.answers, people.experiments)
     digest = answers_digest(trials)
     if people.answers and people.answers != digest:
@@ -436,6 +484,29 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
         "time_window": found.time_window,
     }
     return config.model_copy(update={"participants": people.model_copy(update=known)})
+
+
+def _with_conditions(
+    config: CampaignConfig, found: AdoptedAnswers, domain: Domain
+) -> tuple[AdoptedAnswers, CampaignConfig]:
+    """Responses of a file with their conditions, and the study with the conditions' names."""
+    from lakatos.experiments.adoption.file_conditions import (
+        check_domain,
+        condition_names,
+        with_file_conditions,
+    )
+
+    assert config.participants.columns is not None
+    column = config.participants.columns.condition
+    check_domain(domain)
+    names = tuple(condition_names(found, column).values())
+    if config.conditions not in ((), names):
+        raise StudyError(
+            f"design.conditions: {config.participants.file} has the conditions {', '.join(names)}; leave the key out, "
+            "as the file names them."
+        )
+    design = config.design.model_copy(update={"conditions": names})
+    return with_file_conditions(found, column), config.model_copy(update={"design": design})
 
 
 def _check_seeds(config: CampaignConfig, closed: Mapping[str, str]) -> None:

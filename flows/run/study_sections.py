@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.timed_answer import CLOCKS_DIFFER_MS
 from lakatos.experiments.quality import (
@@ -200,6 +201,8 @@ class ParticipantsConfig(ConfigSection):
         """What depends on the form of the file, replaced by what remains of it in every form."""
         attributes = sorted(self.columns.attributes) if self.columns else []
         known: dict[str, Any] = {"columns": {"attributes": attributes}}
+        if self.columns and self.columns.condition:
+            known["columns"]["condition"] = CONDITION  # whatever the column is called
         return known | ({"closed": dict.fromkeys(self.closed, "")} if self.closed else {})
 
     @property

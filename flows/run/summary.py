@@ -56,7 +56,16 @@ class RunSummary:
         )
 
 
-COLUMNS = ("theory", "nats per choice", "completeness", "prequential", "error", "r", "")
+COLUMNS = (
+    "theory",
+    "left unexplained",
+    "completeness",
+    "nats per choice",
+    "prequential",
+    "error",
+    "r",
+    "",
+)
 
 
 def summary_of(state: RunState, head: tuple[int, str], waiting: str) -> RunSummary:
@@ -136,11 +145,14 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
     table = []
     for line in state.board().standings[:MOST_STANDINGS]:
         known = measured.get(line.theory)
+        concluded = state.campaign.concluded
+        left = concluded.record.left_by(line.theory) if concluded else None
         table.append(
             (
                 state.theories.name(line.theory),
-                f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
+                "" if left is None else f"{left.value:.2f} ({left.low:.2f} to {left.high:.2f})",
                 "" if known is None or known.completeness is None else f"{known.completeness:.2f}",
+                f"{line.score.value:.4f} ± {2 * line.score.standard_error:.4f}",
                 "" if line.prequential is None else f"{line.prequential.value:.4f}",
                 f"{line.error:.4f}",
                 "" if line.correlation is None else f"{line.correlation:.3f}",

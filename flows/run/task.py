@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from lakatos.domains import DOMAINS, find_domain
 from lakatos.domains.declared.task_file import domain_in, is_changed, read_task_file
 from lakatos.experiments.answer_scale import in_window
+from lakatos.experiments.conditions import with_conditions
 from lakatos.experiments.errors import TaskFileError
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile
@@ -30,13 +31,18 @@ class AsksAbout(Protocol):
         """File that declares the domain; None for a domain of the package."""
 
     @property
+    def conditions(self) -> tuple[str, ...]:
+        """Conditions within participants; none where the study names none."""
+
+    @property
     def time_window(self) -> tuple[float, float] | None:
         """Seconds between which responses count, where the study says so."""
 
 
 def domain_of(study: AsksAbout) -> Domain:
     """The domain of a study."""
-    return in_window(find_domain(study.domain, study.domain_file), study.time_window)
+    task = in_window(find_domain(study.domain, study.domain_file), study.time_window)
+    return with_conditions(task, study.conditions)
 
 
 def family_of(study: AsksAbout) -> Family:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from lakatos.experiments.conditions import CONDITION, conditions_of, in_one_condition
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.theories.findings.differences.effect_power import (
@@ -30,9 +33,15 @@ def power_for_effects(
 ) -> str:
     """How often the effects that a study asks about would be shown.
 
-    All people are taken to follow the leading theory, with the people so far as those of the mean attribute.
+    All people are taken to follow the leading theory, with the people so far as those of the mean attribute, or of the
+    first condition within participants.
     """
     settings = evidence.config.validation
+    if conditions_of(evidence.domain) and settings.effects == CONDITION:
+        first = replace(plan, stimuli=in_one_condition(plan.stimuli))
+        return _power(
+            evidence, name, first, rng, "condition", settings.effects, settings.effect_size
+        )
     return _power(evidence, name, plan, rng, "number", settings.effects, settings.effect_size)
 
 

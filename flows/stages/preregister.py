@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.names import told_experiment
+from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.model_words import words_of_missing_answers
@@ -180,10 +181,21 @@ EFFECTS = (
 """How answers decide on effects, where a study asks about some."""
 
 
+EFFECTS_WITHIN = (
+    "Effects of conditions within participants are estimated at the end, by the leading theories: a parameter changes "
+    "with a condition if the 95% interval of its change excludes 0, and so large a statistic, of any parameter, has a "
+    "probability of at most 0.05 when the labels of a participant's conditions are exchanged."
+)
+"""How answers decide on effects of conditions within participants."""
+
+
 def _rules_of(evidence: RunEvidence) -> str:
     """The rules by which the study compares people."""
     asked = evidence.config.validation
-    rules = (GROUPS if asked.groups else "", EFFECTS if asked.effects else "")
+    effects = (
+        EFFECTS_WITHIN if asked.effects == CONDITION and evidence.config.conditions else EFFECTS
+    )
+    rules = (GROUPS if asked.groups else "", effects if asked.effects else "")
     return " ".join(rule for rule in rules if rule)
 
 

@@ -15,6 +15,8 @@ from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
 from lakatos.flows.run.progress import CampaignProgress, duration
 from lakatos.flows.run.run import Run
+from lakatos.theories.discovery.condition_search import CONDITIONS, find_change
+from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
@@ -22,6 +24,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     SearchStart,
 )
 from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
+from lakatos.theories.discovery.grammar_search.size_path import size_path, smallest_near_best
 from lakatos.theories.discovery.grammar_search.subset import some_trials
 from lakatos.theories.discovery.induction.pace import InductionTold
 from lakatos.theories.discovery.roles.record import SuccessorsProposed
@@ -29,10 +32,12 @@ from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.record import (
     Diagnosis,
     SearchFinished,
+    SizeOnPath,
     SuccessorSubmitted,
 )
 from lakatos.theories.language.family import Family
-from lakatos.theories.language.grammar import composition_of
+from lakatos.theories.language.grammar import Composition, composition_of
+from lakatos.theories.language.theory import TheoryProgram
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
@@ -133,7 +138,15 @@ async def revise(
             if reads
             else ()
         )
-        return _record(context, cycle, proposal, (*found, *written))
+        changed: tuple[SuccessorSubmitted, ...] = ()
+        if run.config.conditions:
+            run.progress.stage(cycle, "revise", "trying changes of parameters with conditions")
+            leader = run.form(diagnosis.record.leader).program
+            advocate = GrammarAdvocate(grammar)
+            changed = changes_with_conditions(
+                run.laboratory, advocate, leader, proposal, trials, context
+            )
+        return _record(context, cycle, proposal, (*found, *changed, *written))
 
     return await run.step(
         "revise", work, returns=SearchFinished, inputs=inputs, position={"cycle": cycle}
@@ -246,6 +259,40 @@ def induced(
     )
 
 
+def changes_with_conditions(
+    laboratory: Laboratory,
+    advocate: GrammarAdvocate,
+    leader: TheoryProgram,
+    proposal: SearchProposal,
+    trials: Sequence[Trials],
+    context: StepContext,
+) -> tuple[SuccessorSubmitted, ...]:
+    """The leader, and the best theory of the search, each with the parameter that changes with a condition, if any."""
+    bases = [leader]
+    for attempt in proposal.submitted[:1]:
+        source = advocate.grammar.write(Composition(attempt.composition.slots))
+        bases.append(TheoryProgram(source, advocate.name))
+    found = []
+    for base in {item.source: item for item in bases}.values():
+        proposed = find_change(laboratory, base, trials, advocate.price)
+        if proposed is None:
+            continue
+        attempt = advocate.attempt(Composition({}), None, "", proposed.evaluated)
+        if not math.isfinite(attempt.criterion):
+            continue
+        gain = proposed.advantage
+        found.append(
+            SuccessorSubmitted(
+                source=context.artifacts.put(proposed.source.encode()),
+                author=CONDITIONS,
+                parents=(leader.digest,) if base is leader else (),
+                change=f"{proposed.change.in_words} ({gain.value:+.4f} nats per choice of held-out participants)",
+                criterion=attempt.criterion,
+            )
+        )
+    return tuple(found)
+
+
 def _starts(evidence: RunEvidence, diagnosis: Diagnosis) -> tuple[SearchStart, ...]:
     """Leader and loser, each with its advocate, and what came out best of the last search."""
     starts = []
@@ -298,4 +345,28 @@ def _record(
         n_attempts=len(attempts),
         submissions=(*submissions, *further),
         unspent=proposal.unspent,
+        path=_path(context, proposal),
     )
+
+
+def _path(context: StepContext, proposal: SearchProposal) -> tuple[SizeOnPath, ...]:
+    """The best theories of every size, with their sources."""
+    path = size_path(proposal.sizes)
+    chosen = smallest_near_best(path)
+    found = []
+    for item in path:
+        evaluated = item.attempt.evaluated
+        assert evaluated is not None
+        found.append(
+            SizeOnPath(
+                n_clauses=item.n_clauses,
+                source=context.artifacts.put(evaluated.theory.program.source.encode()),
+                claim=evaluated.theory.claim,
+                score=item.score.value,
+                score_error=item.score.standard_error,
+                behind=item.behind.value,
+                behind_error=item.behind.standard_error,
+                chosen=item is chosen,
+            )
+        )
+    return tuple(found)

@@ -54,8 +54,7 @@ class RunCard:
         if self.look is None:
             return state in ("", "unreadable")
         if state == "shown":
-            found = self.look.concluded
-            return bool(found and found.holds and not self.look.exploratory)
+            return self.look.is_shown
         return state in ("", self.look.progress)
 
 

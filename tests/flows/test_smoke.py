@@ -26,4 +26,8 @@ def test_the_shortest_campaign_reaches_a_verdict_that_passes_its_audit_and_is_re
     assert isinstance(verdict, CampaignConcluded)
     found = audit(folder, n_workers=1)
     assert found.passed, [item for item in found.findings if not item.passed]
-    assert escape(verdict.text) in write_report(folder).read_text(encoding="utf-8")
+    page = write_report(folder).read_text(encoding="utf-8")
+    rest = verdict.text.removeprefix(verdict.headline).strip()
+    assert verdict.headline != rest != verdict.text
+    assert escape(verdict.headline) in page
+    assert escape(rest) in page

@@ -79,7 +79,10 @@ def test_a_run_is_watched_from_its_start_to_its_verdict(
         page.get_by_text("Source code of the theory").click()
         grown(finished, folder, n_events)
         page.locator(
-            ".verdict .call", has_text=re.compile("Supported|No clear evidence|Exploratory")
+            ".verdict .call",
+            has_text=re.compile(
+                "Supported|Nothing is left|No better theory|No clear evidence|Exploratory"
+            ),
         ).wait_for()
         page.locator("#status.concluded").wait_for()
         assert page.evaluate("document.getElementById('d-source').open")

@@ -15,6 +15,7 @@ import uvicorn
 from fastapi.testclient import TestClient
 
 from lakatos.domains import open_domain
+from lakatos.experiments.conditions import with_conditions, with_orders
 from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.experiments.participants.web.settings import PageSettings
 from lakatos.experiments.participants.web.source import WebParticipants
@@ -47,15 +48,17 @@ def open_experiment(
     key: str = KEY,
     space: dict[str, Any] | None = None,
     texts: Any = None,
+    within: tuple[str, ...] = (),
     **page: Any,
 ) -> Design:
     """Recruit people for a small experiment; returns its design."""
-    task = open_domain(domain)
+    task = with_conditions(open_domain(domain), within)
     settings = SPACES.get(domain, {}) if space is None else space
     stimuli = task.candidates(settings, np.random.default_rng(2), n_trials)
     design = Design(
         name=name, stimuli=stimuli, repetitions=repetitions, n_participants=n_participants
     )
+    design = with_orders(design, within, 1, np.random.default_rng(4))
     source = WebParticipants(
         folder,
         domain=task,

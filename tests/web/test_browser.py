@@ -53,13 +53,13 @@ def consent(page: Any) -> None:
     page.get_by_role("heading", name="What you will do").wait_for()
 
 
-def understand(page: Any, domain: str) -> None:
+def understand(page: Any, domain: str, comes_next: str = ".options") -> None:
     page.get_by_role("button", name="Continue to some questions").click()
     task = open_domain(domain)
     for item in texts_for_domain(task)["en"]["domains"][task.name]["questions"]:
         page.get_by_role("group", name=item["text"]).get_by_role("radio").nth(item["right"]).check()
     page.get_by_role("button", name="Check my answers").click()
-    page.locator(".options").wait_for()
+    page.locator(comes_next).wait_for()
 
 
 def begin(browser: Any, url: str, domain: str = "risky") -> Any:

@@ -521,6 +521,8 @@ class SearchFinished(Record):
     submissions: tuple[SuccessorSubmitted, ...]
     unspent: str = ""
     """Reason why fewer compositions were tried than the study allows."""
+    path: tuple[SizeOnPath, ...] = ()
+    """The best theory of every size, the smallest first; empty in earlier versions."""
 
 
 class SuccessorSubmitted(Record):
@@ -535,6 +537,27 @@ class SuccessorSubmitted(Record):
     change: str
     criterion: float
     """The search's own score, nats per choice; not comparable with scores on new data."""
+
+
+class SizeOnPath(Record):
+    """The best theory of one size that a search found."""
+
+    kind: Literal["size_on_path"] = "size_on_path"
+    version: Literal[1] = 1
+    n_clauses: int
+    """Mechanisms that say something, without random choices."""
+    source: Digest
+    """Artifact that holds the source."""
+    claim: str
+    score: float
+    """Nats per choice of participants (or trials) that it was not fitted to, averaged over experiments."""
+    score_error: float
+    behind: float
+    """Nats per choice by which the best theory of the path is ahead."""
+    behind_error: float
+    """Its paired standard error."""
+    chosen: bool
+    """Whether it is the smallest within one standard error of the best."""
 
 
 SearchFinished.model_rebuild()

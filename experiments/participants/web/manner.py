@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.timed import practice_of
+from lakatos.experiments.planning.settings import CONDITION_NAME
 from lakatos.experiments.proposal import are_forbidden
 from lakatos.experiments.task import Design, Domain, Stimuli, identities, with_random_sides
 
@@ -23,7 +31,8 @@ MOST_CONDITIONS = 20
 SHORTEST_TIMEOUT_MS = 500.0
 """Nobody can choose in less; the page takes nothing within the first 200 ms."""
 LONGEST_FIXATION_MS = 10_000.0
-CONDITION_NAME = r"^[a-z][a-z0-9_]{0,39}$"
+WITHIN_KEYS: Final = ("heading", "label")
+"""Keys of conditions within participants."""
 VisitFact = Literal["focus", "device", "hour"]
 """What a study may have noted of a visit beside answers and times; people read of it before they agree."""
 
@@ -64,14 +73,22 @@ class PracticeTrials(BaseModel):
 
 
 class PageCondition(BaseModel):
-    """Settings of one condition; everything else is the same for all."""
+    """Settings of one condition; everything else is the same for all.
+
+    Conditions that ``design.conditions`` names are within participants: each participant goes through all of them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     share: float = Field(1.0, gt=0, le=1000)
     """Relative share of participants."""
     instructions: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
-    """Paragraphs shown after the general instructions; for all languages, or by language."""
+    """Paragraphs shown after the general instructions, or (within participants) before each block;
+    for all languages, or by language."""
+    heading: str | dict[str, str] = ""
+    """Within participants: heading of these paragraphs."""
+    label: str | dict[str, str] = ""
+    """Within participants: line above each trial of the condition; none by default."""
     texts: dict[str, dict[str, Any]] = {}
     """Texts in place of the study's own, by language; not the consent text, which is shown
     before."""
@@ -79,6 +96,12 @@ class PageCondition(BaseModel):
     """In place of the page's own time limit."""
     fixation_ms: float | None = Field(None, ge=0, le=LONGEST_FIXATION_MS)
     """In place of the page's own fixation time."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys of later versions are written only where they are used, so that earlier studies stay what they were."""
+        value: dict[str, Any] = write(self)
+        return {key: item for key, item in value.items() if key not in WITHIN_KEYS or item}
 
     @model_validator(mode="after")
     def _after_consent(self) -> PageCondition:
@@ -88,6 +111,11 @@ class PageCondition(BaseModel):
             )
         _check_timeout(self.timeout_ms or 0.0)
         return self
+
+    def line(self, key: Literal["heading", "label"], language: str, first: str) -> str:
+        """A line in a language or in the one shown first; empty without one."""
+        given = self.heading if key == "heading" else self.label
+        return (given.get(language) or given.get(first, "")) if isinstance(given, dict) else given
 
     def paragraphs(self, language: str, first: str) -> list[str]:
         """What these people read after the instructions, in a language or in the one shown first."""
@@ -126,11 +154,45 @@ def check_manner(
             raise ValueError(
                 f"page.conditions: {name!r} is no name; begin with a small letter, then letters, digits and _"
             )
-        given = condition.instructions
-        if isinstance(given, dict) and language not in given:
+        for key in ("instructions", *WITHIN_KEYS):
+            given = getattr(condition, key)
+            if isinstance(given, dict) and language not in given:
+                raise ValueError(
+                    f"page.conditions.{name}: there is no {key} in {language!r}, which the page shows first"
+                )
+
+
+def check_within(names: Sequence[str], conditions: Mapping[str, PageCondition]) -> None:
+    """Raise `ValueError` where what a study says of conditions does not fit those within participants.
+
+    Args:
+        names: Of ``design.conditions``.
+        conditions: Of ``page.conditions``.
+    """
+    for name, condition in conditions.items():
+        only_within = [key for key in WITHIN_KEYS if getattr(condition, key)]
+        if only_within and not names:
             raise ValueError(
-                f"page.conditions.{name}: there are no instructions in {language!r}, which the page shows first"
+                f"page.conditions.{name}.{only_within[0]} means nothing between participants; name the conditions in "
+                "design.conditions too, or put it into instructions"
             )
+        if names and name not in names:
+            raise ValueError(
+                f"page.conditions.{name}: there is no such condition within participants; design.conditions has "
+                f"{', '.join(names)}"
+            )
+        if names and (condition.texts or condition.share != 1):
+            key = "texts" if condition.texts else "share"
+            raise ValueError(
+                f"page.conditions.{name}.{key} means nothing within participants, who go through all conditions; "
+                "use instructions, heading and label"
+            )
+    if names and set(conditions) != set(names):
+        missing = next(name for name in names if name not in conditions)
+        raise ValueError(
+            f"page.conditions: design.conditions has {missing!r}, and nothing says what participants see there; give "
+            f"page.conditions.{missing}"
+        )
 
 
 def check_for_task(

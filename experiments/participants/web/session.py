@@ -17,6 +17,7 @@ from lakatos.experiments.participants.web.study import (
     PageExperiment,
     PageStep,
     available,
+    condition_at,
     is_timed,
     plan_of,
 )
@@ -105,6 +106,11 @@ class PageSession:
     def settings(self) -> PageSettings:
         """How the page treats this person."""
         return self.experiment.settings.under(self.condition)
+
+    def settings_at(self, step: PageStep) -> PageSettings:
+        """How the page treats this person in a step, which may have a condition of its own."""
+        own = condition_at(self.experiment, step)
+        return self.experiment.settings.under(own or self.condition)
 
     @property
     def block(self) -> QuestionBlock | None:
@@ -203,7 +209,7 @@ def chosen_in(
     Raises:
         NotAskedError: There is no such option to choose, or time is not limited or not over.
     """
-    limit = session.settings.timeout_ms if is_timed(step) else 0.0
+    limit = session.settings_at(step).timeout_ms if is_timed(step) else 0.0
     if response is None and not (limit and time_ms >= limit - TIMEOUT_TOLERANCE_MS):
         raise NotAskedError(f"step {position} needs an answer; send the place of an option.")
     options = available(session.experiment, step)
@@ -292,7 +298,7 @@ def _known(
         }
         return known, trials
     # between two answers a cross was shown, too
-    taken = [session.settings.fixation_ms + row["response_time_ms"] for row, _ in asked]
+    taken = [session.settings_at(step).fixation_ms + row["response_time_ms"] for row, step in asked]
     impossible = are_impossible(taken, _between_arrivals(began_s, asked))
     presses = list(_presses(asked, impossible))
     off_grid = experiment.settings.timed.off_grid

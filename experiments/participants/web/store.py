@@ -495,7 +495,7 @@ class SessionStore(SessionList):
     def _condition(self, experiment: PageExperiment, person: str, place: int, preview: bool) -> str:
         """The condition of somebody who begins: their own of before, or one of those with the fewest people."""
         conditions = experiment.settings.conditions
-        if not conditions:
+        if not conditions or experiment.design.conditions:  # all people go through the latter
             return ""
         before = self._connection.execute(
             "SELECT condition FROM session WHERE person = ? AND preview = 0 ORDER BY number DESC",

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import condition_of, presented_rows, with_conditions
 from lakatos.experiments.design import design_from_json, design_to_json
 from lakatos.experiments.domain_lookup import find_domain
 from lakatos.experiments.errors import SourceError
@@ -97,7 +98,8 @@ class PageExperiment:
     @property
     def task(self) -> Domain:
         """The domain that its trials belong to."""
-        return find_domain(self.domain, self.domain_file)
+        own = find_domain(self.domain, self.domain_file)
+        return with_conditions(own, self.design.conditions)
 
     @property
     def n_options(self) -> int:
@@ -161,10 +163,16 @@ class PageExperiment:
 class PageStep:
     """One thing that a person answers on the page: a trial, an attention check, or that a break is over."""
 
-    kind: Literal["trial", "check", "practice", "break"]
+    kind: Literal["trial", "check", "practice", "break", "condition"]
+    """``condition``: a block of a condition begins."""
     row: int
     """Trial: row of the stimuli; practice: of the trials for practice. Check: the option that is asked for. Break: the
-    number of decisions before it."""
+    number of decisions before it. Condition: its place among those of the design."""
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether there is something to choose; otherwise people read, and go on."""
+        return self.kind not in ("break", "condition")
 
 
 @lru_cache(maxsize=1024)
@@ -176,6 +184,34 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
     everything else, and a break behind it.
     """
     design, rng = experiment.design, rng_of(experiment.seed, experiment.key, "page", str(place))
+    order, begins = _presented(experiment, place, rng)
+    stage = design.stimuli.arrays.get("stage", np.zeros(len(design.stimuli)))
+    before = np.flatnonzero(np.asarray(stage)[order] == 0)
+    free = before[before > 0]
+    checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
+    places = condition_of(design.stimuli)[order].astype(int).tolist()
+    steps: list[PageStep] = []
+    rested, every = 0, experiment.settings.break_every
+    for position, row in enumerate(order.tolist()):
+        if every and position - rested >= every and position in free:
+            steps.append(PageStep("break", position))
+            rested = position
+        if position in begins:
+            steps.append(PageStep("condition", places[position]))
+        if position in checked:
+            steps.append(PageStep("check", int(rng.integers(experiment.n_options))))
+        steps.append(PageStep("trial", row))
+    return (*_practised(experiment), *steps)
+
+
+def _presented(
+    experiment: PageExperiment, place: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], frozenset[int]]:
+    """Rows of the stimuli as the person at ``place`` sees them, and where blocks of conditions begin that are shown."""
+    design = experiment.design
+    if design.conditions:
+        order, begins = presented_rows(design, place, rng)
+        return order, frozenset(begins.tolist() if experiment.settings.conditions else ())
     rows = np.tile(np.arange(len(design.stimuli)), (design.repetitions, 1))
     if not experiment.task.sequential:
         rows = rng.permuted(rows, axis=1)
@@ -184,20 +220,17 @@ def plan_of(experiment: PageExperiment, place: int) -> tuple[PageStep, ...]:
         experiment.task
     ):  # of few trials the last of each round would be known beforehand
         order = rng.permutation(order)
-    stage = design.stimuli.arrays.get("stage", np.zeros(len(design.stimuli)))
-    before = np.flatnonzero(np.asarray(stage)[order] == 0)
-    free = before[before > 0]
-    checked = rng.choice(free, size=min(experiment.settings.checks, len(free)), replace=False)
-    steps: list[PageStep] = []
-    rested, every = 0, experiment.settings.break_every
-    for position, row in enumerate(order.tolist()):
-        if every and position - rested >= every and position in free:
-            steps.append(PageStep("break", position))
-            rested = position
-        if position in checked:
-            steps.append(PageStep("check", int(rng.integers(experiment.n_options))))
-        steps.append(PageStep("trial", row))
-    return (*_practised(experiment), *steps)
+    return order, frozenset()
+
+
+def condition_at(experiment: PageExperiment, step: PageStep) -> str:
+    """Name of the condition within participants of a trial, or of the block that begins; empty for everything else."""
+    names = experiment.design.conditions
+    if not names or step.kind not in ("trial", "condition"):
+        return ""
+    row = step.row
+    place = row if step.kind == "condition" else int(condition_of(experiment.design.stimuli)[row])
+    return names[place]
 
 
 def _practised(experiment: PageExperiment) -> list[PageStep]:
@@ -211,8 +244,8 @@ def _practised(experiment: PageExperiment) -> list[PageStep]:
 
 
 def available(experiment: PageExperiment, step: PageStep) -> tuple[bool, ...]:
-    """Which options can be chosen; of a break there is one, to go on."""
-    if step.kind == "break":
+    """Which options can be chosen; where nothing is chosen there is one, to go on."""
+    if not step.has_choice:
         return (True,)
     free = experiment.stimuli_of(step).arrays.get("available")
     if step.kind == "check" or free is None:
@@ -228,7 +261,7 @@ def game_begins(steps: Sequence[PageStep], position: int) -> int:
 
 def is_timed(step: PageStep) -> bool:
     """Whether a step may end without a choice where time is limited; a check must not differ from a trial in it."""
-    return step.kind != "break"
+    return step.has_choice
 
 
 def shown(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import numpy as np
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.timed_answer import timed_task
+from lakatos.experiments.participants.web.manner import PageCondition
 from lakatos.experiments.participants.web.questions import QuestionBlock
 from lakatos.experiments.participants.web.session import ACTIVE, PageSession
 from lakatos.experiments.participants.web.settings import PageSettings
@@ -18,6 +20,7 @@ from lakatos.experiments.participants.web.study import (
     PageExperiment,
     PageStep,
     available,
+    condition_at,
     plan_of,
     shown,
 )
@@ -265,6 +268,10 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     if step.kind == "break":
         return _rest(session, step, later(texts, "flow"))
     experiment = session.experiment
+    own = experiment.settings.conditions.get(condition_at(experiment, step))
+    if step.kind == "condition":
+        assert own is not None
+        return _block_begins(session, step, own, later(texts, "flow"))
     labels = option_labels(texts, experiment.domain, experiment.n_options)
     options = [
         {"label": label, "available": free}
@@ -283,6 +290,12 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     if step.kind == "practice":
         notices = [later(texts, "flow")["practice_notice"], *notices]
     question = texts["domains"][experiment.domain]["question"]
+    first = experiment.settings.language
+    label = "" if own is None else own.line("label", session.language, first)
+    if label and experiment.figures:  # timed trials have no notices
+        question = f"{label} {question}"
+    elif label:
+        notices = [label, *notices]
     kind = "practice" if step.kind == "practice" else "trial"
     return {
         "kind": kind,
@@ -291,6 +304,37 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
         "picture": picture,
         "notices": notices,
         "options": options,
+        **_times_at(session, step),
+    }
+
+
+def _times_at(session: PageSession, step: PageStep) -> dict[str, float]:
+    """Time limit and fixation of a trial whose condition has its own; nothing for other steps."""
+    if not condition_at(session.experiment, step):
+        return {}
+    settings = session.settings_at(step)
+    return {"timeout_ms": settings.timeout_ms, "fixation_ms": settings.fixation_ms}
+
+
+def _block_begins(
+    session: PageSession, step: PageStep, own: PageCondition, words: Texts
+) -> dict[str, Any]:
+    """What is shown before a block of a condition."""
+    language, settings = session.language, session.experiment.settings
+    here = session.settings_at(step)
+    changed = replace(
+        here,
+        timeout_ms=here.timeout_ms if own.timeout_ms is not None else 0.0,
+        fixation_ms=here.fixation_ms if own.fixation_ms is not None else 0.0,
+    )
+    lines = own.paragraphs(language, settings.language)
+    return {
+        "kind": "break",
+        "number": 0,
+        "question": own.line("heading", language, settings.language) or words["block_heading"],
+        "picture": "",
+        "notices": [*lines, *_manner(changed, words)],
+        "options": [{"label": words["go_on"], "available": True}],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.conditions import CONDITION, condition_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.table import attributes_of
 from lakatos.flows.run.evidence import RunEvidence, counted_again
@@ -55,7 +56,7 @@ async def compare_by_group(run: Run) -> Recorded[GroupsCompared] | None:
         try:
             labels = labels_of(run.evidence, by)
             labels = in_groups(labels, run.config.validation.group_cuts, by)
-            asked = _asked(run.evidence, by, labels, names, prior_sd=None)
+            asked = _asked(run.evidence, by, _beside(run.evidence, labels), names, prior_sd=None)
         except TrialsError as error:
             text = f"Groups by {by} could not be compared: {error}"
             return GroupsCompared(by=by, n_people={}, theories=(), text=text)
@@ -83,10 +84,20 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
         return None
     by, prior_sd = run.config.validation.effects, run.config.validation.effect_sd
     names, inputs = _leading(run)
+    if run.config.conditions:  # a theory that states a change is told by its estimates
+        inputs += run.state.theories.fit_records(names)
 
     def work(context: StepContext) -> EffectsLearned:
         try:
-            asked = _asked(run.evidence, by, labels_of(run.evidence, by), names, prior_sd=prior_sd)
+            beside = (
+                conditions_beside(run.evidence)
+                if by == CONDITION and run.config.conditions
+                else _beside(run.evidence, labels_of(run.evidence, by))
+            )
+            is_within = by == CONDITION and bool(run.config.conditions)
+            changed = _changes_of(run.evidence, names) if is_within else {}
+            others = [name for name in names if name not in changed]
+            asked = _asked(run.evidence, by, beside, others, prior_sd=prior_sd)
         except TrialsError as error:
             text = f"Effects of {by} could not be estimated: {error}"
             return EffectsLearned(by=by, n_people=0, prior_sd=prior_sd, theories=(), text=text)
@@ -94,6 +105,8 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
         text = (
             f"Effects of {by} ({n_people} participants): {asked.text}"
             if asked.found
+            else f"Effects of {by}:"
+            if changed
             else f"Effects of {by} could not be estimated: no parameter of a leading theory can depend on it."
         )
         return EffectsLearned(
@@ -101,7 +114,7 @@ async def learn_effects_of_people(run: Run) -> Recorded[EffectsLearned] | None:
             n_people=n_people,
             prior_sd=prior_sd,
             theories=tuple(_of_theory(name, item) for name, item in asked.found.items()),
-            text=text,
+            text=" ".join([text, *changed.values()]),
         )
 
     return await run.step("learn_effects", work, returns=EffectsLearned, inputs=inputs)
@@ -134,6 +147,43 @@ def labels_of(evidence: RunEvidence, by: str) -> list[NDArray[Any]]:
     return [np.array(item[by]) for item in known]
 
 
+def _beside(evidence: RunEvidence, labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """What is known of its participant beside each response."""
+    collected = evidence.state.experiments.collected
+    return [
+        own[evidence.trials(name).participant] for name, own in zip(collected, labels, strict=True)
+    ]
+
+
+def conditions_beside(evidence: RunEvidence) -> list[NDArray[Any]]:
+    """The condition within participants beside each response of each experiment."""
+    names = np.array(evidence.config.conditions)
+    tables = [evidence.trials(name) for name in evidence.state.experiments.collected]
+    return [names[condition_of(item.stimuli).astype(int)[item.trial]] for item in tables]
+
+
+def _changes_of(evidence: RunEvidence, names: Sequence[Digest]) -> dict[Digest, str]:
+    """Theories that state themselves how a parameter changes with a condition, each with its estimates in words.
+
+    Beside its own change no other one of the same parameter could be seen.
+    """
+    found = {}
+    for name in names:
+        priors = evidence.theory(name).priors
+        ends = tuple(f"_in_{condition}" for condition in evidence.config.conditions)
+        told = [
+            f"{parameter}{f' ({prior.unit})' if prior.unit else ''} {prior.center:.3g} in the median participant"
+            for parameter, prior in priors.items()
+            if parameter.endswith(ends) and not prior.idle
+        ]
+        if told:
+            found[name] = (
+                f"{evidence.state.theories.name(name)} has the change among its own parameters: "
+                f"{', '.join(told)}."
+            )
+    return found
+
+
 @dataclass(frozen=True)
 class _Asked:
     """Effects in the leading theories, and what is said of them."""
@@ -150,7 +200,7 @@ def _asked(
     *,
     prior_sd: float | None,
 ) -> _Asked:
-    """Effects of one column in each theory that runs on these answers.
+    """Effects of one column, whose labels stand beside each response, in each theory that runs on these answers.
 
     Raises:
         TrialsError: The column can have no effect here.
@@ -161,7 +211,7 @@ def _asked(
             np.array([f"{item.experiment}/{number}" for number in item.participant])
             for item in trials
         ),
-        tuple({by: own[item.participant]} for item, own in zip(trials, labels, strict=True)),
+        tuple({by: own} for own in labels),
         counted_again(evidence.config, evidence.state),
     )
     formula = formula_of([by], beside)

@@ -52,6 +52,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory predict": ("nosuch", "tallying --trials nosuch"),
     "theory export": ("nosuch", "tallying --run new"),
     "theory posterior": ("tallying --run new", "nosuch --run begun"),
+    "theory path": ("nosuch", "new", "damaged", "done --clauses 99", "done --clauses -1"),
     "design": ("nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
     "preregister": ("new", "waiting --experiment 9.9", "waiting --format nosuch", "waiting --out notes"),
     "run": ("nosuch.toml", "pipe.csv", "/dev/zero", "notes", "study.toml --name ../x", "study.toml --seed -1"),

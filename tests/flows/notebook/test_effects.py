@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.commands.main import app
+from lakatos.flows.notebook.effects import LEAST_RESOLVED, flat_in_words
 from lakatos.theories.errors import TheoryError
 
 SHOWN = [
@@ -89,6 +91,23 @@ def test_a_condition_within_participants_is_found_with_its_size(
     assert "discount_rate" in found.verdict
     assert "is lower with session[placebo]" in found.verdict
     assert "treatment coding; each level beside the first of drug, placebo" in found.text
+
+
+def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_intervals(
+    found: lakatos.EffectsOnParameters,
+) -> None:
+    (theory,) = found.theories.values()
+    names = [scale.name for scale in theory.posteriors.scales]
+    resolved = theory.posteriors.reliability()[theory.used].mean(axis=0)
+    flat = [name for name, share in zip(names, resolved, strict=True) if share < LEAST_RESOLVED]
+    assert [line.partition(":")[0] for line in flat_in_words(theory)] == flat
+    assert "discount_rate" not in flat
+    spread = theory.posteriors.spread + 10 * theory.posteriors.covariance
+    nothing = replace(theory, posteriors=replace(theory.posteriors, spread=spread))
+    assert flat_in_words(nothing) == [
+        f"{name}: responses resolve 0% of how participants differ in it; its intervals can be too narrow."
+        for name in names
+    ]
 
 
 def test_table_and_test_agree_in_direction_whatever_the_effect(

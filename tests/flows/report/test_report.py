@@ -468,7 +468,7 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
 def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path: Path) -> None:
     page = outline(eventful, tmp_path)
     for words in (
-        "the leading theory predicts better",
+        "predicts better than every initial theory",
         "MIT",  # licence of the archive
         "central two thirds of the population: 1.23 to 3.24",
         "reversed",

@@ -30,24 +30,30 @@ def people(shares, n_people, n_each, rng, *, pooled=False) -> Trials:
 
 class TestCompleteness:
     def test_guessing_is_0_and_the_learner_is_1(self):
-        guess, best = units([-math.log(2)] * 6), units([-0.4, -0.5, -0.3, -0.4, -0.45, -0.35])
+        guess, best = units([-math.log(2)] * 12), units([-0.4, -0.5, -0.3, -0.4, -0.45, -0.35] * 2)
         assert completeness([guess], [best], [2]).value == pytest.approx(0)
         assert completeness([best], [best], [2]).value == pytest.approx(1)
         assert completeness([best], [best], [2]).standard_error == pytest.approx(0)
 
     def test_gains_are_averaged_over_experiments_and_count_the_options(self):
-        own = [units([-0.6, -0.6, -0.6]), units([-1.0, -1.0, -1.0])]
-        best = [units([-0.4, -0.5, -0.6]), units([-0.8, -0.9, -1.0])]
+        own = [units([-0.6] * 12), units([-1.0] * 12)]
+        best = [units([-0.4, -0.5, -0.6] * 4), units([-0.8, -0.9, -1.0] * 4)]
         gain = (math.log(2) - 0.6) + (math.log(4) - 1.0)
         most = (math.log(2) - 0.5) + (math.log(4) - 0.9)
         assert completeness(own, best, [2, 4]).value == pytest.approx(gain / most)
 
     def test_a_theory_that_knows_people_better_is_above_1(self):
-        assert completeness([units([-0.2] * 4)], [units([-0.2, -0.4] * 2)], [2]).value > 1
+        assert completeness([units([-0.2] * 10)], [units([-0.2, -0.4] * 5)], [2]).value > 1
 
     def test_it_is_not_defined_where_the_learner_does_not_beat_guessing(self):
         unsure = units(-math.log(2) + np.array([0.3, -0.3, 0.2, -0.1]))
         assert completeness([units([-0.5] * 4)], [unsure], [2]) is None
+
+    @pytest.mark.parametrize(("n_people", "is_defined"), [(3, False), (9, False), (10, True)])
+    def test_it_is_not_defined_for_fewer_than_ten_participants(self, n_people, is_defined):
+        gains = np.linspace(0.3, 0.5, n_people)
+        best, own = units(-math.log(2) + gains), units(-math.log(2) + 2 * gains)
+        assert (completeness([own], [best], [2]) is not None) == is_defined
 
     def test_it_is_not_defined_where_all_people_tell_the_same(self):
         assert completeness([units([-0.2] * 4)], [units([-0.3] * 4)], [2]) is None

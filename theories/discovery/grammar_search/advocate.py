@@ -54,6 +54,7 @@ from lakatos.theories.discovery.grammar_search.prune import (
     prune,
 )
 from lakatos.theories.engine.scoring.score import paired_difference
+from lakatos.theories.language.theory import LAPSE
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,7 @@ class GrammarAdvocate(SearchPolicy):
 
         def leave_out(attempt: Trial, *, always: bool = True) -> None:
             composition, parent, change = attempt
-            found = prune(
-                self.grammar, composition, validate, price=self.price, same=same, odds=self.odds
-            )
+            found = prune(self.grammar, composition, validate, same=same, odds=self.odds)
             if always or found.changes:
                 trial = (found.composition, parent, _told(change, found))
                 cut.setdefault(found.composition.key, trial)
@@ -189,7 +188,8 @@ class GrammarAdvocate(SearchPolicy):
     def _plainest(self, tree: SearchTree, cut: Collection[object]) -> CompositionAttempt | None:
         """The shortest code among all that was tried and is within one standard error of the best that was pruned.
 
-        People are predicted with what others taught; see `scoreboard`, where leaders are chosen likewise.
+        Participants are predicted with what others taught; see `scoreboard`, where leaders are chosen likewise. Random
+        choices are a part of what is kept: without them, a theory hardly predicts other participants.
         """
         pruned = [item for item in tree.working if item.composition.key in cut]
         best = pruned[0].evaluated if pruned else None
@@ -198,6 +198,8 @@ class GrammarAdvocate(SearchPolicy):
         alike = []
         for item in tree.working:
             assert item.evaluated is not None
+            if LAPSE in best.theory.priors and LAPSE not in item.evaluated.theory.priors:
+                continue
             lost = paired_difference(best.left_out, item.evaluated.left_out)
             prior = self.prior(pruned[0].composition, best) - self.prior(item.composition, best)
             if lost.value + prior <= lost.standard_error:

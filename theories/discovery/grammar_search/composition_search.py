@@ -19,6 +19,11 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     Evaluate,
     SearchProposal,
 )
+from lakatos.theories.discovery.grammar_search.size_path import (
+    best_of_each_size,
+    size_path,
+    smallest_near_best,
+)
 from lakatos.theories.discovery.grammar_search.subset import some_trials
 from lakatos.theories.engine.fitted_compositions import FittedCompositions
 from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
@@ -61,20 +66,32 @@ def search_compositions(
     few, more = _steps_of_growth(trials, rng, whole_people=whole_people)
     fits = FittedCompositions(laboratory, grammar, few, FITTING_DRAWS)
     found = advocate.revise(brief, telling(fits.evaluate, told), rng, glance=fits.glance)
-    first = found
+    looked = found
     if more is not few:
         fits = FittedCompositions(laboratory, grammar, more, FITTING_DRAWS)
         found = advocate.confirmed(found, brief, fits.evaluate, N_CONFIRMED)
     found = advocate.pruned(
         found, brief, fits.evaluate, fits.validate, rng, same=fits.same, glance=fits.glance
     )
+    sizes = tuple(best_of_each_size(found.attempts))
     if more is not trials:
+        # On all responses, more clauses than elimination left on some of them may be clear.
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)
-        last = replace(found, attempts=found.submitted)
-        submitted = advocate.confirmed(last, brief, fits.evaluate, len(found.submitted)).attempts
-        found = replace(found, submitted=submitted)
+        wanted = {item.composition.key: item for item in (*found.submitted, *sizes)}
+        last = replace(found, attempts=tuple(wanted.values()))
+        again = advocate.confirmed(last, brief, fits.evaluate, len(wanted)).attempts
+        by_key = {item.composition.key: item for item in again}
+        sizes = tuple(
+            by_key[item.composition.key] for item in sizes if item.composition.key in by_key
+        )
+        chosen = smallest_near_best(size_path(sizes))
+        kept = {item.composition.key for item in found.submitted}
+        first = [] if chosen is None else [chosen.attempt]
+        rest = [item for item in again if item.composition.key in kept and item not in first]
+        found = replace(found, submitted=(*first, *rest))
+    found = replace(found, sizes=sizes)
     tried = {item.composition.key for item in found.attempts}
-    others = (item for item in first.attempts if item.composition.key not in tried)
+    others = (item for item in looked.attempts if item.composition.key not in tried)
     return replace(found, attempts=(*found.attempts, *others))
 
 

@@ -78,8 +78,8 @@ class SearchPolicy:
     """How a search of a grammar divides its candidates, and by what it compares them."""
 
     grammar: Grammar
-    price: float = 1e-3
-    """Nats per choice that a parameter must be worth in elimination, at most; see `prune.price_of_parameter`."""
+    price: float = 2e-5
+    """Nats per choice that a parameter must be worth among candidates for pooled responses, at most."""
     slack: float = 1.1
     """A submission's error on choice proportions, at most, relative to the smallest error found."""
     afresh: float = 0.25
@@ -122,7 +122,7 @@ class SearchPolicy:
         """Nats per choice that a parameter must be worth among candidates on the responses of this one."""
         price = price_of_parameter(result.scores)
         # Pooled: each trial was predicted from the others, so that parts pay for themselves already.
-        return min(self.price / 50, price) if result.pooled else price
+        return min(self.price, price) if result.pooled else price
 
     def prior(self, composition: Composition, result: EvaluatedComposition) -> float:
         """Log prior odds of a composition, in nats per choice on the responses that a result was scored on."""

@@ -81,6 +81,8 @@ class SearchProposal:
     """What was looked at on the same answers and not fitted."""
     looked_around: frozenset[object] = frozenset()
     """Keys of the compositions whose surroundings were looked at."""
+    sizes: tuple[CompositionAttempt, ...] = ()
+    """The best attempts of every size, all scored on the same responses; see `grammar_search.size_path`."""
 
 
 @dataclass(frozen=True)

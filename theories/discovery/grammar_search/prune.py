@@ -2,7 +2,8 @@
 
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
 and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
-stays only if leaving it out costs more than its price and more than two standard errors of the paired difference: the
+stays only if leaving it out costs more than its price, log n nats in all however many responses there are, and more
+than two standard errors of the paired difference: the
 search has chosen it among hundreds on answers of the same people, so that one standard error is soon found. Log prior
 odds of what is left out, divided by the number of responses, count as part of that cost.
 """
@@ -81,7 +82,7 @@ def prune(
     composition: Composition,
     validate: Validate,
     *,
-    price: float,
+    price: float = np.inf,
     n_rounds: int = 12,
     same: Same | None = None,
     odds: PriorOdds = EQUAL_ODDS,
@@ -99,7 +100,7 @@ def prune(
         grammar: Of the composition.
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
-        price: Nats per choice that a parameter must be worth; less where `price_of_parameter` is less.
+        price: Nats per choice that a parameter must be worth, at most; `price_of_parameter` by default.
         n_rounds: Changes that are made, at most.
         same: Tells which simplifications predict what the whole does.
         odds: Prior odds of mechanisms.

@@ -29,8 +29,6 @@ from lakatos.theories.engine.scoring.score import (
 )
 
 Array = NDArray[np.float64]
-CLEAR = 2.0
-"""Standard errors by which a learner must beat guessing, or completeness is not defined."""
 MOST_REGRETTED = 6
 """Trials that are listed."""
 CHANCE = 2.5e-4
@@ -58,7 +56,7 @@ def completeness(
         n_options: Of each experiment.
 
     Returns:
-        The share, or None where the learner is not clearly better than guessing.
+        The share, or None where the learner is not clearly better than guessing, or there are fewer than ten units.
     """
     rows = list(zip(theory, ceiling, -np.log(n_options), strict=True))
     gains = [
@@ -69,7 +67,7 @@ def completeness(
         for _, best, chance in rows
     ]
     reach = average(most)
-    if reach.value <= CLEAR * reach.standard_error:
+    if not reach.is_above_zero():
         return None
     value = average(gains).value / reach.value
     # Delta method: Var(a / b) is that of (a - value * b) / b.

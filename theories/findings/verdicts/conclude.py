@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.state import ExperimentsState
+from lakatos.experiments.task import Trials
+from lakatos.theories.discovery.diagnosis.case_file import examine
+from lakatos.theories.discovery.diagnosis.case_predictions import features_of_trials, predictions_of
+from lakatos.theories.discovery.diagnosis.rule import words
+from lakatos.theories.engine.checks.naming import PUBLISHED
 from lakatos.theories.engine.evidence import TheoryEvidence
 from lakatos.theories.engine.scoreboard import (
     board_of,
@@ -21,11 +26,15 @@ from lakatos.theories.engine.scoreboard import (
 )
 from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
+    advantage,
+    average,
     over_data_sets,
     paired_difference,
     squared_errors,
 )
+from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.headline import headline, verdict_of
 from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
     LEADERBOARD,
@@ -34,12 +43,20 @@ from lakatos.theories.findings.verdicts.record import (
     ErrorOnTrials,
     FoldFinished,
     TruthCompared,
+    UnexplainedError,
 )
+from lakatos.theories.findings.verdicts.unexplained import left_unexplained
 from lakatos.theories.language.account import names_held_back
+from lakatos.theories.language.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
 from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
+RATIO_DRAWS = 512
+"""Draws of a population on which what it leaves unexplained is measured."""
+MOST_MEASURED = 6
+"""Theories of which it is measured."""
+MOST_MARKS = 3
 
 
 @dataclass(frozen=True)
@@ -123,7 +140,30 @@ def conclude_from(
     cross_validated = _cross_validated(folds)
     decides = found.strictest
     rival = decides.rival if decides else None
-    parts = [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
+    left = _left_by_theories(evidence, leader, rival)
+    own = left[0].known if left and left[0].theory == leader else None
+    marks = _marks(evidence, leader) if own and own.is_above_one else ()
+    told_published = evidence.theories.told.record.published if evidence.theories.told else {}
+    is_ahead_of_published = _is_ahead_of_published(evidence, leader)
+    verdict = verdict_of(
+        is_ahead=found.holds,
+        is_new=leader not in told_published
+        and evidence.theories.checked[leader].record.author != PUBLISHED,
+        is_above_guessing=gain_over_guessing(evidence, leader).is_above_zero(),
+        is_ahead_of_published=is_ahead_of_published,
+        left=own,
+    )
+    known_as = leader if leader in told_published or rival is None else rival
+    first = headline(
+        verdict,
+        evidence.theories.name(leader),
+        evidence.theories.name(known_as),
+        own,
+        marks,
+        is_ahead_of_published=is_ahead_of_published,
+    )
+    parts = [first, *_random_choices_in_words(evidence.theory(leader), own)]
+    parts += [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
     parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
     parts += _truth_in_words(truth, leader)
     if cross_validated:
@@ -137,6 +177,10 @@ def conclude_from(
         runner_up=board.standings[1].theory if len(board.standings) > 1 else None,
         rival=rival,
         holds=found.holds,
+        verdict=verdict,
+        headline=first,
+        unexplained=left,
+        marks=marks,
         text=" ".join([*parts, *told]),
         stop=stop,
         advantage=decides.advantage.value if decides else None,
@@ -148,6 +192,86 @@ def conclude_from(
         errors=errors,
         cross_validated=cross_validated,
     )
+
+
+def _left_by_theories(
+    evidence: TheoryEvidence, leader: Digest, rival: Digest | None
+) -> tuple[UnexplainedError, ...]:
+    """What the leading theories leave unexplained, the leader first, then the verdict's rival, then the best others."""
+    trials = [evidence.trials(name) for name in evidence.experiments.collected]
+    n_draws = min(evidence.terms.n_draws, RATIO_DRAWS)
+    names = [leader, *([rival] if rival else [])]
+    names += [line.theory for line in evidence.board().standings]
+    found = []
+    for name in list(dict.fromkeys(names))[:MOST_MEASURED]:
+        ratio = left_unexplained(evidence.laboratory, evidence.theory(name), trials, n_draws)
+        if ratio is not None:
+            found.append(
+                UnexplainedError(
+                    theory=name,
+                    ratio=ratio.value,
+                    low=ratio.low,
+                    high=ratio.high,
+                    degrees=ratio.degrees,
+                )
+            )
+    return tuple(found)
+
+
+def _marks(evidence: TheoryEvidence, leader: Digest) -> tuple[str, ...]:
+    """Properties of trials and sequences in which the leader's simulated participants differ from the real ones."""
+    rng = np.random.default_rng(int(leader[:16], 16))
+    (predicted,) = predictions_of(evidence, [leader])
+    seen = examine(predicted, [], features_of_trials(evidence), rng)
+    found = [words(item.check.feature) for item in seen.found]
+    return tuple(dict.fromkeys(found))[:MOST_MARKS]
+
+
+def gain_over_guessing(evidence: TheoryEvidence, theory: Digest) -> ScoreEstimate:
+    """Advantage of a theory over guessing among the available options, each experiment predicted from the others."""
+    names = list(evidence.experiments.collected)
+    parts = []
+    for name in names:
+        scores = evidence.theories.scores[theory, name].record.left_out.scores
+        guessed = guess_of_units(evidence.trials(name))
+        parts.append(advantage(scores.log_predictive - guessed, scores.n_choices))
+    return average(parts, names)
+
+
+def guess_of_units(trials: Trials) -> Array:
+    """``(n_units,)`` log probability of each participant's (or problem's) responses for one who guesses."""
+    each = -np.log(trials.stimuli.available(trials.n_options).sum(axis=1))
+    if trials.pooled:
+        asked = trials.totals.sum(axis=1)
+        return np.asarray((asked * each)[asked > 0])
+    own = np.bincount(
+        trials.participant,
+        weights=trials.count * each[trials.trial],
+        minlength=trials.n_participants,
+    )
+    return np.asarray(own[trials.n_choices > 0])
+
+
+def _is_ahead_of_published(evidence: TheoryEvidence, leader: Digest) -> bool | None:
+    """Whether the leader is ahead of the best published theory that was estimated alike; None where none was."""
+    measured = evidence.theories.completeness
+    if measured is None or measured.record.leader != leader or not measured.record.published:
+        return None
+    found = measured.record
+    if found.ahead is None or found.ahead_error is None:
+        return False
+    return found.estimate(found.ahead, found.ahead_error).is_above_zero()
+
+
+def _random_choices_in_words(theory: Theory, left: ErrorRatio | None) -> list[str]:
+    """A sentence that choices called random are part of what is not understood, if something is left."""
+    if left is None or not left.is_above_one or LAPSE not in theory.priors:
+        return []
+    share = float(np.median(theory.population(RATIO_DRAWS)[LAPSE]))
+    return [
+        f"Choices that the theory calls random ({share:.0%} in the median participant) are part of what is not "
+        "understood."
+    ]
 
 
 def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:

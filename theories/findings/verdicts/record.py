@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record
 
@@ -164,6 +165,26 @@ class ExclusionSensitivity(Record):
     text: str
 
 
+class UnexplainedError(Record):
+    """What a theory leaves unexplained: its error on the presented trials relative to its sampling noise."""
+
+    kind: Literal["unexplained_error"] = "unexplained_error"
+    version: Literal[1] = 1
+    theory: Digest
+    ratio: float
+    """1 if nothing is left that the data can show; see `theories.engine.scoring.unexplained`."""
+    low: float
+    """Ends of the 90% interval."""
+    high: float
+    degrees: float
+    """Of freedom of the error under the theory."""
+
+    @property
+    def known(self) -> ErrorRatio:
+        """The same as a value."""
+        return ErrorRatio(self.ratio, self.low, self.high, self.degrees)
+
+
 class CampaignConcluded(Record):
     """The verdict of a campaign was reached."""
 
@@ -176,6 +197,15 @@ class CampaignConcluded(Record):
     holds: bool
     """Whether the leader is ahead of every initial theory beyond its interval, with enough participants: on data to
     which it was not fitted, and on the leaderboard."""
+    verdict: Literal["", "better", "published", "nothing_left"] = ""
+    """A new theory is better than every published one; none better than the published one was found; or nothing is
+    left that the data can show. Empty in earlier versions."""
+    headline: str = ""
+    """The verdict in one sentence."""
+    unexplained: tuple[UnexplainedError, ...] = ()
+    """What the leading theories leave unexplained, the leader first; those for which it can be measured."""
+    marks: tuple[str, ...] = ()
+    """Properties of trials and participants that mark what the leader leaves unexplained, if that is beyond chance."""
     text: str
     """The verdict in words, with the uncertainty."""
     stop: str
@@ -192,3 +222,7 @@ class CampaignConcluded(Record):
     """Data behind the advantage: sealed trials, frozen predictions, `LEADERBOARD` or `EXPLORATORY`."""
     errors: tuple[ErrorOnTrials, ...]
     cross_validated: tuple[CrossValidated, ...]
+
+    def left_by(self, theory: Digest) -> ErrorRatio | None:
+        """What a theory leaves unexplained; None where it was not measured."""
+        return next((item.known for item in self.unexplained if item.theory == theory), None)

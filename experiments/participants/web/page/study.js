@@ -247,8 +247,9 @@
   class Fixation {
     static info = { name: "lakatos-fixation", version: "1", parameters: {}, data: {} };
     async trial(display) {
-      const ms = texts.flow?.fixation_ms ?? 0;
-      if (!ms || steps.get(position)?.kind === "break") return {};
+      const coming = steps.get(position);
+      const ms = coming?.fixation_ms ?? texts.flow?.fixation_ms ?? 0;
+      if (!ms || coming?.kind === "break") return {};
       display.replaceChildren(make("p", { className: "fixation", textContent: FIXATION, attributes: { "aria-hidden": "true" } }));
       window.scrollTo(0, 0);
       header();
@@ -391,7 +392,8 @@
           }
           done(item);
         };
-        const timer = flow.timeout_ms ? setTimeout(() => choose(null, performance.now()), flow.timeout_ms) : null;
+        const limit = step.timeout_ms ?? flow.timeout_ms;
+        const timer = limit ? setTimeout(() => choose(null, performance.now()), limit) : null;
         const leave = () => {
           clearTimeout(timer);
           removeEventListener("keydown", press);

@@ -64,12 +64,12 @@ function timedTrial(page) {
       document.activeElement?.blur(); // a button in focus would take the space bar
 
       const cross = make("p", { className: "cross", textContent: "+", attributes: { "aria-hidden": "true" } });
-      await framesFrom(await painted(() => stage.replaceChildren(cross)), flow.fixation_ms);
+      await framesFrom(await painted(() => stage.replaceChildren(cross)), step.fixation_ms ?? flow.fixation_ms);
       if (page.moved(mine)) return {};
 
       const target = make("div", { className: "target" });
       target.innerHTML = step.picture; // made by the server from numbers and its own words
-      const answer = this.press(buttons, flow, mine);
+      const answer = this.press(buttons, step.timeout_ms ?? flow.timeout_ms, mine);
       const shown = await painted(() => { stage.replaceChildren(target); answer.open(); });
       page.report(mine);
       const { place, when } = await answer.made;
@@ -94,7 +94,7 @@ function timedTrial(page) {
     }
 
     /** The first press once it is open: a key of the keyboard, a finger or a mouse; none after the time limit. */
-    press(buttons, flow, mine) {
+    press(buttons, limit, mine) {
       let timer = null;
       let finish = () => {};
       const onKey = (event) => {
@@ -121,7 +121,7 @@ function timedTrial(page) {
           item.onclick = (event) => finish({ place, when: event.timeStamp }); // by a switch or a screen reader
         });
         page.wakeBy(() => { if (page.moved(mine)) finish({ place: undefined }); });
-        if (flow.timeout_ms) timer = setTimeout(() => finish({ place: null, when: performance.now() }), flow.timeout_ms + 50);
+        if (limit) timer = setTimeout(() => finish({ place: null, when: performance.now() }), limit + 50);
       };
       return { open, made };
     }

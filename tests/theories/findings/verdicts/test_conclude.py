@@ -155,9 +155,15 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert (found.leader, found.runner_up) == (standings[0].theory, standings[1].theory)
     assert found.rival in evidence.seeds
     assert found.stop == "cycles"
+    leader = evidence.theories.name(found.leader)
+    assert found.verdict == "nothing_left"
+    assert found.headline.startswith(f"Nothing is left that these data can show: {leader} leads")
     assert found.text.startswith(
-        f"There is no clear evidence that {evidence.theories.name(found.leader)} predicts"
+        f"{found.headline} There is no clear evidence that {leader} predicts"
     )
+    assert found.unexplained[0].theory == found.leader
+    assert {found.rival} < {item.theory for item in found.unexplained}
+    assert not found.marks
     assert found.text.endswith("And so on.")
     low, high = found.interval or (0.0, 0.0)
     assert found.advantage is not None

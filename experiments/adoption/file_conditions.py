@@ -1,0 +1,91 @@
+"""Conditions within participants in a file: the column that holds them becomes a part of each trial."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.adopt import AdoptedAnswers
+from lakatos.experiments.conditions import CONDITION, MOST_CONDITIONS_WITHIN
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Domain, Stimuli, Trials
+
+Array = NDArray[Any]
+
+
+def condition_names(found: AdoptedAnswers, column: str) -> dict[str, str]:
+    """The name of each condition by the cells that say it, in the order of the cells.
+
+    Raises:
+        TrialsError: The column cannot hold conditions within participants; the message says why.
+    """
+    key = f"participants.columns.condition: {column}"
+    cells = [np.array([str(cell).strip() for cell in own[column]]) for own in found.beside]
+    whole = np.concatenate(cells) if cells else np.empty(0, dtype=str)
+    if (whole == "").any():
+        raise TrialsError(
+            f"{key} is empty beside {int((whole == '').sum())} responses; say which rows count, by where."
+        )
+    levels = sorted(set(whole.tolist()))
+    if not 2 <= len(levels) <= MOST_CONDITIONS_WITHIN:
+        raise TrialsError(
+            f"{key} has {len(levels)} different values ({', '.join(levels[:4])}{', ...' if len(levels) > 4 else ''}); "
+            f"conditions are 2 to {MOST_CONDITIONS_WITHIN}."
+        )
+    varies = [
+        len(set(own[item.participant == person].tolist())) > 1
+        for item, own in zip(found.trials, cells, strict=True)
+        for person in range(item.n_participants)
+    ]
+    if not any(varies):
+        raise TrialsError(
+            f"{key} is the same in all responses of a participant; name it in attributes instead."
+        )
+    names = {level: _as_name(level) for level in levels}
+    if len(set(names.values())) < len(names):
+        raise TrialsError(
+            f"{key} has values that differ in signs only: {', '.join(levels)}; rename them, by recode."
+        )
+    return names
+
+
+def _as_name(cell: str) -> str:
+    """A cell as the name of a condition: small letters, digits and _."""
+    name = re.sub(r"[^a-z0-9]+", "_", cell.lower()).strip("_")
+    return (name if name[:1].isalpha() else f"level_{name}")[:40]
+
+
+def with_file_conditions(found: AdoptedAnswers, column: str) -> AdoptedAnswers:
+    """The same responses, each to a trial in its condition.
+
+    Raises:
+        TrialsError: See `condition_names`.
+    """
+    places = {cell: place for place, cell in enumerate(condition_names(found, column))}
+    trials = tuple(
+        _in_conditions(
+            item, np.array([places[str(cell).strip()] for cell in own[column]]), len(places)
+        )
+        for item, own in zip(found.trials, found.beside, strict=True)
+    )
+    return replace(found, trials=trials)
+
+
+def _in_conditions(trials: Trials, place: Array, n_conditions: int) -> Trials:
+    pairs, trial = np.unique(trials.trial * n_conditions + place, return_inverse=True)
+    stimuli = trials.stimuli.take(pairs // n_conditions)
+    shown = Stimuli({**stimuli.arrays, CONDITION: (pairs % n_conditions).astype(np.float64)})
+    return replace(trials, stimuli=shown, trial=trial.reshape(-1))
+
+
+def check_domain(domain: Domain) -> None:
+    """Raise `TrialsError` where trials follow one another, so that a condition is no part of one."""
+    if domain.sequential:
+        raise TrialsError(
+            f"participants.columns.condition: trials of the {domain.name} domain follow one another; compare "
+            "conditions by `lakatos theory effects FILE --by COLUMN`."
+        )

@@ -1,0 +1,188 @@
+"""A theory one of whose parameters changes with one condition within participants.
+
+The change is a parameter of its own: the logarithm of a ratio where the changed parameter is compared on a logarithmic
+scale, else a difference. The theory's own functions stay as they are; a `choose` around them answers trials of the
+condition with the changed value.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from dataclasses import dataclass
+from pprint import pformat
+
+from lakatos.theories.errors import TheorySourceError
+from lakatos.theories.language.account import Wording
+from lakatos.theories.language.parsing import parse
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.rewrite import WIDTH, with_literal
+from lakatos.theories.language.theory import Theory
+
+LOG_UNIT = 0.4
+"""Logarithm of a ratio that deserves the clause without a word of strength."""
+SHARE_OF_RANGE = 0.25
+"""The same of a difference, as a share of the parameter's range."""
+
+
+@dataclass(frozen=True)
+class ConditionChange:
+    """One parameter that changes with one condition."""
+
+    parameter: str
+    condition: str
+    """Name of the condition."""
+    place: int
+    """Of the condition among those of the design."""
+
+    @property
+    def name(self) -> str:
+        """Name of the parameter that is the change."""
+        return f"{self.parameter}_in_{self.condition}"
+
+    @property
+    def in_words(self) -> str:
+        """What changes, for a record."""
+        return f"{self.parameter} changes in the condition {self.condition}"
+
+    def prior_of(self, changed: Prior) -> dict[str, object]:
+        """Declared range of the change: half the range of the changed parameter in either direction."""
+        low, high = changed.low, changed.high
+        half = (math.log(high / low) if changed.is_log else high - low) / 2
+        unit = "log ratio" if changed.is_log else changed.unit
+        meaning = f"change of {self.parameter} in the condition {self.condition}"
+        return {
+            "prior": "uniform",
+            "low": -float(f"{half:.4g}"),
+            "high": float(f"{half:.4g}"),
+            **({"unit": unit} if unit else {}),
+            "meaning": meaning,
+        }
+
+    def clause_of(self, changed: Prior) -> Wording:
+        """What is stated of the change."""
+        what = self.parameter.replace("_", " ")
+        unit = LOG_UNIT if changed.is_log else SHARE_OF_RANGE * (changed.high - changed.low)
+        return Wording(
+            clause=f"have a {{much}}larger {what} in the condition {self.condition}",
+            parameter=self.name,
+            opposite_clause=f"have a {{much}}smaller {what} in the condition {self.condition}",
+            unit=float(f"{unit:.4g}"),
+            label=f"{what} in {self.condition}",
+            opposite_label=f"{what} in {self.condition}",
+            sentence=2,
+        )
+
+
+def possible_changes(theory: Theory, names: tuple[str, ...]) -> list[ConditionChange]:
+    """Changes that a theory does not have yet: of each parameter in each condition, of two conditions in the second.
+
+    None of a theory that learns, whose state would have to be kept for each condition.
+    """
+    if theory.learns or not names:
+        return []
+    places = range(1, 2) if len(names) == 2 else range(len(names))
+    found = [
+        ConditionChange(parameter, names[place], place)
+        for parameter, prior in theory.priors.items()
+        for place in places
+        if not prior.idle
+    ]
+    taken = {item.name for item in found} & set(theory.priors)
+    is_change = {f"{parameter}_in_{name}" for parameter in theory.priors for name in names} & set(
+        theory.priors
+    )
+    return [item for item in found if item.name not in taken and item.parameter not in is_change]
+
+
+def write_change(source: str, theory: Theory, change: ConditionChange) -> str:
+    """The source of a theory with a change.
+
+    Args:
+        source: Of the theory.
+        theory: What was read from it, with declared priors.
+        change: Of one of its parameters.
+
+    Raises:
+        TheorySourceError: It has no `choose` of its own that could be changed.
+    """
+    changed = theory.priors[change.parameter]
+    declared = {name: prior.to_literal() for name, prior in theory.priors.items()}
+    written = with_literal(source, "PARAMETERS", declared | {change.name: change.prior_of(changed)})
+    written = _without(written, "COMPOSITION")  # no grammar writes the change
+    clauses = _literal(written, "CLAUSES")
+    if isinstance(clauses, list):
+        clause = change.clause_of(changed).to_literal()
+        written = with_literal(written, "CLAUSES", [*clauses, clause])
+    inner = _unused_name(written, "choose_in_one_condition")
+    written, n_found = re.subn(r"(?m)^def choose\(", f"def {inner}(", written)
+    if n_found != 1:
+        raise TheorySourceError(
+            "a change with a condition needs a function `choose` that the source defines once."
+        )
+    shift = f'parameters["{change.parameter}"] + parameters["{change.name}"]'
+    if changed.is_log:
+        shift = f'parameters["{change.parameter}"] * xp.exp(parameters["{change.name}"])'
+    return (
+        _with_claim(written, change).rstrip("\n")
+        + f"""
+
+
+def choose(parameters, trials, xp):
+    # {change.in_words}
+    value = xp.clip({shift}, {changed.low!r}, {changed.high!r})
+    there = {inner}({{**parameters, "{change.parameter}": value}}, trials, xp)
+    elsewhere = {inner}(parameters, trials, xp)
+    is_there = trials["condition"] == {change.place}
+    return xp.where(is_there.reshape((1, -1) + (1,) * (elsewhere.ndim - 2)), there, elsewhere)
+"""
+    )
+
+
+def _literal(source: str, name: str) -> object:
+    for node in parse(source).body:
+        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
+            name
+        ]:
+            return ast.literal_eval(node.value)
+    return None
+
+
+def _without(source: str, name: str) -> str:
+    """The source without a declaration."""
+    lines = source.split("\n")
+    for node in parse(source).body:
+        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
+            name
+        ]:
+            return "\n".join([*lines[: node.lineno - 1], *lines[node.end_lineno :]])
+    return source
+
+
+def _unused_name(source: str, name: str) -> str:
+    while re.search(rf"\b{name}\b", source):
+        name += "_too"
+    return name
+
+
+def _with_claim(source: str, change: ConditionChange) -> str:
+    """The source with the change at the end of its docstring."""
+    first = parse(source).body[0]
+    assert isinstance(first, ast.Expr)
+    assert isinstance(first.value, ast.Constant)
+    assert first.end_lineno is not None
+    told = " ".join(str(first.value.value).split())
+    stated = f"{told} {change.in_words[0].upper()}{change.in_words[1:]}."
+    rest = "\n".join(source.split("\n")[first.end_lineno :])
+    return (
+        f"{pformat(stated, width=10_000)}\n{rest}"
+        if '"""' in stated
+        else f'"""{_wrapped(stated)}\n"""\n{rest}'
+    )
+
+
+def _wrapped(text: str) -> str:
+    from textwrap import fill
+
+    return fill(text, width=WIDTH, break_on_hyphens=False, break_long_words=False)
