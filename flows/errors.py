@@ -18,6 +18,7 @@ Every message is one line: what was wrong, where, and what to do.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 
@@ -40,6 +41,22 @@ class UnusableError(FlowError):
     """A name, a file or an option cannot be used; nothing was changed."""
 
     exit_code = 2
+
+
+def check_file_place(place: Path, *, folder_exists: bool = False) -> None:
+    """Refuse a place where no file can be written, before anything else is done.
+
+    Args:
+        place: Where a file is to be written.
+        folder_exists: Whether its folder must be there already.
+
+    Raises:
+        UnusableError: A folder or a device stands there, or its folder is missing.
+    """
+    if place.exists() and not place.is_file():
+        raise UnusableError(f"{place} is a folder or a device; name a file that can be written.")
+    if folder_exists and not place.absolute().parent.is_dir():
+        raise UnusableError(f"{place} cannot be written; name a file in a folder that exists.")
 
 
 class RunMissingError(FlowError):

@@ -65,6 +65,7 @@ CONGRUENCE = {
     "congruent": 1.0, "compatible": 1.0, "consistent": 1.0, "con": 1.0, "cong": 1.0, "c": 1.0, "1": 1.0, "1.0": 1.0,
     "incongruent": -1.0, "incompatible": -1.0, "inconsistent": -1.0, "inc": -1.0, "incon": -1.0, "incong": -1.0,
     "i": -1.0, "-1": -1.0, "-1.0": -1.0,
+    "kongruent": 1.0, "inkongruent": -1.0, "congruente": 1.0, "incongruente": -1.0,
     "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
 }  # fmt: skip
 """What cells say of the distractor."""
@@ -677,7 +678,8 @@ def _conflict(
     for item in columns:
         said = {cell.casefold() for cell in item.distinct}
         signs = {CONGRUENCE.get(cell) for cell in said}
-        if None not in signs and {1.0, -1.0} <= signs and all(len(cell) > 2 for cell in said):
+        is_word = all(len(cell) > 2 for cell in said) or {"c", "i"} <= said
+        if None not in signs and {1.0, -1.0} <= signs and is_word:
             return item.name
     said_of_keys = PRESSED | CHOICES
     fits = [

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.intertemporal.task import dominance
@@ -22,6 +20,7 @@ from lakatos.experiments.adoption.layouts import (
     by_side,
 )
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import EARLY, LATE
 from lakatos.experiments.adoption.signatures import (
     NEARLY_ALL,
     ColumnSignature,
@@ -69,49 +68,6 @@ def _guess_one_side(names: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-MOSTLY = 0.8
-"""Share of rows in which more must be paid later, so that numbers alone tell which columns are amounts."""
-
-
-def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
-    """What names suggest; else two pairs of columns of which one says that an option never waits, and the other pays.
-
-    The option that waits must mostly pay more, as in ``V1, V2, W1, W2`` where ``W1`` is always 0.
-    """
-    if found := _guess_dated([str(name) for name in frame.columns]):
-        return found
-    numbers = {str(name): pd.to_numeric(frame[name], errors="coerce") for name in frame.columns}
-    known = {name: own.fillna(0.0) for name, own in numbers.items() if own.notna().mean() > MOSTLY}
-    found_by_place = [_two_pairs(known, place) for place in (-1, 0)]
-    return next((found for found in found_by_place if found), {})
-
-
-def _two_pairs(known: Mapping[str, pd.Series], place: int) -> dict[str, Any]:
-    """Amounts and waits of options whose names differ by one letter alone; nothing unless these are clear."""
-    pairs = [
-        (first, second)
-        for first, second in combinations(sorted(known), 2)
-        if len(first) == len(second) > 1
-        and first[place] != second[place]
-        and _without(first, place) == _without(second, place)
-    ]
-    found = []
-    for (now, then), (soon, late) in permutations(pairs, 2):
-        if (now[place], then[place]) != (soon[place], late[place]):
-            continue
-        for w, x in (((now, then), (soon, late)), ((then, now), (late, soon))):
-            never, waits = known[w[0]], known[w[1]]
-            is_wait = (never == 0).all() and (waits >= 0).all() and (waits > 0).any()
-            pays_more = ((known[x[1]] > known[x[0]]).mean() >= MOSTLY) and (known[x[0]] > 0).all()
-            if is_wait and pays_more:
-                found.append({"amounts": list(x), "delays_days": list(w)})
-    return found[0] if len(found) == 1 else {}
-
-
-def _without(name: str, place: int) -> str:
-    return name[:-1] if place == -1 else name[1:]
-
-
 WAITS = {
     "delay", "delays", "del", "dly", "wait", "days", "day", "weeks", "week", "wks", "months", "month",
     "mths", "years", "year", "yrs", "hours", "when",
@@ -139,6 +95,9 @@ def recognise(table: TableSignature) -> Reading | None:
     """Two amounts and one or two delays: the later option pays more, and waits longer, in nearly every row."""
     numbers = [*table.numbers(), *table.constants()]
     waits = [item for item in numbers if _may_be_delay(item)]
+    waits = waits or _never_and_later(
+        [item for item in numbers if len(item.distinct) > FEW_CODES or item.between(0, 0)]
+    )
     amounts = [item for item in table.numbers() if item not in waits and _may_be_amount(item)]
     amounts = [item for item in amounts if item.name != table.response]
     if len(amounts) > 2:
@@ -177,8 +136,32 @@ def recognise(table: TableSignature) -> Reading | None:
     return Reading({"amounts": names, "delays_days": delays}, shown, sides, notes=tuple(notes))
 
 
+def _never_and_later(numbers: Sequence[ColumnSignature]) -> list[ColumnSignature]:
+    """Two columns whose names differ in one place, as other two do, and of which one is always 0: waits of two options.
+
+    So are ``W1`` and ``W2`` beside ``V1`` and ``V2``, where ``W1`` is always 0.
+    """
+    if len(numbers) != 4:
+        return []
+    by_name = {item.name: item for item in numbers}
+    found: list[list[ColumnSignature]] = []
+    for alike in counterparts(list(by_name)).values():
+        pairs = [[by_name[name] for name in pair] for pair in alike]
+        for never, late in pairs if len(pairs) == 2 else ():
+            ((less, more),) = [pair for pair in pairs if pair[0] is not never]
+            if late.between(0, 0):
+                never, late, less, more = late, never, more, less
+            is_wait = never.between(0, 0) and late.between(0, np.inf) and not late.between(0, 0)
+            if is_wait and is_below(less.values, more.values):
+                found.append([never, late])
+    return found[0] if len(found) == 1 else []
+
+
 def _of_one_name(amounts: list[ColumnSignature]) -> list[ColumnSignature]:
     """The only two amounts whose names differ in one word and of which one is always the larger; else all of them."""
+    sided = [item for item in amounts if item.words & (EARLY | LATE | SOONER)]
+    if len(sided) == 2:
+        return sided
     by_name = {item.name: item for item in amounts}
     pairs = [pair for own in counterparts(list(by_name)).values() for pair in own]
     found = [[by_name[name] for name in pair] for pair in pairs]
@@ -248,7 +231,6 @@ LAYOUT = StimulusLayout(
     ("amounts", "delays_days"),
     _dated,
     _guess_dated,
-    guess_cells=_guess_cells,
     recognise=recognise,
     guess_rank=2,
     in_favour=_for_second,

@@ -188,7 +188,7 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
     Names that first choices do not have are in the order of the alphabet, within each state.
     """
     said = cells.text(second)
-    if set(said.tolist()) - {""} <= set(columns.responses) or not _are_names(said):
+    if set(said.tolist()) & set(columns.responses) or not columns.responses:
         return chosen_options(cells, columns.model_copy(update={"response": second}))
     cells.refuse_empty(said == "", second)
     frame = pd.DataFrame({"state": cells.text(state), "cell": said})
@@ -204,10 +204,6 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
     code = {(own, cell): place for own, shown in names.items() for place, cell in enumerate(shown)}
     pairs = zip(frame["state"], frame["cell"], strict=True)
     return np.array([code[pair] for pair in pairs], dtype=np.int64)
-
-
-def _are_names(said: Array) -> bool:
-    return all(cell[:1].isalpha() for cell in set(said.tolist()) - {""})
 
 
 def _outcomes_of(domain: Domain) -> tuple[str, ...]:
@@ -291,6 +287,7 @@ COMMON, RARE = (
     {"rare", "uncommon", "unlikely", "selten"},
 )
 """Cells that say whether a first choice led where it usually leads."""
+TRANSITIONS = {"transition", "trans"}
 MOST_OPTIONS = 8
 FORESEEN = 0.2
 """By how much more often than by chance outcomes are foretold, beyond which they are seen before."""
@@ -342,6 +339,7 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         for item in table.numbers()
         if item is not paid and item is not response and item not in sums
         and item.name not in parts.values() and not is_function_of(item, response)
+        and not (parts and _says_transitions(item))
         and not item.words & (NO_PROPERTY | SCHEDULES)
         and changes_within(item, table.person) > 0.05
         and table.named.get(item.name, "") not in ("response_time", "order", "reward")
@@ -401,7 +399,10 @@ def _choices(table: TableSignature) -> list[ColumnSignature]:
         if 2 <= len(item.distinct) <= MOST_OPTIONS
         and (item.is_whole or not item.is_number)
         and changes_within(item, table.person) > 0.05
-        and not item.words & (NO_PROPERTY | SCHEDULES | TOTALS)
+        and (
+            table.named.get(item.name) == "response"
+            or not item.words & (NO_PROPERTY | SCHEDULES | TOTALS)
+        )
         and not is_reward_in_words(item.distinct)
     ]
 
@@ -445,7 +446,8 @@ def _stages(
 
 def _says_transitions(item: ColumnSignature) -> bool:
     cells = {word for cell in item.distinct for word in words_of(cell)}
-    return len(item.distinct) == 2 and bool(cells & COMMON) and bool(cells & RARE)
+    is_said = bool(cells & COMMON) and bool(cells & RARE)
+    return len(item.distinct) == 2 and (is_said or bool(item.words & (COMMON | RARE | TRANSITIONS)))
 
 
 def _recognised_prediction(table: TableSignature) -> Reading | None:

@@ -179,10 +179,9 @@ def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
     found = _guess_gambles([str(name) for name in frame.columns])
     for side in "ab" if found else "":
         amounts, chances = found[f"{side}_amounts"], found[f"{side}_probabilities"]
-        if len(amounts) == len(chances) == 1:
-            chance = pd.to_numeric(frame[chances[0]], errors="coerce")
-            if not (chance == 1).all():
-                found[f"{side}_amounts"] = [*amounts, 0]  # the rest pays nothing
+        is_one = len(amounts) == len(chances) == 1
+        if is_one and not (pd.to_numeric(frame[chances[0]], errors="coerce") == 1).all():
+            return {}  # what the rest pays is found, and said, by `recognise`
     return found or _guess_mixed(frame)
 
 
@@ -299,6 +298,8 @@ def recognise(table: TableSignature) -> Reading | None:
     ]
     if not chances:
         return _recognised_mixed(table, amounts)
+    if mixed := _mixed_with_chance(table, amounts, chances):
+        return mixed
     found = _by_counterparts(amounts, chances) or _with_sure_amount(amounts, chances)
     if found is None:
         return None
@@ -319,6 +320,11 @@ def recognise(table: TableSignature) -> Reading | None:
         for chance in chances
         for found in [_amounts_with(chance, matched)]
         if len(chances) == 1 and found
+    ]
+    notes += [
+        f"{amounts[0]}: taken to be won with the probability {own[0]}, and nothing otherwise"
+        for amounts, own in (item for item in matched if item)
+        if amounts[1:] == [0]
     ]
     return Reading(stimulus, tuple(dict.fromkeys(shown)), sides, notes=tuple(dict.fromkeys(notes)))
 
@@ -472,9 +478,32 @@ def _dominates(one: _Option, other: _Option) -> bool:
     )
 
 
-def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature]) -> Reading | None:
-    """A gain and a loss, each with an even chance, against nothing: one column never below 0, the other never above."""
-    amounts = [item for item in amounts if len(item.distinct) > 1]
+def _mixed_with_chance(
+    table: TableSignature, amounts: Sequence[ColumnSignature], chances: Sequence[ColumnSignature]
+) -> Reading | None:
+    """A gain with its chance, else a loss, against nothing."""
+    sides = _gain_and_loss(amounts)
+    if sides is None or len(chances) != 1:
+        return None
+    gain, loss, lost = sides
+    chance = _as_share(chances[0])
+    if not chance:
+        return None
+    is_of_loss = bool(chances[0].words & LOSSES)
+    stimulus = {
+        "a_amounts": [0], "a_probabilities": [1],
+        "b_amounts": [lost, gain.name] if is_of_loss else [gain.name, lost], "b_probabilities": [chance],
+    }  # fmt: skip
+    of = loss.name if is_of_loss else gain.name
+    note = f"{chances[0].name} is taken for the probability of {of}, against nothing"
+    shown = (gain.name, loss.name, chances[0].name)
+    return _with_acceptance(table, Reading(stimulus, shown, notes=(note,)))
+
+
+def _gain_and_loss(
+    amounts: Sequence[ColumnSignature],
+) -> tuple[ColumnSignature, ColumnSignature, str] | None:
+    """A column of gains, one of losses by its sign or its name, and the loss as a negative number."""
     if len(amounts) != 2:
         return None
     gains = [item for item in amounts if item.between(0, np.inf)]
@@ -484,33 +513,41 @@ def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature])
         losses, gains = named, [item for item in amounts if item is not named[0]]
     if len(gains) != 1 or len(losses) != 1 or losses[0] is gains[0]:
         return None
-    gain, loss = gains[0], losses[0]
-    if gain.between(0, np.inf) and (
-        (gain.values == 0).mean() > 0.2 or (loss.values == 0).mean() > 0.2
-    ):
-        return None  # what was won and lost, where one of them is 0 in many rows
+    loss = losses[0]
     lost = f"-{loss.name}" if loss.between(0, np.inf) else loss.name
     if lost != loss.name and not loss.name.isidentifier():
         return None
+    return gains[0], loss, lost
+
+
+def _with_acceptance(table: TableSignature, reading: Reading) -> Reading:
+    """The reading with which cell of the response takes the gamble, the second option."""
+    reading = completed(table, reading)
+    if reading.response not in table.columns:
+        return reading
+    column = table.columns[reading.response]
+    missed = reading.missing.get(column.name, ())
+    said = [cell for cell in column.distinct if cell not in missed]
+    return replace(reading, responses=accepts(column, said))
+
+
+def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature]) -> Reading | None:
+    """A gain and a loss, each with an even chance, against nothing: one column never below 0, the other never above."""
+    sides = _gain_and_loss([item for item in amounts if len(item.distinct) > 1])
+    if sides is None:
+        return None
+    gain, loss, lost = sides
+    if (gain.values == 0).mean() > 0.2 or (loss.values == 0).mean() > 0.2:
+        return None  # what was won and lost, where one of them is 0 in many rows
     stimulus = {
         "a_amounts": [0], "a_probabilities": [1],
         "b_amounts": [gain.name, lost], "b_probabilities": [0.5, 0.5],
     }  # fmt: skip
-    reading = Reading(
-        stimulus,
-        (gain.name, loss.name),
-        notes=(
-            f"{gain.name} and {loss.name} are taken for a gamble with even chances, against nothing; other chances, or "
-            "another sure amount, are said by --column b_probabilities and --column a_amounts",
-        ),
+    note = (
+        f"{gain.name} and {loss.name} are taken for a gamble with even chances, against nothing; other chances, or "
+        "another sure amount, are said by --column b_probabilities and --column a_amounts"
     )
-    reading = completed(table, reading)
-    if reading.response in table.columns:
-        column = table.columns[reading.response]
-        missed = reading.missing.get(column.name, ())
-        said = [cell for cell in column.distinct if cell not in missed]
-        reading = replace(reading, responses=accepts(column, said))
-    return reading
+    return _with_acceptance(table, Reading(stimulus, (gain.name, loss.name), notes=(note,)))
 
 
 def _properties(stimuli: Stimuli) -> Mapping[str, Array]:

@@ -317,12 +317,13 @@ class SequencesDomain(OneShot):
         }
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
-        """The two sequences side by side, each letter in a box."""
+        """The two sequences side by side, on a narrow screen one above the other, each letter in a box."""
         sides = "".join(
-            '<div style="flex:1;min-width:0;border:1px solid #bbb;border-radius:6px;padding:10px;text-align:center">'
+            '<div style="flex:1 1 20em;border:1px solid #bbb;border-radius:6px;padding:10px 4px;text-align:center;'
+            'white-space:nowrap">'
             + "".join(
-                '<span style="display:inline-block;min-width:1.3em;margin:2px;padding:4px 2px;border:1px solid #ccc;'
-                f'border-radius:4px;font:600 20px ui-monospace,monospace">{escape(letter)}</span>'
+                '<span style="display:inline-block;min-width:1em;margin:1px;padding:3px 1px;border:1px solid #ccc;'
+                f'border-radius:4px;font:600 clamp(12px,3.6vw,17px) ui-monospace,monospace">{escape(letter)}</span>'
                 for letter in text_of(own)
             )
             + "</div>"
@@ -330,7 +331,7 @@ class SequencesDomain(OneShot):
         )
         return (
             '<div style="font-family:system-ui,sans-serif;max-width:760px;color:#222">'
-            f'<div style="display:flex;gap:16px;align-items:center">{sides}</div></div>'
+            f'<div style="display:flex;flex-wrap:wrap;gap:12px;align-items:center">{sides}</div></div>'
         )
 
     def describe(self, stimuli: Stimuli, row: int) -> str:

@@ -28,12 +28,13 @@ from lakatos.experiments.adoption.mapping import (
 )
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
+    PLACES,
     code_of_pair,
     option_offered,
     rare_zero,
     zero_question,
 )
-from lakatos.experiments.adoption.option_kind import KINDS, PLACES, kind_of_columns, side_compared
+from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, side_compared
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
@@ -569,6 +570,9 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
         if who := participant_by_values(columns):
             found[who] = "participant"
+    for name in [name for name, meaning in found.items() if meaning == "experiment"]:
+        if frame[name].nunique() < 2:
+            del found[name]  # one name tells no experiments apart
     if "participant" in found.values():
         for name in [name for name, meaning in found.items() if meaning == "count"]:
             del found[name]

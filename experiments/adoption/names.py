@@ -47,7 +47,7 @@ GERMAN = {
     "tipp": "prediction", "ausgang": "outcome", "ergebnis": "outcome", "rueckmeldung": "feedback",
     "taste": "key", "korrekt": "correct", "richtig": "correct",
     "fehler": "error", "wort": "word", "farbe": "color", "druckfarbe": "ink", "rz": "rt", "antwortzeit": "rt",
-    "wahrsch": "probability",
+    "wahrsch": "probability", "zeit": "time", "alter": "age", "geschlecht": "gender", "korr": "correct",
     "kongruenz": "congruence", "angebot": "offer", "annehmen": "accept", "angenommen": "accepted",
     "prozent": "percent", "hoch": "high",
     "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor",

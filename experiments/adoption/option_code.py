@@ -62,6 +62,8 @@ VERBS = {
     "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
     "select", "selected", "take", "taken", "takes", "took", "share", "shares", "proportion", "prop", "percent", "pct",
 }  # fmt: skip
+PLACES = {"left", "right", "l", "r", "links", "rechts", "top", "bottom", "up", "down"}
+"""Cells that say where an option stood."""
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
@@ -114,7 +116,8 @@ def code_of_cells(
         numbers = {cell: int(cell) for cell in said if WHOLE_NUMBER.fullmatch(cell)}
         code = _by_number(cells, column, numbers, n_options, notes)
         code = code or by_label or _by_letter(said, n_options)
-        if not code and names_of_arms and not numbers and len(said) == n_options:
+        is_of_names = not numbers and not {cell.casefold() for cell in said} & PLACES
+        if not code and names_of_arms and is_of_names and len(said) == n_options:
             code = {cell: place for place, cell in enumerate(sorted(said))}
             notes.append(
                 f"{column}: {' and '.join(code)} are the options, in the order of the alphabet"

@@ -15,6 +15,7 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
     EARLY,
     LATE,
+    PLACES,
     RISKY,
     SAFE,
     TRUTH,
@@ -33,8 +34,6 @@ KINDS: Mapping[str, tuple[set[str], set[str]]] = {
     "spread of outcomes": (SAFE, RISKY),
 }
 """Properties of options (`StimulusLayout.properties`), with words for the option that has less, and for the other."""
-PLACES = {"left", "right", "l", "r", "links", "rechts", "top", "bottom", "up", "down"}
-"""Cells that say where an option stood."""
 PLACE_WORDS = {"side", "position", "pos", "location", "loc", "place", "key", "seite"}
 """Words in names of columns that say where an option stood."""
 ALIKE = 1e-9

@@ -22,7 +22,7 @@ from lakatos import IMPORT_ROOT
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
 from lakatos.experiments.participants.web.collection import COLLECTION_FILE
 from lakatos.experiments.record import PersonWithdrawn
-from lakatos.flows.errors import UnusableError
+from lakatos.flows.errors import check_file_place
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, check_run
@@ -109,8 +109,7 @@ def bundle(folder: Path, out: Path) -> Path:
             found in it, or nothing can be signed.
     """
     check_run(folder)
-    if out.is_dir() or (out.exists() and not out.is_file()):
-        raise UnusableError(f"{out} is no file that a bundle could replace; give another --out.")
+    check_file_place(out)
     key = laboratory_key()
     runs = {"": folder}
     runs |= {f"{below.parent.relative_to(folder).as_posix()}/": below.parent

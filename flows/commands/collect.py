@@ -14,7 +14,7 @@ import typer
 
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunName, RunsFolder
-from lakatos.flows.errors import UnusableError
+from lakatos.flows.errors import check_file_place
 from lakatos.flows.operations.ports import address_of, inherited, listen
 from lakatos.flows.run.console import Console, escape
 from lakatos.flows.run.places import find_run
@@ -308,10 +308,8 @@ def invite_command(
     """
     from lakatos.traces.artifact import write_whole
 
-    if out is not None and (
-        not out.absolute().parent.is_dir() or (out.exists() and not out.is_file())
-    ):
-        raise UnusableError(f"{out} cannot be written; name a file in a folder that exists.")
+    if out is not None:
+        check_file_place(out, folder_exists=True)
     links = invite(find_run(run_name, runs), people, public_url=public_url or OWN_ADDRESS)
     if not public_url:
         Console(stderr=True).print(

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lakatos.domains import DOMAINS
 from lakatos.flows.argument import Argument, RunFolder, RunFolderOption
-from lakatos.flows.errors import StudyError, UnusableError
+from lakatos.flows.errors import StudyError, check_file_place
 from lakatos.flows.report.judge_replay import build_anchor, replay_decision
 from lakatos.flows.report.judging_facts import ended_epochs
 from lakatos.flows.report.vault import open_vault
@@ -214,7 +214,7 @@ def anchor_build(
         raise StudyError(
             f"there is no folder {data} of published data; leave --data out, or name one."
         )
-    _check_out(out)
+    check_file_place(out)
     anchor = build_anchor(domain or list(DOMAINS), items, seed, data=data, n_workers=workers)
     return _write_anchor(out, anchor)
 
@@ -234,14 +234,8 @@ def anchor_split(
     Examples:
         $ lakatos judges anchor split items.jsonl anchor.jsonl
     """
-    _check_out(out)
+    check_file_place(out)
     return _write_anchor(out, split_items(items, seed))
-
-
-def _check_out(out: Path) -> None:
-    """Refuse a place where no file can be written, before minutes are spent."""
-    if out.exists() and not out.is_file():
-        raise UnusableError(f"{out} is no file that could be written; give another name.")
 
 
 def _write_anchor(out: Path, anchor: AnchorSet) -> Iterator[Shown]:

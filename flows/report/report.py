@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
 from lakatos.experiments.interval import LEAST_UNITS
-from lakatos.flows.errors import UnusableError
+from lakatos.flows.errors import check_file_place
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
@@ -73,8 +73,7 @@ def write_report(folder: Path, out: Path | None = None) -> Path:
     """
     folder = Path(folder)
     place = folder / REPORT_FILE if out is None else Path(out)
-    if place.exists() and not place.is_file():
-        raise UnusableError(f"{place} is no file that a report could replace; give another --out.")
+    check_file_place(place)
     beside = summary_beside(place)
     with open_reading(folder) as reading:
         page = render(reading, summary=beside.name)

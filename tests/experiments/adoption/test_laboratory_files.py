@@ -380,12 +380,14 @@ def test_probabilities_that_do_not_sum_to_one_are_refused_with_what_to_say(
     frame = gambles(rng).frame[["subject", "trial", "a_x", "a_p", "b_x1", "b_p1", "choice"]]
     frame = frame.rename(columns={"b_x1": "b_x", "b_p1": "b_p"})
     with pytest.raises(TrialsError, match=r"row 2 .* sum to .*--column b_amounts='\[\"COLUMN\", 0"):
-        read(frame)
+        read(frame, stimulus={"b_amounts": ["b_x"]})
     nothing = only(read(frame, stimulus={"b_amounts": ["b_x", 0]}))
     assert nothing.n_responses == len(frame)
+    assert only(read(frame)).digest == nothing.digest  # nothing else can be meant, and it is said
     cents = frame.assign(a_p=100, b_p=(100 * frame["b_p"]).astype(int))
+    said = {"a_probabilities": ["a_p"], "b_probabilities": ["b_p"]}
     with pytest.raises(TrialsError, match=r"per cent, say --column a_probabilities="):
-        read(cents)
+        read(cents, stimulus=said)
     parts = {"b_amounts": ["b_x", 0], "a_probabilities": ["a_p / 100"],
              "b_probabilities": ["b_p / 100"]}  # fmt: skip
     assert only(read(cents, stimulus=parts)).stimuli.keys == nothing.stimuli.keys

@@ -547,3 +547,53 @@ def test_a_file_of_participants_beside_events_is_said_not_to_be_read(tmp_path: P
     assert not any(
         "stands beside" in line for line in read_answers(tmp_path / "participants.tsv").notes
     )
+
+
+@pytest.mark.parametrize("loss_sign", [-1, 1])
+def test_a_gain_and_a_loss_with_a_chance_stand_against_nothing(
+    loss_sign: int, rng: np.random.Generator
+) -> None:
+    frame, n = people(4, 30), 120
+    frame["gain"], frame["loss"] = rng.integers(5, 50, n), loss_sign * rng.integers(5, 50, n)
+    frame["p"] = rng.choice([0.25, 0.5, 0.75], n)
+    frame["took"] = rng.integers(2, size=n)
+    parts = described(frame).mapping.stimulus
+    assert parts["a_amounts"] == [0]
+    assert parts["b_amounts"] == ["gain", "loss" if loss_sign < 0 else "-loss"]
+    assert parts["b_probabilities"] == ["p"]
+
+
+def test_second_choices_may_have_a_code_of_their_own(rng: np.random.Generator) -> None:
+    n = 240
+    frame = people(4, 60)
+    first, is_common = rng.integers(2, size=n), rng.random(n) < 0.7
+    frame["choice1"] = np.array(["A", "B"])[first]
+    frame["state2"] = 2 + np.where(is_common, first, 1 - first)
+    frame["choice2"] = rng.integers(1, 3, n)
+    frame["common"] = is_common.astype(int)
+    frame["reward"] = rng.integers(2, size=n)
+    assert described(frame).domain == "learning"
+    found = only(read(frame))
+    assert len(found.response) == 2 * n
+
+
+def test_congruence_may_be_letters_or_words_of_other_languages(rng: np.random.Generator) -> None:
+    frame = conflicts(rng).frame
+    right = only(read(frame)).digest
+    for words in (("C", "I"), ("kongruent", "inkongruent")):
+        cells = frame["condition"].map({"congruent": words[0], "incongruent": words[1]})
+        assert only(read(frame.drop(columns="condition").assign(x=cells))).digest == right
+
+
+def test_arms_that_are_named_by_places_are_asked_about(rng: np.random.Generator) -> None:
+    """Places have an order of their own, which is not that of the alphabet."""
+    frame = people(4, 30)
+    frame["choice"], frame["reward"] = (
+        rng.choice(["left", "right", "up", "down"], 120),
+        rng.integers(2, size=120),
+    )
+    with pytest.raises(TrialsError, match=r"--column responses\.CELL=PLACE"):
+        read(frame)
+    names = {"left": "yellow", "right": "red", "up": "blue", "down": "green"}
+    named = frame.assign(choice=frame["choice"].map(names))
+    assert only(read(named)).response[0] == sorted(names.values()).index(named["choice"][0])
