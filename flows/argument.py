@@ -68,7 +68,7 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
             raise TrialsError(f"--column {item}: write KEY=COLUMN, such as participant=subject.")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except (tomllib.TOMLDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             value = text
         first, _, rest = key.partition(".")
         if key == "accept" and isinstance(value, str):  # may be said several times

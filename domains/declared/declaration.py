@@ -456,7 +456,7 @@ def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
     """
     try:
         value = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         words = str(error)
         if "overwrite" in words or "twice" in words or "mutate" in words:
             words += "; two keys or sections have the same name, rename one"

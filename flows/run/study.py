@@ -445,7 +445,7 @@ def load_study(path: Path) -> CampaignConfig:
         raise StudyError(f"the study {path} is not UTF-8 text. Save it as UTF-8.") from None
     try:
         value = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"the study {path} is not valid TOML: {error}.") from None
     return _with_answers(parse_study(_with_programs(value, path), str(path)))
 

@@ -220,7 +220,7 @@ def load_profile(named: str | Path) -> ServingProfile:
         )
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ProfileError(f"{path} is not TOML: {error}.") from error
     return parse_profile(content, path)
 

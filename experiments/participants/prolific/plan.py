@@ -252,13 +252,14 @@ def load_settings(path: Path) -> RecruitmentSettings:
         PlanError: It is missing, is no TOML, or says what a plan cannot say; the message names the key.
     """
     try:
-        return parse_settings(tomllib.loads(read_named(path).decode()), str(path))
+        value = tomllib.loads(read_named(path).decode())
     except OSError as error:
         raise PlanError(
             f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PlanError(f"{path} is not valid TOML in UTF-8: {error}.") from None
+    return parse_settings(value, str(path))
 
 
 def parse_settings(value: dict[str, Any], where: str) -> RecruitmentSettings:

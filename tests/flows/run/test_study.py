@@ -470,3 +470,10 @@ def test_json_that_is_no_object_is_no_study(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)
     with pytest.raises(StudyError, match="holds no JSON object"):
         read_study(tmp_path / "a.json")
+
+
+def test_a_number_with_more_digits_than_python_reads_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(f"seed = {'9' * 5000}\n", encoding="utf-8")
+    with pytest.raises(StudyError, match="is not valid TOML: Exceeds the limit"):
+        load_study(path)
