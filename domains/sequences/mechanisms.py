@@ -237,7 +237,7 @@ def _feature(
     measure: str,
     unit: str,
     which: str,
-    labels: tuple[str, str],
+    label: str,
     source: str,
     repairs: tuple[str, ...],
     *,
@@ -264,8 +264,8 @@ def _feature(
             parameter=parameter,
             unit=worth,
             feature=repairs[0],
-            label=labels[0],
-            opposite_label=labels[1],
+            label=label,
+            opposite_label=label,
         ),
         repairs=repairs,
         breaks=breaks,
@@ -275,40 +275,40 @@ def _feature(
 
 FEATURE = (
     _feature(
-        "length", "length", "letter", "longer sequences", ("length", "brevity"),
+        "length", "length", "letter", "longer sequences", "length",
         GRIFFITHS, ("length_difference",), sd=0.3, limit=4.0, worth=0.15,
     ),
     _feature(
-        "changes", "n_changes", "change", "sequences that change often", ("frequent changes", "rare changes"),
+        "changes", "n_changes", "change", "sequences that change often", "number of changes",
         "Bar-Hillel & Wagenaar (1991), Advances in Applied Mathematics 12(4), 428-454",
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),
     _feature(
         "streak", "streak / length", "share of the length", "sequences with a long streak",
-        ("streaks", "streak aversion"),
+        "streaks",
         "Gilovich, Vallone & Tversky (1985), Cognitive Psychology 17(3), 295-314",
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
-        "balance", "-uneven", "share", "sequences with equally frequent letters", ("balance", "imbalance"),
+        "balance", "-uneven", "share", "sequences with equally frequent letters", "balance",
         KAHNEMAN, ("imbalance_difference",), sd=3.0, limit=20.0, worth=2.0,
     ),
     _feature(
         "mirror", "mirrored(letters, xp)", "sequence", "sequences that read the same backwards",
-        ("symmetry", "aversion to symmetry"),
+        "mirror symmetry",
         "Garner (1970), American Scientist 58(1), 34-42 (good patterns)", ("mirror_difference",),
     ),
     _feature(
-        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", ("motifs", "aversion to motifs"),
+        "motif", "motif(letters, xp)", "sequence", "sequences that repeat a motif", "repeated motifs",
         LOPES, ("motif_difference",), breaks=("ignores backwards",),
     ),
     _feature(
         "alternating throughout", "1.0 * (alternation == 1)", "sequence", "sequences that alternate throughout",
-        ("alternation", "aversion to alternation"), LOPES, ("alternation_difference", "motif_difference"),
+        "perfect alternation", LOPES, ("alternation_difference", "motif_difference"),
     ),
     _feature(
         "first letter", "first_share", "share", "sequences with much of the first letter of the alphabet",
-        ("a favoured letter", "a disfavoured letter"),
+        "a letter preference",
         "Nickerson (2002), Psychological Review 109(2), 330-357 (heads are named first)",
         ("first_letter_share_difference",), breaks=("ignores letter_names",),
     ),
