@@ -122,13 +122,11 @@ ACCOUNT = (
                 clause="find sequences most random if about {ideal_alternation%} of neighbouring letters differ",
                 parameter="weight_of_rate",
                 unit=3.0,
-                label="a typical rate of changes",
             ),
             Wording(
                 clause="find sequences with equally frequent letters {far}more random",
                 parameter="weight_of_balance",
                 unit=3.0,
-                label="balance",
             ),
         ),
         repairs=(*ALTERNATION, "imbalance_difference"),

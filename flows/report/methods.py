@@ -72,7 +72,12 @@ def _trials(reading: RunReading) -> str:
     n_random = sum(item.n_random for item in designs)
     used = "used responses to" if reading.is_collected_before else "presented"
     chosen = f"We {used} {plural(n_trials, 'trial')}"
-    if n_random < n_trials:
+    all_used = reading.is_collected_before and all(
+        item.n_trials == item.n_candidates for item in designs
+    )
+    if all_used:
+        chosen += ", all that were not sealed"
+    elif n_random < n_trials:
         chosen += (
             f", of which {n_trials - n_random} were selected by their expected information about which of the leading "
             f"theories is right and {n_random} were drawn at random"
@@ -130,7 +135,7 @@ def _comparison(reading: RunReading) -> str:
         f"Differences in score are reported with 95% confidence intervals (Student's t, {units} as units; "
         "Bonferroni-corrected for the number of theories if a theory was selected on the same data); with fewer than "
         f"{LEAST_UNITS} {units} no difference is claimed. The leading theory is the simplest one within one paired "
-        f"standard error of the best score.{_basis(reading)}"
+        f"standard error of the best on the strictest data that both have.{_basis(reading)}"
     )
 
 

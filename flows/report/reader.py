@@ -148,7 +148,7 @@ class RunReading:
             return "Supported"
         if self.concluded is not None and self.concluded.verdict:
             found = self.concluded.verdict
-            return "Nothing is left" if found == "nothing_left" else "No better theory was found"
+            return "No misfit shown" if found == "nothing_left" else "No better theory shown"
         return "Exploratory" if self.exploratory else "No clear evidence"
 
     @property

@@ -127,7 +127,7 @@ def _left(reading: RunReading) -> str:
     if left is None:
         return ""
     words = ratio_in_words(left)
-    return f"{words[:1].upper()}{words[1:]}; 1 would mean that nothing is left that these data can show. "
+    return f"{words[:1].upper()}{words[1:]}; 1 is expected of a theory without misfit. "
 
 
 def _claim(winner: dict[str, Any] | None) -> str:

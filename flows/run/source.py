@@ -98,7 +98,7 @@ def hidden_rule(config: CampaignConfig) -> str:
     people = config.participants
     words = [people.theory or hidden_theory(config).name]
     for slot, names in people.mechanisms.items():
-        words.append(f"{slot} replaced by {' and '.join(names) or 'nothing'}")
+        words.append(f"{slot} replaced by {' and '.join(names)}" if names else f"without {slot}")
     return "; ".join(words)
 
 

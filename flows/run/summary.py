@@ -58,7 +58,7 @@ class RunSummary:
 
 COLUMNS = (
     "theory",
-    "left unexplained",
+    "error ratio",
     "completeness",
     "nats per choice",
     "prequential",

@@ -81,7 +81,7 @@ def test_a_run_is_watched_from_its_start_to_its_verdict(
         page.locator(
             ".verdict .call",
             has_text=re.compile(
-                "Supported|Nothing is left|No better theory|No clear evidence|Exploratory"
+                "Supported|No misfit shown|No better theory|No clear evidence|Exploratory"
             ),
         ).wait_for()
         page.locator("#status.concluded").wait_for()

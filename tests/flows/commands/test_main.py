@@ -17,6 +17,7 @@ from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.summary import RunSummary, keep_summary, read_summary
 from lakatos.theories.engine.record import TheoryAdmitted
+from lakatos.traces.head import laboratory_key
 from lakatos.traces.step import Trace
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -77,6 +78,7 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     summary = RunSummary(
         "concluded", 0, 1, 1, "", "", "the verdict", False, (("Tallying", "-0.6"),)
     )
+    laboratory_key()  # signs the summary
     keep_summary(folder, replace(summary, head=trace.journal.head[1]))
     code = (
         f"import sys; sys.argv = ['lakatos', 'status', 'done', '--runs', {str(runs)!r}]\n"

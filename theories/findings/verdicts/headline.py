@@ -1,7 +1,7 @@
 """The verdict in one sentence: one of three, by rules that every page, command and record shares.
 
-A new theory is better than every published one; or none better than the published one was found; or nothing is left
-that these data can show. Each states how much is left unexplained.
+A new theory is better than every published one; or none was shown to be better; or these data show no misfit of the
+leading theory. Each states how large its error is beside the sampling noise.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def is_better(concluded: CampaignConcluded, *, is_published: bool = False) -> bo
 
 
 def ratio_in_words(left: ErrorRatio | None) -> str:
-    """How much is left unexplained, as the end of a sentence."""
+    """The error beside its sampling noise, as the end of a sentence."""
     if left is None:
         return (
-            "how much is left unexplained could not be measured, because the data have too few distinct trials or "
+            "its error could not be compared with the sampling noise, because the data have too few distinct trials or "
             "responses cannot be simulated"
         )
     return (
-        f"its error on the presented trials is {left.value:.2f} times the sampling noise "
+        f"its squared error on the presented trials is {left.value:.2f} times the sampling noise "
         f"(90% interval {left.low:.2f} to {left.high:.2f})"
     )
 
@@ -89,9 +89,13 @@ def headline(
     rest = f", marked by {', '.join(marks)}" if marks and left and left.is_above_one else ""
     words = ratio_in_words(left)
     if verdict == "nothing_left":
-        return f"Nothing is left that these data can show: {leader} leads, and {words}."
+        return f"These data show no misfit of {leader}: {words}."
     if verdict == "published":
-        leads = "" if leader == published else f"{leader} leads, and "
-        return f"No theory was found that predicts better than {published}; {leads}{words}{rest}."
+        if leader == published:
+            return f"No theory was shown to predict better than {published}; {words}{rest}."
+        return (
+            f"{leader} leads, but was not shown to predict better than {published} in every comparison; "
+            f"{words}{rest}."
+        )
     others = "published one" if is_ahead_of_published else "initial theory"
     return f"{leader}, a new theory, predicts better than every {others}; {words}{rest}."

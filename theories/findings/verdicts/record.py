@@ -172,7 +172,7 @@ class UnexplainedError(Record):
     version: Literal[1] = 1
     theory: Digest
     ratio: float
-    """1 if nothing is left that the data can show; see `theories.engine.scoring.unexplained`."""
+    """1 is expected without misfit; see `theories.engine.scoring.unexplained`."""
     low: float
     """Ends of the 90% interval."""
     high: float

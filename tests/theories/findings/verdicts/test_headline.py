@@ -52,7 +52,7 @@ def test_a_renamed_tied_or_guessing_theory_is_never_better(lacking: str) -> None
 
 
 def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
-    ratio = "its error on the presented trials is 2.00 times the sampling noise (90% interval 1.50 to 2.80)"
+    ratio = "its squared error on the presented trials is 2.00 times the sampling noise (90% interval 1.50 to 2.80)"
     assert headline("better", "Sum", "Sum", LEFT, ["side"]) == (
         f"Sum, a new theory, predicts better than every published one; {ratio}, marked by side."
     )
@@ -60,16 +60,16 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
         f"Sum, a new theory, predicts better than every initial theory; {ratio}."
     )
     assert headline("published", "Sum", "Sum", LEFT, []) == (
-        f"No theory was found that predicts better than Sum; {ratio}."
+        f"No theory was shown to predict better than Sum; {ratio}."
     )
     assert headline("published", "New", "Sum", LEFT, []) == (
-        f"No theory was found that predicts better than Sum; New leads, and {ratio}."
+        f"New leads, but was not shown to predict better than Sum in every comparison; {ratio}."
     )
     assert headline("nothing_left", "Sum", "Sum", NOTHING, ["side"]) == (
-        "Nothing is left that these data can show: Sum leads, and its error on the presented trials is 1.10 times "
+        "These data show no misfit of Sum: its squared error on the presented trials is 1.10 times "
         "the sampling noise (90% interval 0.80 to 1.60)."
     )
-    assert "could not be measured" in ratio_in_words(None)
+    assert "could not be compared" in ratio_in_words(None)
 
 
 def concluded(**more: Any) -> CampaignConcluded:
