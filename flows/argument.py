@@ -56,10 +56,9 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
     Raises:
         TrialsError: One is not of the form KEY=COLUMN.
     """
-    import tomllib
-
     from lakatos.experiments.adoption.mapping import AnswerColumns
     from lakatos.experiments.errors import TrialsError
+    from lakatos.traces.files import read_toml
 
     found: dict[str, Any] = {}
     for item in said or ():
@@ -67,8 +66,8 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
         if not key or not equals:
             raise TrialsError(f"--column {item}: write KEY=COLUMN, such as participant=subject.")
         try:
-            value = tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError):
+            value = read_toml(f"value = {text}")["value"]
+        except ValueError:
             value = text
         first, _, rest = key.partition(".")
         if key == "accept" and isinstance(value, str):  # may be said several times

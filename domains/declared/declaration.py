@@ -23,7 +23,6 @@ from __future__ import annotations
 import difflib
 import keyword
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, get_args
@@ -47,6 +46,7 @@ from lakatos.domains.declared.feedback_declaration import (
 from lakatos.domains.declared.tied import AttributeRule
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.experiments.errors import TaskFileError
+from lakatos.traces.files import read_toml
 
 Array = NDArray[Any]
 Kind = Literal["amount", "probability", "delay", "rating", "category", "own", "other", "number"]
@@ -455,8 +455,8 @@ def read_task(text: str, where: str = "the domain file") -> TaskDeclaration:
         TaskFileError: It is no TOML, or no task; the message names the key and what to write.
     """
     try:
-        value = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = read_toml(text)
+    except ValueError as error:
         words = str(error)
         if "overwrite" in words or "twice" in words or "mutate" in words:
             words += "; two keys or sections have the same name, rename one"

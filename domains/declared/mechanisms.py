@@ -360,6 +360,7 @@ def _ideal_level(task: TaskDeclaration, cue: TaskCue) -> Mechanism:
     attribute = task.attributes[cue.attribute]
     low, high = attribute.lowest, attribute.highest
     ideal, weight = f"ideal_{cue.name}", f"{cue.name}_ideal_weight"
+    unit = f" {attribute.unit}" if attribute.unit else ""
     return Mechanism(
         slot="further",
         name=f"ideal {cue.name}",
@@ -370,7 +371,7 @@ def _ideal_level(task: TaskDeclaration, cue: TaskCue) -> Mechanism:
             weight: log_uniform(0.2, 60.0, WEIGHT, f"how strongly another {cue.noun} counts"),
         },
         wording=Wording(
-            clause=f"{{much}}prefer a {cue.noun} of about {{{ideal}}}, neither less nor more",
+            clause=f"{{much}}prefer an ideal level of {cue.noun} (about {{{ideal}}}{unit}) to less and to more",
             parameter=weight,
             unit=LOG_ODDS,
             label=f"an ideal {cue.noun}",

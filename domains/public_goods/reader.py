@@ -6,6 +6,7 @@ so all rows of a group must be in the file, and in each game a person's rounds b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -363,7 +364,9 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
             (name for name, said in words.items() if said & kind and "size" not in said), ""
         )
 
-    group, number = named(GROUPS), named(ROUNDS)
+    own = {name: said for name, said in words.items() if not MEMBER.search(name)}
+    group = next((name for name, said in own.items() if said & GROUPS and not said & NO_GROUP), "")
+    number = named(ROUNDS)
     if not (group and number and named(GIFTS)):
         return {}
     size = next((name for name, said in words.items() if "size" in said and said & GROUPS), "?")
@@ -371,6 +374,10 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     return {"group": group, "round": number, "group_size": size, "multiplier": multiplier}
 
 
+MEMBER = re.compile(r"in[_. ]?(group|team)$", re.IGNORECASE)
+"""The end of names of columns that number the members of a group, such as ``id_in_group``."""
+NO_GROUP = {"size", "total", "sum", "average", "mean", "share", "individual", "others"}
+"""Words in names of columns that say something of a group."""
 GAINED = {"payoff", "gain", "earnings", "earned", "profit", "income", "payout"}
 """Words in names of columns of what a participant gained in a round."""
 
@@ -390,6 +397,10 @@ def recognise(table: TableSignature) -> Reading | None:
     size = int(np.median(sizes))
     if size < 2 or (sizes == size).mean() < NEARLY_ALL:
         return None
+    summed = [item for item in table.numbers() if item.words & GROUPS and item.words & SUMS_OF_ALL]
+    ends = [pd.Series(item.values).groupby(group).agg(["min", "max"]).dropna() for item in summed]
+    if any((own["min"] == own["max"]).mean() < NEARLY_ALL for own in ends):
+        return None  # these are the groups of something else
     gift, notes = gifts[0], [f"groups have {size} people, as rows of a group and a round say"]
     stimulus: dict[str, Any] = {**found, "group_size": size}
     total = np.bincount(group, np.nan_to_num(gift.values))[group]
@@ -415,6 +426,7 @@ def recognise(table: TableSignature) -> Reading | None:
 
 
 SUMS = {"total", "sum", "group", "average", "mean", "others"}
+SUMS_OF_ALL = {"total", "sum"}
 LARGEST_ROUNDING = 0.06
 """Coins by which gains are rounded at most."""
 INPUTS = {

@@ -202,6 +202,7 @@ class TableDescription:
             mapping.order: "order",
             mapping.experiment: "experiment",
             mapping.response_time: "response time",
+            mapping.condition: "condition",
             **dict.fromkeys(mapping.attributes, "of participants"),
         }
         found = []

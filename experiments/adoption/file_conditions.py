@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -26,15 +27,17 @@ def condition_names(found: AdoptedAnswers, column: str) -> dict[str, str]:
     key = f"participants.columns.condition: {column}"
     cells = [np.array([str(cell).strip() for cell in own[column]]) for own in found.beside]
     whole = np.concatenate(cells) if cells else np.empty(0, dtype=str)
+    levels = sorted(set(whole.tolist()) - {""})
     if (whole == "").any():
+        rows = f"where.{column}='{json.dumps(levels[:MOST_CONDITIONS_WITHIN], ensure_ascii=False)}'"
         raise TrialsError(
-            f"{key} is empty beside {int((whole == '').sum())} responses; say which rows count, by where."
+            f"{key} is empty beside {int((whole == '').sum())} responses; say which rows count: --column {rows} "
+            "(participants.columns.where)."
         )
-    levels = sorted(set(whole.tolist()))
     if not 2 <= len(levels) <= MOST_CONDITIONS_WITHIN:
         raise TrialsError(
-            f"{key} has {len(levels)} different values ({', '.join(levels[:4])}{', ...' if len(levels) > 4 else ''}); "
-            f"conditions are 2 to {MOST_CONDITIONS_WITHIN}."
+            f"{key} has {len(levels)} different value{'s' * (len(levels) != 1)} ({', '.join(levels[:4])}"
+            f"{', ...' if len(levels) > 4 else ''}); conditions are 2 to {MOST_CONDITIONS_WITHIN}."
         )
     varies = [
         len(set(own[item.participant == person].tolist())) > 1

@@ -273,7 +273,13 @@ def two_readings(column: str) -> str:
 def option_named(
     name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
 ) -> int | None:
-    """Which of two options a column's name names, as ``chose_now`` and ``took_left`` do; None where it names none."""
+    """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none."""
+    compared = {part.strip() for part in name.split("==")} if "==" in name else set()
+    shown = [
+        compared & set(map(str, leaves_of_option(columns.stimulus, place))) for place in (0, 1)
+    ]
+    if bool(shown[0]) != bool(shown[1]):
+        return int(bool(shown[1]))
     words = set(words_of(name))
     by_label = [
         place for place, label in enumerate(labels) if names_option(words, {label.casefold()})
@@ -349,10 +355,31 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
         f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
         f"for a missed response, say --column missing.{column}={others[0] if len(others) == 1 else 'CELL'}"
         if code
-        else "names no option that is known; say which cell is which option, from 0: --column responses.CELL=PLACE "
-        "(participants.columns.responses)",
+        else "names no option that is known; "
+        + (
+            _as_comparison(cells, columns)
+            or "say which cell is which option, from 0: --column responses.CELL=PLACE (participants.columns.responses)"
+        ),
     )
     return cells.changed(column, lambda cell: code[whole_word(cell)]).astype(np.int64)
+
+
+def _as_comparison(cells: RowCells, columns: AnswerColumns) -> str:
+    """What to say where each response repeats a cell of one of two options; empty where they do not."""
+    column, said = columns.response, cells.text(columns.response or "response")
+    shown = [
+        [
+            str(leaf)
+            for leaf in leaves_of_option(columns.stimulus, place)
+            if leaf in cells.frame.columns
+        ]
+        for place in (0, 1)
+    ]
+    for first, second in zip(*shown, strict=False):
+        if np.all((said == cells.text(first)) | (said == cells.text(second))):
+            says = f"response={column} == {second}"
+            return f'it repeats what was chosen: --column "{says}" (participants.columns.response)'
+    return ""
 
 
 def whole_word(cell: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -68,6 +69,8 @@ USUAL_AMOUNT = 20.0
 USUAL_AMOUNTS = (0.5, 500.0)
 """Medians of amounts of money between which priors of sensitivities hold the values that participants have."""
 FILE = "file"
+NUMBER_OF_FILE = re.compile(r"[A-Za-z]{0,12}[_-]?\d+(?=[^0-9])")
+"""Letters and a number with which a file's name begins."""
 """Column of a folder's rows that names their file."""
 SESSION_WORDS = {
     "session",
@@ -329,6 +332,8 @@ def check_shared_names(
 
     They may be others of the same name. Names of files that speak of sessions answer the question.
     """
+    if columns.participant == FILE and FILE in frame.columns:
+        _question_files_of_one(frame[FILE], name, columns, notes)
     told = [columns.participant, columns.order]
     if FILE in (columns.participant, columns.experiment) or not {*told, FILE} <= set(frame.columns):
         return
@@ -349,6 +354,28 @@ def check_shared_names(
         f"({', '.join(files[:3])}{', ...' if len(files) > 3 else ''}), in which {columns.order} begins anew. If they "
         f"are others of the same name, say --column experiment={FILE} (participants.columns.experiment). If they are "
         "the same participants, accept it",
+    )
+
+
+def _question_files_of_one(
+    files: pd.Series, name: str, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question files that are taken for participants while several begin with one number, as P07_game, P07_practice."""
+    by_number: dict[str, list[str]] = {}
+    for file in sorted(map(str, files.unique())):
+        found = NUMBER_OF_FILE.match(file)
+        if found is not None:
+            by_number.setdefault(found[0], []).append(file)
+    shared = [own for own in by_number.values() if len(own) > 1]
+    if len(shared) < 2 or 2 * len(shared) < len(by_number):
+        return
+    question(
+        columns,
+        notes,
+        "shared_names",
+        f"{name}: each file is taken for a participant, and {len(shared)} numbers begin the names of several files "
+        f"({', '.join(shared[0][:3])}). If these are of one participant, move files of practice out of the folder, or "
+        "name the participants in a column. If each file is a participant, accept it",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -22,7 +21,7 @@ from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.artifact import write_whole
-from lakatos.traces.files import read_named
+from lakatos.traces.files import read_named, read_toml
 
 Array = NDArray[Any]
 N_SAMPLES = 5
@@ -230,10 +229,10 @@ def files_with_tasks(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(folder.glob("*.toml")):
         try:
             text = read_named(path).decode()
-            if not {"attributes", "feedback"} & set(tomllib.loads(text)):
+            if not {"attributes", "feedback"} & set(read_toml(text)):
                 continue
             yield path, read_task(text, str(path)).name
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
-            continue  # whatever it is, it is no declaration
         except TaskFileError as error:
             yield path, f"not valid: {error}"
+        except (OSError, ValueError):
+            continue  # whatever it is, it is no declaration

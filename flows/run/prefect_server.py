@@ -12,13 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-import tomllib
 from collections.abc import Collection
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, Final
 
 from lakatos import IMPORT_ROOT
+from lakatos.traces.files import read_toml
 from lakatos.traces.home import cache_home
 from lakatos.traces.owner import for_owner
 from lakatos.traces.system import require_handing
@@ -124,7 +124,7 @@ def configured_server() -> str | None:
     home = Path(os.environ.get("PREFECT_HOME") or os.path.expanduser("~/.prefect"))
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
     try:
-        stored = tomllib.loads(profiles.read_text(encoding="utf-8"))
+        stored = read_toml(profiles.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     name = os.environ.get("PREFECT_PROFILE") or stored.get("active")

@@ -7,7 +7,6 @@ editors and stands in ``studies/schema.json``.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
@@ -65,7 +64,7 @@ from lakatos.theories.errors import GrammarError, TheorySourceError
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, digest_bytes, digest_of
-from lakatos.traces.files import read_named
+from lakatos.traces.files import read_named, read_toml
 from lakatos.traces.section import ConfigSection
 
 if TYPE_CHECKING:
@@ -444,8 +443,8 @@ def load_study(path: Path) -> CampaignConfig:
     except UnicodeDecodeError:
         raise StudyError(f"the study {path} is not UTF-8 text. Save it as UTF-8.") from None
     try:
-        value = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = read_toml(text)
+    except ValueError as error:
         raise StudyError(f"the study {path} is not valid TOML: {error}.") from None
     return _with_answers(parse_study(_with_programs(value, path), str(path)))
 

@@ -11,7 +11,6 @@ import json
 import os
 import threading
 import time
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Final
 
 from lakatos.language_models.errors import LanguageModelError
 from lakatos.traces.digest import digest_of
+from lakatos.traces.files import read_toml
 
 MOST_QUESTIONS: Final = 5000
 MOST_ANSWER_BYTES: Final = 1_000_000
@@ -139,7 +139,7 @@ def read_answer(path: Path, body: Mapping[str, Any]) -> BridgeAnswer:
         if path.suffix == ".txt":
             value: Any = None
         else:
-            value = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+            value = read_toml(text) if path.suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BridgeFolderError(f"{path.name} cannot be read: {error}. Write it again.") from None
     if not text.strip():

@@ -8,7 +8,6 @@ defaults that come with a model are not used, and the server listens to this mac
 from __future__ import annotations
 
 import re
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from lakatos.language_models.serving.errors import ProfileError
 from lakatos.traces.digest import digest_of
+from lakatos.traces.files import read_named, read_toml
 
 Runtime = Literal["gpu", "cpu"]
 Count = Annotated[int, Field(ge=1)]
@@ -219,8 +219,10 @@ def load_profile(named: str | Path) -> ServingProfile:
             f"there is no profile {str(named)!r}: give a TOML file or one of {', '.join(ready)}."
         )
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
+        content = read_toml(read_named(path).decode())
+    except OSError as error:
+        raise ProfileError(f"cannot read {path}: {error.strerror}.") from None
+    except ValueError as error:
         raise ProfileError(f"{path} is not TOML: {error}.") from error
     return parse_profile(content, path)
 

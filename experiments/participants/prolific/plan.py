@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from lakatos.experiments.participants.prolific.errors import BudgetError, PlanError
 from lakatos.experiments.participants.prolific.money import Money, ServiceFee
-from lakatos.traces.files import read_named
+from lakatos.traces.files import read_named, read_toml
 
 CodeType: TypeAlias = Literal[
     "COMPLETED", "NO_CONSENT", "FIXED_SCREENOUT", "FAILED_ATTENTION_CHECK", "INCOMPATIBLE_DEVICE"
@@ -252,12 +251,12 @@ def load_settings(path: Path) -> RecruitmentSettings:
         PlanError: It is missing, is no TOML, or says what a plan cannot say; the message names the key.
     """
     try:
-        value = tomllib.loads(read_named(path).decode())
+        value = read_toml(read_named(path).decode())
     except OSError as error:
         raise PlanError(
             f"cannot read {path}: {error.strerror}. Give a TOML file with the plan's settings."
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise PlanError(f"{path} is not valid TOML in UTF-8: {error}.") from None
     return parse_settings(value, str(path))
 

@@ -7,7 +7,6 @@ experiment are written down whole when people are recruited, so that everybody i
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape, unescape
@@ -19,6 +18,7 @@ from lakatos.experiments.errors import SourceError
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.task import Domain
 from lakatos.traces.digest import Digest, digest_of
+from lakatos.traces.files import read_toml
 
 Texts = Mapping[str, Any]
 """One language: sections of sentences."""
@@ -32,7 +32,7 @@ LATER: Final = ("flow", "recorded")
 def packaged() -> Mapping[str, Texts]:
     """The languages that come with the laboratory."""
     return {
-        path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+        path.stem: read_toml(path.read_text(encoding="utf-8"))
         for path in sorted(FOLDER.glob("*.toml"))
     }
 

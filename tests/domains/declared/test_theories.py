@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from lakatos.domains.declared.theories import declared_family
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.claim import check_claim
+from lakatos.theories.language.account import tell_clause
 from lakatos.theories.language.grammar import Composition, composition_of
 from lakatos.theories.language.points import check_points
-from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.prior import Prior, parse_prior
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
 GAMBLE = """
@@ -376,3 +378,19 @@ def test_ideal_levels_are_for_attributes_on_which_tastes_differ():
     assert "ideal_points" in FAMILIES["fields"].seeds
     names = {item.name for item in FAMILIES["gamble"].grammar.mechanisms}
     assert not any(name.startswith("ideal ") for name in names)
+
+
+def test_an_ideal_level_is_said_with_how_far_participants_differ_in_it():
+    (ideal,) = (
+        item for item in FAMILIES["fields"].grammar.mechanisms if item.name == "ideal berries"
+    )
+    (clause,) = ideal.wordings
+    priors = {
+        "ideal_berries": Prior("normal", 4, 20, 12.0, 0.001),
+        "berries_ideal_weight": Prior("normal", 0, 60, 0.7, 0.001),
+    }
+    told = tell_clause(clause, priors).text
+    assert told == "prefer an ideal level of berries (about 12) to less and to more"
+    priors["ideal_berries"] = Prior("normal", 4, 20, 12.0, 4.0)
+    told = tell_clause(clause, priors).text
+    assert re.search(r"berries \([\d.]+ to [\d.]+ for most people\) to less and to more", told)

@@ -12,10 +12,12 @@ import pytest
 from lakatos.domains import DOMAINS
 from lakatos.domains.kit.packed import gzip_lines
 from lakatos.domains.public_goods.archives.alsobay2025 import FILE, READER, read_record
+from lakatos.domains.public_goods.reader import guessed_parts, recognise
 from lakatos.domains.public_goods.task import NUMBERS
 from lakatos.experiments.adoption.adopt import adopt, stimuli_of_table
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.signatures import table_signature
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 
@@ -221,3 +223,32 @@ def test_groups_of_published_games_are_what_the_reader_of_the_data_set_makes(dat
                 people[person],
                 period,
             )
+
+
+def rounds_of_otree(group="group.id_in_subsession"):
+    """Two groups of three in two rounds, as oTree writes them: members are numbered, too."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for number in (1, 2):
+        for own in (1, 2):
+            gifts = rng.integers(0, 11, 3)
+            for member, gift in enumerate(gifts, start=1):
+                rows.append((f"p{own}{member}", member, gift, own, gifts.sum(), number))
+    columns = [
+        "participant.code", "player.id_in_group", "player.contribution", group,
+        "group.total_contribution", "subsession.round_number",
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns).astype(str)
+
+
+def test_the_number_of_a_member_is_not_taken_for_the_group():
+    names = list(rounds_of_otree().columns)
+    assert guessed_parts(names)["group"] == "group.id_in_subsession"
+    found = recognise(table_signature(rounds_of_otree(), {"participant.code": "participant"}))
+    assert found.stimulus["group_size"] == 3
+
+
+def test_groups_within_which_a_total_differs_are_none():
+    frame = rounds_of_otree(group="seat group")
+    frame["seat group"] = frame["player.id_in_group"]
+    assert recognise(table_signature(frame, {"participant.code": "participant"})) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,8 @@ import pytest
 
 from lakatos.domains.sequences.archives.autopsych2026 import FILE, READER
 from lakatos.domains.sequences.reader import LAYOUT
-from lakatos.domains.sequences.task import SequencesDomain
-from lakatos.experiments.errors import TrialsError
+from lakatos.domains.sequences.task import SequencesDomain, sequences
+from lakatos.experiments.errors import StimuliError, TrialsError
 
 DOMAIN = SequencesDomain()
 HEADER = "run,experiment,participant,trial,sequence_left,sequence_right,chosen"
@@ -98,3 +99,71 @@ def test_words_numbers_and_codes_are_no_sequences():
 
 def test_three_columns_of_sequences_are_not_guessed():
     assert guessed(a=FIRST, b=SECOND, c=FIRST) == {}
+
+
+def test_a_third_column_that_repeats_the_chosen_sequence_is_no_side():
+    chosen = [SECOND[0], *FIRST[1:]]
+    assert guessed(a=FIRST, chosen=chosen, b=SECOND) == {"letters": ["a", "b"]}
+
+
+def built(*pairs):
+    return LAYOUT.build({"letters": np.array(pairs)})
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        " ".join,
+        "-".join,
+        ", ".join,
+        json.dumps,
+        lambda text: json.dumps(list(text)),
+        lambda text: str(list(text)),
+        lambda text: f" {text} ",
+        lambda text: f"'{text}",
+    ],
+)
+def test_what_stands_around_and_between_letters_is_no_letter(write):
+    pairs = [*zip(FIRST, SECOND, strict=True), ("T", "HT")]
+    found = built(*((write(first), write(second)) for first, second in pairs))
+    assert found.keys == sequences(pairs).keys
+
+
+def test_signs_are_letters_where_they_do_not_stand_between_all():
+    found = built(("X--X", "X-X"), ("-XX-", "--X"))
+    assert found["alphabet"][0, :3].tolist() == [ord("-"), ord("X"), 0]
+    assert found.keys == sequences([("X--X", "X-X"), ("-XX-", "--X")]).keys
+
+
+def test_letters_that_are_written_in_two_ways_in_unicode_are_one():
+    assert built(("A\u0308H", "\xc4\xc4")).keys == sequences([("\xc4H", "\xc4\xc4")]).keys
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("HTH TTH", "HHHTTT")], "'HTH TTH' is no sequence of letters; write HTHHT"),
+        ([("H T H", "HHT")], "'H T H' is no sequence"),
+        ([("110", "1000"), ("1", "10")], "no sequence begins with 0, .* dropped zeros"),
+        ([("HTTH", "hthh")], "have both H and h"),
+        ([("HTTH", "ABBA")], "made of AB or of HT, and a file has one alphabet"),
+        ([("HTTH", "HTT", "HH")], "letters are two columns"),
+    ],
+)
+def test_letters_that_participants_did_not_see_are_refused(pairs, message):
+    with pytest.raises(StimuliError, match=message):
+        built(*pairs)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("110", "100")],
+        [("0110", "100"), ("10", "1000")],
+        [("1", "0"), ("01", "11")],
+        [("HHHH", "TTT"), ("AA", "A")],
+        [("HT", "TA"), ("AB", "BB")],
+    ],
+)
+def test_letters_without_a_sign_of_an_error_are_read_as_they_are(pairs):
+    assert built(*pairs).keys == sequences(pairs).keys

@@ -401,3 +401,31 @@ def test_amounts_whose_names_say_cents_are_hundredths(tmp_path: Path) -> None:
 def test_blanks_around_a_cell_do_not_keep_its_row_from_counting(tmp_path: Path) -> None:
     rows = MONEY.assign(phase=[" main "] * 6 + ["practice"] * 2)
     assert only(read(rows, tmp_path, where={"phase": "main"})).n_responses == 6
+
+
+FLIPS = pd.DataFrame(
+    {
+        "person": ["anna"] * 4 + ["bea"] * 4,
+        "sequence_a": ["HTTH", "HHHH", "HTHT", "TTH"] * 2,
+        "sequence_b": ["TTTT", "HTH", "HHTT", "THTHT"] * 2,
+        "choice": [0, 1, 1, 0, 1, 1, 0, 1],
+    }
+)
+
+
+@pytest.mark.parametrize("name", ["choice", "chosen", "pick"])
+@pytest.mark.parametrize("side", ["sequence_a", "sequence_b"])
+def test_a_comparison_with_a_column_of_an_option_is_that_option(
+    name: str, side: str, tmp_path: Path
+) -> None:
+    second = FLIPS["choice"] == 1
+    repeated = FLIPS["sequence_a"].where(~second, FLIPS["sequence_b"])
+    frame = FLIPS.drop(columns="choice").assign(**{name: repeated})
+    found = read(frame, tmp_path, response=f"{name} == {side}")
+    assert only(found).digest == only(read(FLIPS, tmp_path)).digest
+
+
+def test_responses_that_repeat_an_option_are_refused_with_the_comparison(tmp_path: Path) -> None:
+    repeated = FLIPS["sequence_a"].where(FLIPS["choice"] == 0, FLIPS["sequence_b"])
+    with pytest.raises(TrialsError, match='--column "response=pick == sequence_b"'):
+        read(FLIPS.drop(columns="choice").assign(pick=repeated), tmp_path, response="pick")

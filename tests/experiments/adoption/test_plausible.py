@@ -13,7 +13,11 @@ from reading import DATA_SETS, WrittenFile, only, read
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.plausible import in_larger_numbers, marks_of_missing
+from lakatos.experiments.adoption.plausible import (
+    check_shared_names,
+    in_larger_numbers,
+    marks_of_missing,
+)
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 
@@ -204,3 +208,14 @@ def test_conditions_that_lose_unequal_shares_of_their_trials_are_questioned() ->
     assert n_read(one) == len(one) - of_one.sum()
     practice = frame.assign(phase=np.where(is_loud & (frame.index % 3 == 0), "practice", "main"))
     assert n_read(practice, where={"phase": "main"}) == (practice["phase"] == "main").sum()
+
+
+def test_files_whose_names_begin_with_one_number_are_questioned_as_participants() -> None:
+    names = [f"{number:03d}_{part}.csv" for number in range(1, 5) for part in ("game", "practice")]
+    columns, notes = AnswerColumns(participant="file"), list[str]()
+    with pytest.raises(ImplausibleError, match=r"4 numbers begin the names of several files"):
+        check_shared_names(pd.DataFrame({"file": names}), "folder", columns, notes)
+    accepted = columns.model_copy(update={"accept": ("shared_names",)})
+    check_shared_names(pd.DataFrame({"file": names}), "folder", accepted, notes)
+    single = pd.DataFrame({"file": [f"{number:03d}_game.csv" for number in range(1, 5)]})
+    check_shared_names(single, "folder", columns, notes)

@@ -25,7 +25,7 @@ from lakatos.theories.language.points import at_fractions
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-MOST_UNEXPLAINED = 0.7
+MOST_UNEXPLAINED = 0.75
 """Share of the variance of predictions that may be missed."""
 LEAST_ERROR = 0.06
 """Root mean square of what is missed, in probability, up to which it is too small to matter."""

@@ -47,6 +47,9 @@ N_BINS, N_CROSSED, MOST_CROSSED = 6, 3, 6
 """Bins of a property, of each of two crossed ones, and properties that are crossed."""
 N_PARTS = 4
 """Parts of a session in which repetitions are compared."""
+DIGITS = 12
+"""Digits of probabilities with which responses are drawn and trials divided: a generator draws otherwise above one half
+than below, and a tie that is missed by rounding would make other responses on another processor."""
 
 
 def left_unexplained(
@@ -141,7 +144,7 @@ def _groups_of_trials(domain: Domain, stimuli: Stimuli, mean: Array) -> Iterator
         mean: ``(n_trials, n_options)`` predicted shares.
     """
     places = np.arange(mean.shape[1])
-    properties = {"predicted": mean @ places, **domain.features(stimuli)}
+    properties = {"predicted": np.round(mean @ places, DIGITS), **domain.features(stimuli)}
     known = [np.asarray(own, dtype=np.float64) for own in properties.values()]
     varied = [own for own in known if np.isfinite(own).all() and np.ptp(own) > 0]
     for own in varied:
@@ -152,7 +155,7 @@ def _groups_of_trials(domain: Domain, stimuli: Stimuli, mean: Array) -> Iterator
 
 def _groups_of_options(stimuli: Stimuli, mean: Array) -> Iterator[NDArray[np.int64]]:
     """``(n_trials, n_options)`` numbers of groups of options that are alike, in one way after another."""
-    yield _bins(mean.ravel(), 2 * N_BINS).reshape(mean.shape)
+    yield _bins(np.round(mean.ravel(), DIGITS), 2 * N_BINS).reshape(mean.shape)
     for array in stimuli.arrays.values():
         own = np.asarray(array)
         if own.shape == mean.shape and own.dtype.kind in "fiub" and np.ptp(own) > 0:
@@ -234,7 +237,7 @@ def _drawn(
 
     def respond() -> Array:
         if trials.pooled:
-            return rng.multinomial(asked.astype(np.int64), mean).astype(np.float64)
+            return rng.multinomial(asked.astype(np.int64), _rounded(mean)).astype(np.float64)
         return people.respond(p, trials.n_participants, ends, rng)
 
     cells = _cells(domain, trials, mean)
@@ -244,6 +247,12 @@ def _drawn(
         np.stack([cells(respond() - expected, asked) for _ in range(N_SIMULATED)]),
         cells(np.einsum("nd,dto->nto", moved, p) * asked[:, None], asked),
     )
+
+
+def _rounded(p: Array) -> Array:
+    """``(n, n_options)`` probabilities that are the same on every processor, and sum to one."""
+    own = np.round(np.clip(p, 0, 1), DIGITS)
+    return np.asarray(own / own.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -288,14 +297,13 @@ class _People:
         else:
             draw = (ends < rng.random(n_people) * ends[-1]).sum(axis=0)
             draw = np.minimum(draw, len(p) - 1)
-        own = p[draw[self.person], self.trial]
+        own = _rounded(p[draw[self.person], self.trial])
         counts = np.zeros(self.shape)
         if self.shape[1] == 2:
-            second = rng.binomial(self.times, np.clip(own[:, 1], 0, 1))
+            second = rng.binomial(self.times, own[:, 1])
             np.add.at(counts[:, 1], self.trial, second)
             np.add.at(counts[:, 0], self.trial, self.times - second)
             return counts
-        own = own / own.sum(axis=1, keepdims=True)
         np.add.at(counts, self.trial, rng.multinomial(self.times, own))
         return counts
 
