@@ -36,17 +36,24 @@ from lakatos.experiments.adoption.option_code import (
 )
 from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, side_compared
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
-from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
+from lakatos.experiments.adoption.plausible import (
+    STIMULUS_WORDS,
+    rows_in_words,
+    rows_that_do_not_count,
+)
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
 from lakatos.experiments.adoption.recognised import (
     accepts,
     code_by_sides,
     completed,
+    missed_in_words,
     recognised,
     sides_of,
 )
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
+    ITEMS,
+    SCHEDULES,
     ColumnSignature,
     TableSignature,
     order_by_values,
@@ -98,6 +105,10 @@ SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "
 """Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
 IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
 """Words in names of columns that name participants, beside those such as ``Participant Status``."""
+OF_TRIALS = {
+    "trial", "stimulus", "stim", "image", "step", "event", "condition", "group", *ITEMS, *SCHEDULES
+}  # fmt: skip
+"""Words in names of columns of identifiers that are not those of participants."""
 TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
 PREDICTIONS = {"prediction", "predicted", "predict"}
@@ -299,6 +310,11 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **changes,
     )
+    if known.response in source.columns and not said.missing:
+        signature = table_signature(source.frame, meanings)
+        if missed := missed_in_words(signature, signature.columns[known.response]):
+            changes["missing"] = {known.response: missed}
+            known = known.model_copy(update={"missing": changes["missing"]})
     frame = chosen_rows(source, known) if said.where else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
@@ -358,7 +374,9 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         odd=(
             *table.notes,
             *_taken_by_values(meanings),
-            *reading.notes,
+            *(line for line in reading.notes if not _is_answered(line, said)),
+            *_assumed_unit(source, mapping, said),
+            *_not_counting(table, mapping, chosen),
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
@@ -555,6 +573,40 @@ def _with_unit_of_delays(mapping: AnswerColumns) -> AnswerColumns:
     return mapping.model_copy(update={"stimulus": stimulus})
 
 
+def _not_counting(table: AnswerTable, mapping: AnswerColumns, kind: str) -> list[str]:
+    """Rows of practice and of nobody, where the file cannot be read yet; else the reading itself asks about them."""
+    if kind and OPEN_QUESTION not in leaves_of(mapping.model_dump()):
+        return []
+    found = {name: rows_that_do_not_count(table.frame, name) for name in table.columns}
+    return [rows_in_words(table.frame, name, *own) for name, own in found.items() if own]
+
+
+def _is_answered(line: str, said: AnswerColumns) -> bool:
+    """Whether the option that an assumption names was given."""
+    return any(f"--column {part}=" in line for part in said.stimulus)
+
+
+def _assumed_unit(source: AnswerTable, mapping: AnswerColumns, said: AnswerColumns) -> list[str]:
+    """That delays are taken to be days, where neither names of columns nor cells nor the user say a unit."""
+    parts = mapping.stimulus | said.stimulus
+    if "delay_unit" in parts:
+        return []
+    assumed = []
+    for leaf in _flat(parts.get("delays_days", [])):
+        if leaf not in source.columns or set(words_of(leaf)) & set(UNITS):
+            continue
+        cells = source.frame[leaf]
+        known = numbers_of(cells).dropna()
+        if bool((known != 0).any()) and not has_units(tuple(cells[cells != ""].unique())):
+            assumed.append(leaf)
+    if not assumed:
+        return []
+    return [
+        f"{' and '.join(assumed)}: taken to be in days, since no name and no cell says a unit; --column "
+        f"delay_unit=UNIT says it (one of {', '.join(DAYS)})"
+    ]
+
+
 def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
     cells = frame[name].str.strip()
     filled = cells[cells != ""]
@@ -577,6 +629,7 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
     """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
     found: dict[str, str] = {}
     names = set(_without_practice(frame).columns)
+    has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
     for meaning, words in NAMES.items():
         ranked = []
         for item in summaries:
@@ -588,7 +641,8 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
                 # Of several columns about participants, the one that tells them apart.
                 is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
                 is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
-                ranked.append((hits[0], is_other, len(said), item.name))
+                is_none = meaning == "participant" and has_ids and not _tells_apart(item)
+                ranked.append((is_none, hits[0], is_other, len(said), item.name))
         if ranked:
             found[min(ranked)[-1]] = meaning
     _add_roles_by_values(frame, found)
@@ -598,6 +652,19 @@ def _meanings(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[s
         if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
+    """Whether a column names the participant of each row, as ``ResponseId`` does: no numbers, no trials, none twice."""
+    said = set(words_of(item.name))
+    is_named = bool(said & IDENTIFIERS) and not said & OF_TRIALS
+    return is_named and not item.numeric and item.n_distinct == n_rows > 1
+
+
+def _tells_apart(item: ColumnSummary) -> bool:
+    """Whether a column varies, and is no property of participants such as their language."""
+    said = set(words_of(item.name))
+    return item.n_distinct > 1 and (bool(said & IDENTIFIERS) or not said & set(PERSONAL))
 
 
 def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:

@@ -261,18 +261,26 @@ def _of_places(
 
 
 def _of_pairs(values: Mapping[str, Array]) -> Iterator[Confound]:
-    """Two properties that correlate perfectly wherever both vary."""
+    """Two properties that correlate perfectly: in the differences between options where both vary, else in each one.
+
+    A property that never varies for one option, as of a sure amount, is compared with others by these differences.
+    """
     for (first, one), (second, two) in combinations(values.items(), 2):
         n = max(one.shape[1], two.shape[1])
         if min(one.shape[1], two.shape[1]) not in (1, n):
             continue
         pairs = [(one[:, k % one.shape[1]], two[:, k % two.shape[1]]) for k in range(n)]
-        both = [(a, b) for a, b in pairs if np.ptp(a) > EXACT and np.ptp(b) > EXACT]
+        differences = [(a - pairs[0][0], b - pairs[0][1]) for a, b in pairs[1:]]
+        both = _varying(differences) or _varying(pairs)
         if both and all(abs(np.corrcoef(a, b)[0, 1]) > 1 - EXACT for a, b in both):
             yield Confound(
                 f"{first} and {second} always go together (|r| = 1)",
                 "effects of one cannot be told from those of the other",
             )
+
+
+def _varying(pairs: Sequence[tuple[Array, Array]]) -> list[tuple[Array, Array]]:
+    return [(a, b) for a, b in pairs if np.ptp(a) > EXACT and np.ptp(b) > EXACT]
 
 
 def _of_order(values: Mapping[str, Array], trials: Sequence[Trials]) -> Iterator[Confound]:

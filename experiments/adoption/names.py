@@ -74,7 +74,7 @@ SPANISH = {
     "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
 }  # fmt: skip
 DUTCH = {
-    "proefpersoon": "participant", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
+    "proefpersoon": "participant", "proef": "trial", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
     "gekozen": "chosen", "antwoord": "response", "beloning": "reward", "bedrag": "amount", "vertraging": "delay",
     "wachttijd": "wait", "dagen": "days", "weken": "weeks", "maanden": "months", "kans": "probability",
     "winst": "gain", "verlies": "loss", "vroeger": "sooner", "eerder": "sooner", "nu": "now",

@@ -56,13 +56,21 @@ UNIT_WORDS = {"unit", "units", "einheit"}
 """Words in names of columns that say in which unit the numbers of a row are."""
 UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuffix("s"))}
 MOST_UNITS = 6
-PRACTICE = {"practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung"}
+PRACTICE = {
+    "practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung", "oefening", "oefen",
+    "entrainement", "aufwaermen", "ejercicio", "practica",
+}  # fmt: skip
 TRAINING, MAIN = (
-    {"training", "train"},
-    {"main", "experiment", "exp", "real", "task", "haupt", "experimental"},
+    {"training", "train", "prueba", "entrenamiento"},
+    {"main", "experiment", "exp", "real", "task", "haupt", "experimental", "principal"},
 )
 """Words for practice where the other rows are called the main part; elsewhere training may be part of the task."""
 """Words in names and cells of columns that tell trials that do not count from the others."""
+STATUS = {"status", "channel"}
+UNREAL = {"preview", "spam"}
+"""Words in names and cells of columns that mark rows of nobody, such as those of tests of a questionnaire."""
+FINISHED = "finished"
+"""Name of the column in which exports of questionnaires say whether a participant came to the end."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
 MOST_PHASES = 12
 USUAL_AMOUNT = 20.0
@@ -248,6 +256,33 @@ def check_units(
         )
 
 
+def rows_that_do_not_count(
+    frame: pd.DataFrame, column: str
+) -> tuple[list[str], list[str], str] | None:
+    """Cells of a column that mark rows of practice or of nobody, the other ones, and what the rows seem to be."""
+    said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
+    if not 2 <= len(said) <= MOST_PHASES:
+        return None
+    words = {
+        cell: {*words_of(cell), cell.casefold().replace("-", "").replace(" ", "")} for cell in said
+    }
+    named = set(words_of(column))
+    of_practice = PRACTICE | TRAINING if any(own & MAIN for own in words.values()) else PRACTICE
+    is_named = bool(named & PRACTICE)
+    odd = [
+        cell for cell in said if words[cell] & of_practice or (is_named and cell.casefold() in YES)
+    ]
+    what = "practice"
+    if not odd and named & STATUS:
+        odd = [cell for cell in said if words[cell] & UNREAL]
+        what = "no responses of participants"
+    if not odd and column.casefold() == FINISHED and len(said) == 2:
+        odd = [cell for cell in said if cell.casefold() in ("false", "0")]
+        what = "of participants who did not finish"
+    others = [cell for cell in said if cell not in odd]
+    return (odd, others, what) if odd and others else None
+
+
 def check_practice(
     frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
 ) -> None:
@@ -263,30 +298,22 @@ def check_practice(
     for column in unread:
         if column in columns.where:
             continue
-        cells = frame[column].str.strip()
-        said = [cell for cell in map(str, cells.unique()) if cell]
-        if not 2 <= len(said) <= MOST_PHASES:
-            continue
-        is_named = bool(set(words_of(column)) & PRACTICE)
-        has_main = any(set(words_of(cell)) & MAIN for cell in said)
-        words = PRACTICE | TRAINING if has_main else PRACTICE
-        of_practice = [
-            cell
-            for cell in said
-            if set(words_of(cell)) & words or (is_named and cell.casefold() in YES)
-        ]
-        others = [cell for cell in said if cell not in of_practice]
-        if not of_practice or not others:
-            continue
-        rows = frame.index.to_numpy()[cells.isin(of_practice).to_numpy()]
-        wanted = others[0] if len(others) == 1 else json.dumps(others, ensure_ascii=False)
-        question(
-            columns,
-            notes,
-            "practice_rows",
-            f"{name}: {column} is {of_practice[0]} in {rows_named(rows)}, which seem to be practice. To leave them "
-            f"out, say --column 'where.{column}={wanted}' (participants.columns.where)",
-        )
+        found = rows_that_do_not_count(frame, column)
+        if found is not None:
+            words = rows_in_words(frame, column, *found)
+            question(columns, notes, "practice_rows", f"{name}: {words}")
+
+
+def rows_in_words(
+    frame: pd.DataFrame, column: str, odd: Sequence[str], others: Sequence[str], what: str
+) -> str:
+    """Rows that do not seem to count, and the option that leaves them out."""
+    rows = frame.index.to_numpy()[frame[column].str.strip().isin(odd).to_numpy()]
+    wanted = others[0] if len(others) == 1 else json.dumps(list(others), ensure_ascii=False)
+    return (
+        f"{column} is {odd[0]} in {rows_named(rows)}, which seem to be {what}. To leave them out, say --column "
+        f"'where.{column}={wanted}' (participants.columns.where)"
+    )
 
 
 def check_amounts(

@@ -46,6 +46,12 @@ MOST_RARE = 0.1
 """Share of rows of a cell that may stand for a missed response."""
 MOST_COLUMNS = 150
 """Columns of a table whose values are compared with one another."""
+MISSED = {
+    "missed", "miss", "no_resp", "noresp", "no resp", "no response", "no_response", "noresponse", "timeout",
+    "sin respuesta", "keine", "keine antwort", "geen", "geen antwort", "gemist", "verpasst", "pas de reponse",
+    "pas de réponse", "-",
+}  # fmt: skip
+"""Cells of responses that say in words that there was none, where there is no time either."""
 MORE_CODES = 1
 """Different cells beside those of the options, such as marks of missed responses."""
 
@@ -144,12 +150,38 @@ def missed_cells(table: TableSignature, column: ColumnSignature) -> tuple[str, .
     ]
     if table.time in table.columns:
         blanks.append(blanks[0] | ~(table.columns[table.time].values > 0))
-    found = []
+    found = list(missed_in_words(table, column))
     for cell in column.distinct:
         rows = (column.cells == cell).to_numpy()
-        if rows.mean() < MOST_RARE and any((blank == rows).all() for blank in blanks):
+        if (
+            cell not in found
+            and rows.mean() < MOST_RARE
+            and any((blank == rows).all() for blank in blanks)
+        ):
             found.append(cell)
     return tuple(found) if len(column.distinct) - len(found) >= 2 else ()
+
+
+def missed_in_words(table: TableSignature, column: ColumnSignature) -> tuple[str, ...]:
+    """Cells of a response that say that it was missed, and in whose rows the time is empty or 0.
+
+    Where no time is known, another column must be empty in just these rows.
+    """
+    if len(column.distinct) < 3:
+        return ()
+    found = []
+    for cell in column.distinct:
+        if cell.casefold() not in MISSED:
+            continue
+        rows = (column.cells == cell).to_numpy()
+        if table.time in table.columns:
+            is_missed = not bool((table.columns[table.time].values[rows] > 0).any())
+        else:
+            others = [own for own in table.columns.values() if own is not column]
+            is_missed = any(((own.cells == "").to_numpy() == rows).all() for own in others)
+        if is_missed:
+            found.append(cell)
+    return tuple(found)
 
 
 def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pytest
 from reading import DATA_SETS, read
 
 from lakatos.domains import DOMAINS
-from lakatos.experiments.adoption.inputs import confounds_of, properties_of
+from lakatos.experiments.adoption.inputs import _of_pairs, confounds_of, properties_of
 from lakatos.experiments.adoption.layouts import known_layout
 from lakatos.experiments.adoption.names import ORDER, SIDES
 from lakatos.flows.errors import StudyError
@@ -100,6 +100,21 @@ def test_properties_that_correlate_perfectly_are_listed() -> None:
     assert any(note.startswith(words) for note in read(mixed(holt_laury())).notes)
     varied = mixed(holt_laury()).assign(b_x1=lambda rows: 3 + rows["trial"] % 3)
     assert not any("|r| = 1" in note for note in read(varied).notes)
+
+
+def test_a_sure_amount_and_a_gamble_are_compared_by_their_differences() -> None:
+    rng = np.random.default_rng(5)
+    sure, best, chance = rng.uniform(1, 30, 80), rng.uniform(6, 30, 80), rng.choice([0.25, 0.5], 80)
+    nothing = np.zeros(80)
+    values = {
+        "expected value": np.column_stack([sure, best * chance]),
+        "worst amount": np.column_stack([sure, nothing]),
+        "best amount": np.column_stack([sure, best]),
+    }
+    assert not list(_of_pairs(values))
+    values["its double"] = 1 + 2 * values["best amount"]
+    (found,) = _of_pairs(values)
+    assert found.fact == "best amount and its double always go together (|r| = 1)"
 
 
 def test_without_a_column_of_order_there_is_no_memory_unless_the_user_says_so() -> None:

@@ -12,6 +12,7 @@ from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
+from lakatos.experiments.adoption.plausible import rows_that_do_not_count
 from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
     counterparts,
@@ -633,3 +634,98 @@ def test_arms_that_are_named_by_places_are_asked_about(rng: np.random.Generator)
     names = {"left": "yellow", "right": "red", "up": "blue", "down": "green"}
     named = frame.assign(choice=frame["choice"].map(names))
     assert only(read(named)).response[0] == sorted(names.values()).index(named["choice"][0])
+
+
+# What is assumed, left out or asked ------------------------------------------------------------
+
+
+def test_a_unit_of_delays_that_nothing_says_is_marked_until_it_is_said(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame.drop(columns="delay_sooner")
+    frame = frame.rename(
+        columns={"amount_sooner": "ss", "amount_later": "ll", "delay_later": "del"}
+    )
+    found = described(frame)
+    assert any(
+        "del: taken to be in days" in line and "delay_unit=UNIT" in line for line in found.odd
+    )
+    said = found.with_columns({"stimulus": {"delay_unit": "weeks"}})
+    assert said.mapping.stimulus["delay_unit"] == "weeks"
+    assert not any("delay_unit" in line for line in said.odd)
+    today = found.with_columns({"stimulus": {"delays_days": [1, "del"]}})
+    assert not any("paid today" in line for line in today.odd)
+    assert any("delay_unit=UNIT" in line for line in today.odd)
+    for named in (
+        frame.rename(columns={"del": "del_days"}),
+        frame.assign(**{"del": frame["del"].astype(str) + " days"}),
+    ):
+        assert not any("delay_unit" in line for line in described(named).odd)
+
+
+def questionnaire() -> pd.DataFrame:
+    n = 12
+    return pd.DataFrame(
+        {
+            "Status": ["Survey Preview", *["IP Address"] * (n - 2), "Spam"],
+            "Finished": ["True"] * (n - 1) + ["False"],
+            "ResponseId": [f"R_{place}x" for place in range(n)],
+            "UserLanguage": ["EN"] * n,
+            "Q1": ["$5 today", "$9 in 3 days"] * (n // 2),
+        }
+    )
+
+
+@pytest.mark.parametrize("languages", [("EN", "EN"), ("EN", "DE")])
+def test_a_name_of_each_row_is_the_participant_and_no_constant_or_language(
+    languages: tuple[str, str],
+) -> None:
+    frame = questionnaire().assign(UserLanguage=list(languages) * 6)
+    assert described(frame).mapping.participant == "ResponseId"
+
+
+def test_names_of_trials_are_no_participants(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame.query("subject == subject.iloc[0]")
+    frame = frame.assign(subject="p1", trial_id=[f"t{place}" for place in range(len(frame))])
+    assert described(frame).mapping.participant == "subject"
+
+
+def test_rows_of_nobody_and_of_those_who_did_not_finish_are_named() -> None:
+    lines = described(questionnaire()).odd
+    assert any("where.Status=IP Address" in line and "rows 2" in line for line in lines)
+    assert any("where.Finished=True" in line for line in lines)
+    said = described(questionnaire()).with_columns({"where": {"Finished": "True"}})
+    assert not any("where.Finished" in line for line in said.odd)
+
+
+@pytest.mark.parametrize(
+    "word", ["oefening", "Übung", "warm-up", "entraînement", "ejercicio", "práctica"]
+)
+def test_practice_has_words_of_other_languages(word: str) -> None:
+    frame = pd.DataFrame({"fase": [word, "test", "test"]})
+    found = rows_that_do_not_count(frame, "fase")
+    assert found is not None
+    assert found[:2] == ([word], ["test"])
+
+
+def test_a_word_for_trial_and_practice_is_practice_beside_the_main_part_alone() -> None:
+    for other, is_practice in (("principal", True), ("control", False)):
+        frame = pd.DataFrame({"fase": ["prueba", other]})
+        assert (rows_that_do_not_count(frame, "fase") is not None) == is_practice
+
+
+@pytest.mark.parametrize("word", ["missed", "no_resp", "sin respuesta", "geen", "-"])
+def test_words_for_missed_responses_are_known_where_there_is_no_time(
+    word: str, rng: np.random.Generator
+) -> None:
+    frame = delays(rng).frame
+    frame["choice"] = np.where(frame["choice"].astype(int) == 1, "later", "sooner")
+    frame["rt"] = rng.integers(300, 900, len(frame))
+    late = frame.assign(choice=frame["choice"].where(frame.index % 9 > 0, word))
+    missed = late.assign(rt=late["rt"].where(late.index % 9 > 0, 0))
+    found = described(missed).mapping
+    assert found.missing == {"choice": (word,)}
+    assert found.responses == {"sooner": 0, "later": 1}
+    assert described(late).mapping.missing == {}
+    nameless = missed.assign(rt=missed["rt"].where(missed["rt"] > 0)).rename(columns={"rt": "x_ms"})
+    assert described(nameless).mapping.missing == {"choice": (word,)}
