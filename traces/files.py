@@ -1,6 +1,7 @@
 """Names of the files in the folder of a run, and the reading of files that a user names."""
 
 import errno
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -43,6 +44,15 @@ def read_named(path: Path, most: int = MOST_BYTES) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data
+
+
+def read_mark(path: Path) -> dict[str, Any]:
+    """The JSON object in a file beside a run, which anyone may have changed; an empty one if there is none."""
+    try:
+        found = json.loads(read_named(path))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _unpacked(path: Path, most: int) -> bytes:

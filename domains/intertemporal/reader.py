@@ -93,12 +93,12 @@ NO_AMOUNT = {"prob", "p", "probability", "chance", "pct", "percent", "loss", "rt
 
 def recognise(table: TableSignature) -> Reading | None:
     """Two amounts and one or two delays: the later option pays more, and waits longer, in nearly every row."""
-    numbers = [*table.numbers(), *table.constants()]
+    numbers = [*table.measures(), *table.constants()]
     waits = [item for item in numbers if _may_be_delay(item)]
     waits = waits or _never_and_later(
         [item for item in numbers if len(item.distinct) > FEW_CODES or item.between(0, 0)]
     )
-    amounts = [item for item in table.numbers() if item not in waits and _may_be_amount(item)]
+    amounts = [item for item in table.measures() if item not in waits and _may_be_amount(item)]
     amounts = [item for item in amounts if item.name != table.response]
     if len(amounts) > 2:
         amounts = [item for item in amounts if len(item.distinct) > FEW_CODES]

@@ -31,6 +31,7 @@ from lakatos.experiments.adoption.signatures import (
     ColumnSignature,
     TableSignature,
     counterparts,
+    counts_choices,
     is_below,
     is_clock,
     is_not_above,
@@ -295,6 +296,7 @@ def recognise(table: TableSignature) -> Reading | None:
         item
         for item in numbers
         if item not in chances and not _is_code(item) and not _numbers_chances(item, chances)
+        if not counts_choices(item, table.person)
     ]
     if not chances:
         return _recognised_mixed(table, amounts)

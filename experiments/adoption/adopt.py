@@ -276,7 +276,8 @@ def _adopted(
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
     notes += conditions_not_read(whole, columns)
-    back = read_back(found, used, RowCells(whole, table.name, numbers), columns, domain)
+    cells = RowCells(whole, table.name, numbers)
+    back = read_back(found, used, cells, columns, domain)
     return AdoptedAnswers(
         trials=found,
         notes=(*table.notes, *notes),
@@ -287,18 +288,17 @@ def _adopted(
         first_option=missing.first_option,
         time_window=window,
         read_back=tuple(back),
-        beside=tuple(_beside(whole, rows, columns) for rows in used),
+        beside=tuple(_beside(cells.of(whole.loc[rows]), columns) for rows in used),
     )
 
 
-def _beside(whole: pd.DataFrame, rows: Array, columns: AnswerColumns) -> dict[str, Array]:
+def _beside(cells: RowCells, columns: AnswerColumns) -> dict[str, Array]:
     """What attributes say beside each response of an experiment, whether or not they vary within participants."""
-    if columns.is_pooled or columns.participant not in whole.columns:
+    if columns.is_pooled or columns.participant not in cells.frame.columns:
         return {}
     told = [columns.participant, *columns.attributes, columns.condition]
     names = dict.fromkeys(filter(None, told))
-    cells = whole.loc[rows]
-    return {name: cells[name].to_numpy(dtype=object) for name in names}
+    return {name: cells.text(name) for name in names}
 
 
 NOBODY_NAMED = (

@@ -37,7 +37,7 @@ from lakatos.experiments.adoption.option_code import (
 from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, side_compared
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import STIMULUS_WORDS
-from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
 from lakatos.experiments.adoption.recognised import (
     accepts,
     code_by_sides,
@@ -275,8 +275,11 @@ def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
 
 def _prepared(
     source: AnswerTable, said: AnswerColumns
-) -> tuple[AnswerTable, list[ColumnSummary], dict[str, Any]]:
-    """The rows and cells of which meanings are guessed, their columns, and the parts of the mapping they rest on."""
+) -> tuple[AnswerTable, list[ColumnSummary], dict[str, Any], AlternativeRows | None]:
+    """The rows and cells of which meanings are guessed, their columns, and the parts of the mapping they rest on.
+
+    At the end the columns of alternatives, where a row is one of them and no column names them.
+    """
     summaries = [_summary(source.frame, name) for name in source.columns]
     meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
@@ -300,12 +303,13 @@ def _prepared(
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
         summaries = [_summary(table.frame, name) for name in table.columns]
-    return table, summaries, changes | ({"response": known.response} if known.alternative else {})
+    changes |= {"response": known.response} if known.alternative else {}
+    return table, summaries, changes, None if known.alternative else rows
 
 
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
-    table, summaries, changes = _prepared(source, said)
+    table, summaries, changes, nameless = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
     response = changes.get("response", said.response)
     if response in table.columns:
@@ -321,6 +325,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     reading, kinds = _recognised(table, meanings, chosen, stimulus, domain, said)
     if len(kinds) == 1:
         chosen = kinds[0]
+    if domain is None and (nameless or _has_more_alternatives(table, changes, chosen)):
+        chosen, stimulus, reading, kinds = "", {}, Reading({}), ()
     stimulus = dict(reading.stimulus) if reading.stimulus else stimulus
     if reading.response in table.columns:
         meanings = {name: meaning for name, meaning in meanings.items() if meaning != "response"}
@@ -344,7 +350,11 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         domain=chosen,
         mapping=mapping,
         facts=tuple(_facts(table, mapping, columns)),
-        doubts=_doubts(reading, kinds, "" if chosen else _own_task(table, meanings)),
+        doubts=(
+            *_doubts(reading, kinds, "" if chosen or nameless else _own_task(table, meanings)),
+            *_alternatives_in_words(changes, said),
+            *((_nameless_in_words(nameless),) if nameless else ()),
+        ),
         odd=(
             *table.notes,
             *_taken_by_values(meanings),
@@ -456,6 +466,33 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
             key: "" for key in ("experiment", "order") if getattr(mapping, key) == reading.response
         }
     return mapping.model_copy(update=changes)
+
+
+def _has_more_alternatives(table: AnswerTable, changes: Mapping[str, Any], kind: str) -> bool:
+    """Whether rows were alternatives, of which there are more than a kind of task has options."""
+    if "alternative" not in changes or kind not in all_domains():
+        return False
+    n_chosen = len(set(table.frame[changes["response"]]) - {""})
+    return n_chosen > max(len(all_domains()[kind].options), 2)
+
+
+def _alternatives_in_words(changes: Mapping[str, Any], said: AnswerColumns) -> tuple[str, ...]:
+    """With which options rows are read as alternatives, where the user did not say so."""
+    if said.alternative or "alternative" not in changes:
+        return ()
+    options = (
+        f"--column alternative={changes['alternative']} --column choice_set={changes['choice_set']}"
+    )
+    return (f"rows are read as alternatives, of which one was chosen: {options}",)
+
+
+def _nameless_in_words(rows: AlternativeRows) -> str:
+    """What to do where each row is one alternative and no column names the alternatives."""
+    return (
+        f"{rows.response} is 1 in exactly one row for each {rows.choice_set}, so that a row seems to be one "
+        "alternative of a choice, and no column names the alternatives. Add one (first, second and so on within each "
+        f"choice), and say --column alternative=COLUMN --column choice_set={rows.choice_set}"
+    )
 
 
 def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:

@@ -155,6 +155,8 @@ def alternative_rows(
 ) -> AlternativeRows | None:
     """Whether each row is one alternative: groups of rows of which exactly one was chosen. None where it is not so.
 
+    Choices of which no row says anything were not made, and are no evidence.
+
     Args:
         frame: Rows of text cells.
         participant: Column that names participants; empty where there is none.
@@ -167,6 +169,7 @@ def alternative_rows(
         if {_folded(cell) for cell in frame[choice].unique()} - {""} != {"0", "1"}:
             continue
         is_chosen = by_distinct(frame[choice], _folded) == "1"
+        is_said = (frame[choice].str.strip() != "").to_numpy()
         if 2 * is_chosen.sum() > len(frame):
             continue  # groups of which one row each was chosen have two rows or more
         for name in names:
@@ -174,7 +177,8 @@ def alternative_rows(
                 continue
             group = places_of(who, frame[name])
             sizes, n_chosen = np.bincount(group), np.bincount(group, is_chosen)
-            if len(sizes) == is_chosen.sum() and (n_chosen == 1).all() and sizes.min() >= 2:
+            is_made = np.bincount(group, is_said) > 0
+            if is_made.any() and (n_chosen[is_made] == 1).all() and sizes.min() >= 2:
                 others = [other for other in names if other not in (choice, name)]
                 return AlternativeRows(choice, name, _naming(frame, others, group))
     return None

@@ -39,6 +39,11 @@ SCHEDULES = {"block", "session", "phase", "run", "stage", "part", "round", "wave
 """Words in names of columns that divide the rows of a participant."""
 ITEMS = {"item", "question", "q", "row", "problem", "game", "card", "list"}
 """Words in names of columns that number what is shown, in which order that may be."""
+COUNTERS = {
+    "trial", "task", "aufgabe", "taak", "tache", "tarea", "index", "sequence", "number", "num", "nr", "no", "id",
+    *ITEMS, *SCHEDULES,
+}  # fmt: skip
+"""Words of which names of columns consist that number what is shown, and so are no amounts."""
 PARTS_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -156,6 +161,14 @@ class TableSignature:
     def numbers(self) -> list[ColumnSignature]:
         """Free columns of numbers."""
         return [column for column in self.free if column.is_number]
+
+    def measures(self) -> list[ColumnSignature]:
+        """Free columns of numbers that may be amounts: none that numbers choices or rows."""
+        return [
+            column
+            for column in self.numbers()
+            if not column.words <= COUNTERS and not counts_choices(column, self.person)
+        ]
 
     def constants(self) -> list[ColumnSignature]:
         """Columns that say one number in all rows."""

@@ -9,7 +9,6 @@ look afterwards.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -25,7 +24,7 @@ from uuid import NAMESPACE_URL, uuid5
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_of
 from lakatos.traces.errors import JournalError
-from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
+from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE, read_mark
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
 from lakatos.traces.system import is_locked
@@ -86,8 +85,8 @@ def look(folder: Path) -> PendingWork:
     n_pending, last_batch = _pending(folder / INBOX_FILE)
     ended: Ended | None = None
     text = ""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        mark = json.loads((folder / PASS_FILE).read_bytes())
+    mark = read_mark(folder / PASS_FILE)
+    with suppress(KeyError, TypeError):
         if (mark["seq"], mark["hash"]) == (seq, head) and mark["ended"] in ("concluded", "waiting"):
             ended, text = mark["ended"], str(mark["text"])
     return PendingWork(folder, seq, n_pending, last_batch, ended, text)

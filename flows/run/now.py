@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from lakatos.flows.run.progress import CampaignProgress, LeaderRow, clean
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
 from lakatos.traces.errors import ArtifactError
+from lakatos.traces.files import read_mark
 
 NOW_FILE = "now.json"
 SECONDS_BETWEEN = 0.5
@@ -105,8 +105,8 @@ class KeptProgress:
 
 def read_now(folder: Path) -> PassMoment | None:
     """The last progress message of a run's newest pass; None if there is none that can be read."""
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        kept = json.loads((folder / NOW_FILE).read_bytes())
+    kept = read_mark(folder / NOW_FILE)
+    with suppress(ValueError, TypeError, KeyError, OverflowError):
         return PassMoment(
             int(kept["cycle"]),
             str(kept["stage"]),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
 from lakatos.traces.errors import ArtifactError
-from lakatos.traces.files import JOURNAL_FILE
+from lakatos.traces.files import JOURNAL_FILE, read_mark
 from lakatos.traces.home import KEY_FILE, home
 from lakatos.traces.journal import Journal
 from lakatos.traces.wording import plural
@@ -120,7 +120,7 @@ def read_summary(folder: Path) -> RunSummary | None:
     with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
         head = journal.head
     with suppress(OSError, ValueError, TypeError, KeyError):
-        kept = json.loads((folder / SUMMARY_FILE).read_bytes())
+        kept = read_mark(folder / SUMMARY_FILE)
         if not hmac.compare_digest(str(kept.pop(CODE)), _code_of(kept)):
             return None
         lines = tuple(tuple(map(str, line)) for line in kept.pop("standings"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lakatos.traces.files import MOST_PARTS, MOST_TOML, read_named, read_toml
+from lakatos.traces.files import MOST_PARTS, MOST_TOML, read_mark, read_named, read_toml
 
 
 def test_a_file_is_read_whole_and_unpacked_if_its_name_says_so(tmp_path: Path) -> None:
@@ -49,6 +49,21 @@ def test_a_packed_file_that_is_cut_off_or_not_packed_is_refused(
             read_named(tmp_path / "a.gz")
     else:
         assert read_named(tmp_path / "a.gz") == b""
+
+
+@pytest.mark.parametrize(
+    "data", [b"3", b"null", b"[1]", b'"a"', b"", b"[" * 100_000, b"\xff", b"1" * 5_000]
+)
+def test_a_mark_that_holds_no_object_says_nothing(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "now.json").write_bytes(data)
+    assert read_mark(tmp_path / "now.json") == {}
+
+
+def test_a_mark_that_is_a_pipe_a_folder_or_missing_says_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "good").write_text('{"a": 1}')
+    assert [read_mark(tmp_path / name) for name in ("pipe", "", "no")] == [{}, {}, {}]
+    assert read_mark(tmp_path / "good") == {"a": 1}
 
 
 LONG = 50_000

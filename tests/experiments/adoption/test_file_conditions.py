@@ -138,6 +138,15 @@ def test_a_new_study_of_a_file_asks_for_effects_of_its_conditions(tmp_path: Path
     assert config.stop.cycles * config.design.trials == 20  # all trials in their conditions
 
 
+def test_a_column_of_conditions_that_the_file_lacks_is_named() -> None:
+    from lakatos.domains import DOMAINS
+    from lakatos.experiments.adoption.tables import table_of_frame
+
+    table = table_of_frame("answers", answers())
+    with pytest.raises(TrialsError, match="has no column 'strategi'; did you mean 'strategy'"):
+        adopt(table, columns(condition="strategi"), DOMAINS["intertemporal"])
+
+
 def columns(**more: str) -> AnswerColumns:
     return AnswerColumns.model_validate({
         "participant": "subject", "response": "choice", "responses": {"later": 1, "sooner": 0},

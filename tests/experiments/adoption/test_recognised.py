@@ -434,6 +434,42 @@ def test_options_that_columns_name_are_a_task_of_ones_own(rng: np.random.Generat
     )
 
 
+def alternatives(rng: np.random.Generator, n_of_choice: int = 3) -> pd.DataFrame:
+    """Choices among contracts, in a row for each contract."""
+    frame = people(6, 8).loc[lambda rows: rows.index.repeat(n_of_choice)].reset_index(drop=True)
+    frame = frame.rename(columns={"s": "participant", "t": "Aufgabe"})
+    frame["Alternative"] = list("ABCD"[:n_of_choice]) * 48
+    frame["Laufzeit_Monate"] = rng.choice([1, 12, 24], len(frame))
+    frame["Preis"] = rng.choice([62.5, 69.9, 78.0, 85.5, 94.9], len(frame))
+    best = np.repeat(rng.integers(0, n_of_choice, 48), n_of_choice)
+    frame["chosen"] = (np.tile(np.arange(n_of_choice), 48) == best).astype(int).astype(str)
+    return frame
+
+
+def test_rows_of_which_one_in_each_choice_was_chosen_are_alternatives_and_no_delays(
+    rng: np.random.Generator,
+) -> None:
+    frame = alternatives(rng)
+    frame.loc[frame.index[-3:], "chosen"] = ""  # a choice that was not made
+    found = described(frame)
+    assert found.domain == ""
+    assert (found.mapping.alternative, found.mapping.choice_set) == ("Alternative", "Aufgabe")
+    assert found.doubts[0].startswith("each choice seems to be among A, B and C")
+    assert "--column alternative=Alternative --column choice_set=Aufgabe" in found.doubts[1]
+    nameless = described(frame.drop(columns="Alternative"))
+    assert nameless.domain == ""
+    assert "--column alternative=COLUMN --column choice_set=Aufgabe" in nameless.doubts[0]
+
+
+@pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])
+def test_a_number_of_choices_is_no_amount(name: str, rng: np.random.Generator) -> None:
+    frame = alternatives(rng).rename(columns={"Aufgabe": name}).drop(columns="chosen")
+    frame["choice"] = rng.choice(["a", "b"], len(frame))
+    found = described(frame)
+    assert found.domain == ""
+    assert name not in str(found.mapping.stimulus)
+
+
 def test_the_multiplier_follows_from_gifts_and_gains(rng: np.random.Generator) -> None:
     frame = people(8, 10).rename(columns={"t": "round", "s": "subject"})
     frame["group"] = (frame["subject"] - 1) // 4

@@ -15,6 +15,8 @@ from lakatos.flows.commands.collect import invite
 from lakatos.flows.commands.main import app
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.metrics import metrics
+from lakatos.flows.run.next_pass import PASS_FILE
+from lakatos.flows.run.now import NOW_FILE
 from lakatos.flows.run.run import begin, create_run
 from lakatos.flows.run.summary import SUMMARY_FILE, read_summary
 from lakatos.flows.run.taking_part import taking_part
@@ -102,6 +104,14 @@ def test_a_summary_that_somebody_else_wrote_is_not_shown(asked: Asked, tmp_path:
     assert read_summary(folder) is None
     assert "proven" not in status_of(folder)
     assert read_summary(folder) is not None  # status wrote it anew
+    for text in (
+        "3",
+        "[" * 100_000,
+        '{"cycle": 1e999, "stage": "", "detail": "", "notes": [], "at": 0}',
+    ):
+        for name in (SUMMARY_FILE, NOW_FILE, PASS_FILE):
+            (folder / name).write_text(text)
+        assert "cycle 1 of" in status_of(folder)
     other = Path(shutil.copytree(folder, tmp_path / "other"))
     assert read_summary(other) == read_summary(folder)
 

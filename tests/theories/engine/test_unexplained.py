@@ -29,6 +29,17 @@ def test_what_a_fit_can_follow_counts_on_neither_side() -> None:
     assert found.value == pytest.approx(2 / 2)
 
 
+def test_a_direction_in_which_nothing_moves_but_by_rounding_is_none() -> None:
+    """The mean of shares that are linear in a parameter does not move with its spread; kernels leave 1e-16 of it."""
+    rng = np.random.default_rng(7)
+    simulated, fit = rng.normal(size=(50, 6)), rng.normal(size=(1, 6))
+    found = [
+        error_ratio(np.ones(6), simulated, np.vstack([fit, 1e-16 * rng.normal(size=(1, 6))]))
+        for _ in range(2)
+    ]
+    assert found[0] == found[1] == error_ratio(np.ones(6), simulated, fit)
+
+
 def test_nothing_is_said_where_a_fit_can_follow_everything_or_nothing_is_left_to_chance() -> None:
     simulated = np.random.default_rng(1).normal(size=(50, 4))
     own = np.ones(4)

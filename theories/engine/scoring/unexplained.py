@@ -30,6 +30,8 @@ LEAST_BEYOND = 2
 """Directions beyond those of the fit without which nothing can be said."""
 ALIKE = 1e-6
 """Share of the largest direction; smaller ones are none."""
+STILL = 1e-9
+"""Length of a direction in which nothing moves: shares that a parameter does not change differ by rounding only."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def error_ratio(observed: Array, simulated: Array, directions: Array) -> ErrorRa
 def _beyond(directions: Array, n_cells: int) -> Array:
     """``(n_independent, n_cells)`` orthonormal rows that span some directions; each counts alike, however long."""
     length = np.sqrt(np.square(directions).sum(axis=1))
-    kept = [row / size for row, size in zip(directions, length, strict=True) if size > 0]
+    kept = [row / size for row, size in zip(directions, length, strict=True) if size > STILL]
     if not kept:
         return np.zeros((0, n_cells))
     _, sizes, rows = np.linalg.svd(np.stack(kept), full_matrices=False)
