@@ -112,7 +112,11 @@ def _guess(frame: pd.DataFrame) -> dict[str, Any]:
         if len(found[first] | found[second]) <= MOST_LETTERS
     ]
     if len(found) == 3:
-        pairs = [pair for pair in pairs if _repeats(frame, *set(found) - set(pair), pair)]
+        pairs = [
+            pair
+            for pair in pairs
+            if all(_repeats(frame, third, pair) for third in found if third not in pair)
+        ]
     return {"letters": _in_order(pairs[0])} if len(pairs) == 1 else {}
 
 
