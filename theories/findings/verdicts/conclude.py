@@ -145,11 +145,12 @@ def conclude_from(
     marks = _marks(evidence, leader) if own and own.is_above_one else ()
     told_published = evidence.theories.told.record.published if evidence.theories.told else {}
     is_ahead_of_published = _is_ahead_of_published(evidence, leader)
+    gain = gain_over_guessing(evidence, leader)
     verdict = verdict_of(
         is_ahead=found.holds,
         is_new=leader not in told_published
         and evidence.theories.checked[leader].record.author != PUBLISHED,
-        is_above_guessing=gain_over_guessing(evidence, leader).is_above_zero(),
+        is_above_guessing=gain.is_above_zero(),
         is_ahead_of_published=is_ahead_of_published,
         left=own,
     )
@@ -163,7 +164,9 @@ def conclude_from(
         is_ahead_of_published=is_ahead_of_published,
     )
     parts = [first, *_random_choices_in_words(evidence.theory(leader), own)]
-    parts += [*_advantage_in_words(evidence, found), *_what_it_says(evidence, leader)]
+    parts += [*_advantage_in_words(evidence, found)]
+    parts += _guessing_in_words(evidence.theories.name(leader), gain)
+    parts += _what_it_says(evidence, leader)
     parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
     parts += _truth_in_words(truth, leader)
     if cross_validated:
@@ -426,6 +429,16 @@ def _cross_validated(folds: Sequence[FoldFinished]) -> tuple[CrossValidated, ...
             CrossValidated(name=name, error=float(squared.mean()), standard_error=standard_error)
         )
     return tuple(lines)
+
+
+def _guessing_in_words(leader: str, gain: ScoreEstimate) -> list[str]:
+    """A sentence that the leader may be no better than guessing, unless its advantage is above 0 or is 0 for all."""
+    if gain.standard_error < 1e-9 or not gain.is_known or gain.interval[0] > 0:
+        return []
+    return [
+        f"Whether {leader} predicts better than guessing is open: {gain.value:+.4f} nats per choice "
+        f"({gain.interval_in_words()})."
+    ]
 
 
 def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:

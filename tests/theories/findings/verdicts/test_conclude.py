@@ -17,6 +17,7 @@ from lakatos.theories.findings.verdicts.conclude import (
     _cross_validated,
     _errors,
     _few_in_words,
+    _guessing_in_words,
     _truth_in_words,
     conclude_from,
 )
@@ -47,6 +48,15 @@ def test_too_few_participants_are_counted_and_more_are_asked_for(
     archived = replace(evidence, terms=replace(evidence.terms, archival=True))
     (sentence,) = _few_in_words(archived, compared(n_units))
     assert sentence.endswith("no difference is claimed.")
+
+
+def test_a_leader_that_may_be_no_better_than_guessing_is_said_to_be_so() -> None:
+    (sentence,) = _guessing_in_words("Sum", ScoreEstimate(0.01, 0.01, 20, 19.0))
+    assert sentence.startswith(
+        "Whether Sum predicts better than guessing is open: +0.0100 nats per choice (95% interval -0.01"
+    )
+    assert _guessing_in_words("Sum", ScoreEstimate(0.03, 0.01, 20, 19.0)) == []
+    assert _guessing_in_words("Random choice", ScoreEstimate(0.0, 0.0, 20, 19.0)) == []
 
 
 def test_a_comparison_on_the_responses_of_the_derivation_is_called_explored(
