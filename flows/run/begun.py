@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from lakatos.flows.run.study import CampaignConfig
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_bytes
 from lakatos.traces.errors import ArtifactError
 from lakatos.traces.home import home
 from lakatos.traces.place import holds_journal
+
+if TYPE_CHECKING:
+    from lakatos.flows.run.study import CampaignConfig
 
 
 def note_begun(study: CampaignConfig, folder: Path) -> None:
