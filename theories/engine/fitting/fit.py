@@ -47,6 +47,8 @@ WIDER, LEAST_WIDTH = 2.0, 0.05
 """Times the spread of a similar theory's people, among whom a glance looks, and its least share of a declared range."""
 N_FOLDS = 5
 """Groups of people that are left out in turn where there is one experiment only."""
+DECIDING_DIGITS = 9
+"""Digits behind the point to which log probabilities decide; the others differ between processors."""
 
 
 @dataclass(frozen=True)
@@ -282,8 +284,11 @@ def score_left_out(
 
 
 def folds_of_people(log_p: Array) -> NDArray[np.intp]:
-    """``(n_people,)`` number of a fold, so that each holds easy and hard people, in whatever order they came."""
-    rank = np.argsort(np.argsort(log_p.mean(axis=0), kind="stable"))
+    """``(n_people,)`` number of a fold, so that each holds easy and hard people, in whatever order they came.
+
+    People who differ by rounding only keep their order, so that processors do not divide them differently.
+    """
+    rank = np.argsort(np.argsort(np.round(log_p.mean(axis=0), DECIDING_DIGITS), kind="stable"))
     return np.asarray(rank % N_FOLDS)
 
 
