@@ -134,7 +134,7 @@ def test_outcomes_are_told_in_words():
     assert told({"reward": -1.0}) == "You lost 1 point."
     assert told({"reward": 0.0}) == "You won nothing."
     every = {"reward": 1.5, "outcome_1": 1.5, "outcome_2": -2.0}
-    assert DOMAINS["weather"].told_after(every) == "You won €1.5. left: €1.5, right: -€2."
+    assert DOMAINS["weather"].told_after(every) == "You won €1.50. left: €1.50, right: -€2."
 
 
 def test_the_range_of_outcomes_and_what_counts_as_a_gain_follow_from_the_declaration():
