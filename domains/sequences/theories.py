@@ -28,7 +28,7 @@ from lakatos.theories.language.grammar import Composition, Grammar, SkeletonSlot
 
 HEADS = (
     (("account:representativeness",), "Representativeness"),
-    (("account:inference of a regular process",), "Inference of a regular process"),
+    (("account:inference of a regular process",), "Inference of regularity"),
     (("account:difficulty of encoding",), "Difficulty of encoding"),
     (("account:local balance",), "Local balance"),
     (("feature",), "Features of sequences"),
@@ -67,7 +67,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
     "random": ("Random choice", _composition()),
     "representativeness": ("Representativeness", _composition(account="representativeness")),
     "bayesian": (
-        "Inference of a regular process",
+        "Inference of regularity",
         _composition(account="inference of a regular process"),
     ),
     "encoding": ("Difficulty of encoding", _composition(account="difficulty of encoding")),
