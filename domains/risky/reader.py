@@ -181,9 +181,14 @@ def _guess_cells(frame: pd.DataFrame) -> dict[str, Any]:
     for side in "ab" if found else "":
         amounts, chances = found[f"{side}_amounts"], found[f"{side}_probabilities"]
         is_one = len(amounts) == len(chances) == 1
-        if is_one and not (pd.to_numeric(frame[chances[0]], errors="coerce") == 1).all():
+        if is_one and not _is_certain(frame[chances[0]]):
             return {}  # what the rest pays is found, and said, by `recognise`
     return found or _guess_mixed(frame)
+
+
+def _is_certain(cells: pd.Series) -> bool:
+    """Whether each cell of a column of chances is 1, or 100 per cent."""
+    return bool((ColumnSignature("", cells.astype(str).str.strip()).values == 1).all())
 
 
 CHANCE_WORDS = {*CHANCES, "pct", "percent", "prozent", "odds"}
