@@ -87,7 +87,9 @@ def write(out: Path, found: list[dict[str, Any]]) -> None:
         shares = [line["missed"] for line in own if line.get("error", 0.0) > LEAST_ERROR]
         counts[f"{word}_largest_share_missed"] = max(shares, default=0.0)
         counts[f"{word}_smallest_share_missed"] = min(shares, default=0.0)
-    out.write_text(json.dumps({**provenance(), **counts, "theories": found}, indent=1) + "\n")
+    out.write_text(
+        json.dumps({**provenance(), **counts, "theories": found}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def measured(

@@ -140,4 +140,4 @@ def main() -> None:
         for run, other in (("run 1", "run 2"), ("run 2", "run 1"))
     ]
     RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps({**provenance(), "cells": cells}, indent=1))
+    RESULT.write_text(json.dumps({**provenance(), "cells": cells}, indent=1), encoding="utf-8")

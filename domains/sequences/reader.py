@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -22,6 +23,8 @@ from lakatos.experiments.task import Stimuli
 Array = NDArray[Any]
 LEAST_DIFFERENT = 4
 """Different cells of a column from which its letters can be taken for an alphabet."""
+MOST_RARE = 0.05
+"""Share of sequences with a letter below which it is a slip."""
 LEAST_LONGEST = 4
 """Letters that the longest sequence of a file has, or its cells are codes rather than sequences."""
 BRACKETS = " []{}()\"'"
@@ -135,9 +138,24 @@ def _in_order(names: tuple[str, str]) -> list[str]:
     return list(names)
 
 
+def _check_rare_letters(cells: Array) -> None:
+    """Raise `StimuliError` naming the first trial with a letter that few others have, as ``oops`` among coin flips."""
+    letters = [[set(filter(str.isalnum, str(cell))) for cell in row] for row in cells]
+    n_with = Counter(letter for row in letters for own in row for letter in own)
+    common = {letter for letter, n in n_with.items() if n > MOST_RARE * 2 * len(cells)}
+    for number, (row, own) in enumerate(zip(cells, letters, strict=True)):
+        for cell, found in zip(row, own, strict=True):
+            if common and not found <= common:
+                raise StimuliError(
+                    f"trial {number} of the sequences domain: {str(cell)!r} has the letter "
+                    f"{min(found - common)!r}; nearly all others are made of {''.join(sorted(common))}."
+                )
+
+
 def _build(parts: Mapping[str, Array]) -> Stimuli:
     if np.shape(parts["letters"])[1:] != (2,):
         raise StimuliError("letters are two columns, of the first and of the second sequence.")
+    _check_rare_letters(parts["letters"])
     written, place = np.unique(parts["letters"], return_inverse=True)
     texts = plain_sequences([str(text) for text in written])
     _check_letters(texts)
