@@ -325,11 +325,12 @@ def _in_brief(
         if reading.is_shown
         else "leads without clear evidence that it predicts better"
     )
-    yield f"{leader} {holds}, on {record.basis}."
-    if reading.first_rival is not None:
-        yield f"The closest initial theory is {_theory(reading, rival)}."
-    else:
-        yield f"There is no other initial theory to compare it with; {_theory(reading, rival)} is second."
+    other = _theory(reading, rival)
+    yield (
+        f"{leader} {holds} than {other}, the closest initial theory, on {record.basis}."
+        if reading.first_rival is not None
+        else f"{leader} {holds} than {other}, which is second; there is no other initial theory, on {record.basis}."
+    )
     found = {
         name: _difference(reading, record.leader, rival, name)
         for name in reading.state.experiments.collected
