@@ -103,7 +103,7 @@ def test_a_verdict_is_followed_down_to_all_responses() -> None:
     assert verdict.rival in state.seeds
     rival = state.theories.name(verdict.rival)
     assert f"choices better than {rival}, the closest" in verdict.text
-    assert f"The closest initial theory is {rival}." in found.brief
+    assert f" than {rival}, the closest initial theory, on " in " ".join(found.brief)
     leader = why(tiny_run(), "leader")
     assert leader.reason.kind == "cycle_closed"
     assert len(leader.brief) == 1
