@@ -348,7 +348,7 @@ def _further(domain: DeclaredDomain) -> Iterator[Mechanism]:
         if not cue.is_directed:
             yield _ideal_level(domain.task, cue)
     for first, second in combinations(numeric[:MOST_COMBINED], 2):
-        yield _both_together(domain.task, first, second)
+        yield _both_together(first, second)
     for over, under in permutations(numeric[:MOST_COMBINED], 2):
         attribute = domain.task.attributes[under.attribute]
         if attribute.lowest > 0 and domain.task.attributes[over.attribute].lowest >= 0:
@@ -382,14 +382,15 @@ def _ideal_level(task: TaskDeclaration, cue: TaskCue) -> Mechanism:
     )
 
 
-def _both_together(task: TaskDeclaration, first: TaskCue, second: TaskCue) -> Mechanism:
+def _both_together(first: TaskCue, second: TaskCue) -> Mechanism:
     """The product of two attributes, each as a share of its range."""
     parameter = f"{first.name}_with_{second.name}"
-    return Mechanism(
-        slot="further",
+    nouns = label_of(first.noun), label_of(second.noun)
+    return _of_two(
+        (first, second),
         name=f"{first.name} with {second.name}",
         code=f'evidence = evidence + parameters["{parameter}"][..., None] * ({first.code}) * ({second.code})',
-        parameters={
+        prior={
             parameter: normal(
                 0.0,
                 4.0,
@@ -398,21 +399,8 @@ def _both_together(task: TaskDeclaration, first: TaskCue, second: TaskCue) -> Me
                 f"{first.aim} and {second.aim} at once",
             )
         },
-        wording=Wording(
-            clause=f"{{much}}prefer options that have both {first.aim} and {second.aim}",
-            opposite_clause=f"{{much}}avoid options that have both {first.aim} and {second.aim}",
-            parameter=parameter,
-            unit=LOG_ODDS,
-            label=f"{label_of(first.noun)} times {label_of(second.noun)}",
-            opposite_label=f"{label_of(first.noun)} against {label_of(second.noun)}",
-        ),
-        repairs=features([first, second], "difference"),
-        breaks=(
-            first.attribute,
-            second.attribute,
-            f"ignores {first.attribute}",
-            f"ignores {second.attribute}",
-        ),
+        which=f"options that have both {first.aim} and {second.aim}",
+        labels=(f"{nouns[0]} times {nouns[1]}", f"{nouns[0]} against {nouns[1]}"),
         source=ANDERSON,
     )
 
@@ -421,12 +409,13 @@ def _rate(task: TaskDeclaration, over: TaskCue, under: TaskCue) -> Mechanism:
     """One attribute for each unit of another."""
     highest = task.attributes[over.attribute].highest / task.attributes[under.attribute].lowest
     parameter = f"{over.name}_per_{under.name}"
-    return Mechanism(
-        slot="further",
+    label = f"{label_of(over.noun)} per {label_of(under.noun)}"
+    return _of_two(
+        (over, under),
         name=f"{over.name} per {under.name}",
         code=f'rate = trials["{over.attribute}"] / trials["{under.attribute}"] / {highest:.10g}\n'
         f'evidence = evidence + parameters["{parameter}"][..., None] * rate',
-        parameters={
+        prior={
             parameter: normal(
                 0.0,
                 4.0,
@@ -435,22 +424,41 @@ def _rate(task: TaskDeclaration, over: TaskCue, under: TaskCue) -> Mechanism:
                 f"much {over.noun} for each {under.noun}",
             )
         },
+        which=f"options with more {over.noun} for each unit of {under.noun}",
+        labels=(label, f"little {label}"),
+        source=STEPHENS,
+    )
+
+
+def _of_two(
+    cues: tuple[TaskCue, TaskCue],
+    *,
+    name: str,
+    code: str,
+    prior: dict[str, Literal],
+    which: str,
+    labels: tuple[str, str],
+    source: str,
+) -> Mechanism:
+    """A reason that lies in two attributes together and attracts or repels; ``which`` says which options have it."""
+    (parameter,) = prior
+    attributes = [cue.attribute for cue in cues]
+    return Mechanism(
+        slot="further",
+        name=name,
+        code=code,
+        parameters=prior,
         wording=Wording(
-            clause=f"{{much}}prefer options with more {over.noun} for each unit of {under.noun}",
-            opposite_clause=f"{{much}}avoid options with more {over.noun} for each unit of {under.noun}",
+            clause=f"{{much}}prefer {which}",
+            opposite_clause=f"{{much}}avoid {which}",
             parameter=parameter,
             unit=LOG_ODDS,
-            label=f"{label_of(over.noun)} per {label_of(under.noun)}",
-            opposite_label=f"little {label_of(over.noun)} per {label_of(under.noun)}",
+            label=labels[0],
+            opposite_label=labels[1],
         ),
-        repairs=features([over, under], "difference"),
-        breaks=(
-            over.attribute,
-            under.attribute,
-            f"ignores {over.attribute}",
-            f"ignores {under.attribute}",
-        ),
-        source=STEPHENS,
+        repairs=features(cues, "difference"),
+        breaks=(*attributes, *(f"ignores {attribute}" for attribute in attributes)),
+        source=source,
     )
 
 

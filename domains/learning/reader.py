@@ -290,7 +290,7 @@ COMMON, RARE = (
 TRANSITIONS = {"transition", "trans"}
 MOST_OPTIONS = 8
 FORESEEN = 0.2
-"""By how much more often than by chance outcomes are foretold, beyond which they are seen before."""
+"""By how much more often than by chance outcomes are predicted, beyond which participants had seen them before."""
 LEARNED = 3.0
 """Standard errors by which a choice is repeated more often after a reward than without one."""
 

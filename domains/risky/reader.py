@@ -551,8 +551,8 @@ def _recognised_mixed(table: TableSignature, amounts: Sequence[ColumnSignature])
         "b_amounts": [gain.name, lost], "b_probabilities": [0.5, 0.5],
     }  # fmt: skip
     note = (
-        f"{gain.name} and {loss.name} are taken for a gamble with even chances, against nothing; other chances, or "
-        "another sure amount, are said by --column b_probabilities and --column a_amounts"
+        f"{gain.name} and {loss.name} are taken for a gamble with even chances, against nothing; for other chances, or "
+        "another sure amount, give --column b_probabilities=... and --column a_amounts=..."
     )
     return _with_acceptance(table, Reading(stimulus, (gain.name, loss.name), notes=(note,)))
 

@@ -113,7 +113,7 @@ TIMED = {"response", "reaction", "decision", "choice"}
 """Words that stand before "time" in names of columns of response times."""
 PREDICTIONS = {"prediction", "predicted", "predict"}
 OUTCOMES = {"outcome", "actual", "event", "occurred", "result"}
-"""Words in names of columns of what was foretold, and of what came, which is a reward where it was foretold."""
+"""Words in names of columns of predictions, and of outcomes, which are rewards where they were predicted."""
 GAINS, LOSSES = {"gain", "gains", "win", "wins"}, {"loss", "losses", "lose"}
 """Words in names of columns of what was won and lost at a step."""
 SCHEDULE = {"block", "session", "phase", "run"}

@@ -12,6 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 from pprint import pformat
+from textwrap import fill
 
 from lakatos.theories.errors import TheorySourceError
 from lakatos.theories.language.account import Wording
@@ -140,24 +141,25 @@ def choose(parameters, trials, xp):
     )
 
 
-def _literal(source: str, name: str) -> object:
+def _declaration(source: str, name: str) -> ast.Assign | None:
+    """The statement that sets a name of the module; None where there is none."""
     for node in parse(source).body:
-        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
-            name
-        ]:
-            return ast.literal_eval(node.value)
+        if isinstance(node, ast.Assign) and [getattr(t, "id", "") for t in node.targets] == [name]:
+            return node
     return None
+
+
+def _literal(source: str, name: str) -> object:
+    found = _declaration(source, name)
+    return None if found is None else ast.literal_eval(found.value)
 
 
 def _without(source: str, name: str) -> str:
     """The source without a declaration."""
-    lines = source.split("\n")
-    for node in parse(source).body:
-        if isinstance(node, ast.Assign) and [getattr(item, "id", "") for item in node.targets] == [
-            name
-        ]:
-            return "\n".join([*lines[: node.lineno - 1], *lines[node.end_lineno :]])
-    return source
+    found, lines = _declaration(source, name), source.split("\n")
+    if found is None:
+        return source
+    return "\n".join([*lines[: found.lineno - 1], *lines[found.end_lineno :]])
 
 
 def _unused_name(source: str, name: str) -> str:
@@ -172,8 +174,8 @@ def _with_claim(source: str, change: ConditionChange) -> str:
     assert isinstance(first, ast.Expr)
     assert isinstance(first.value, ast.Constant)
     assert first.end_lineno is not None
-    told = " ".join(str(first.value.value).split())
-    stated = f"{told} {change.in_words[0].upper()}{change.in_words[1:]}."
+    claim = " ".join(str(first.value.value).split())
+    stated = f"{claim} {change.in_words[0].upper()}{change.in_words[1:]}."
     rest = "\n".join(source.split("\n")[first.end_lineno :])
     return (
         f"{pformat(stated, width=10_000)}\n{rest}"
@@ -183,6 +185,4 @@ def _with_claim(source: str, change: ConditionChange) -> str:
 
 
 def _wrapped(text: str) -> str:
-    from textwrap import fill
-
     return fill(text, width=WIDTH, break_on_hyphens=False, break_long_words=False)

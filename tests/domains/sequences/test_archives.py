@@ -167,3 +167,14 @@ def test_letters_that_participants_did_not_see_are_refused(pairs, message):
 )
 def test_letters_without_a_sign_of_an_error_are_read_as_they_are(pairs):
     assert built(*pairs).keys == sequences(pairs).keys
+
+
+def test_a_letter_that_few_sequences_have_is_a_slip_that_is_named_with_its_trial():
+    pairs = [("HHTH", "TTHT")] * 20
+    with pytest.raises(StimuliError, match=r"trial 20 .*'HTXH' has the letter 'X'.*made of HT"):
+        built(*pairs, ("HTXH", "TTHH"))
+
+
+def test_a_third_letter_that_many_sequences_have_belongs_to_the_alphabet():
+    stimuli = built(*[("HHTH", "TTHT")] * 8, *[("HTXH", "XXTH")] * 2)
+    assert len(set(stimuli["alphabet"][0]) - {0}) == 3
