@@ -2,12 +2,13 @@
 
 All chains and all units (people, or pooled experiments) move at once, so that one call of a theory serves them all:
 
-1. every unit by random-walk Metropolis with a proposal of its own, adapted during tuning and then fixed, or now and
-   then by a draw from its population, which crosses the flat stretches and steps of a rule;
+1. every unit by Metropolis: by a draw from the normal distribution that a pilot (`fitting.pilot`) found for its
+   posterior given the population; by a random walk with a proposal of its own, adapted during tuning and then fixed; or
+   by a draw from its population, which crosses the flat stretches and steps of a rule;
 2. the population's center given the units, by its normal conditional distribution, and its spread by Metropolis;
    neither needs the theory;
-3. center and spread once more with the units' offsets held instead of the units, which helps where people's answers
-   say little about each of them, as step 2 does where they say much.
+3. center and spread once more with partly centered offsets held instead of the units: a unit's offset is the more
+   centered, the more its responses say about it.
 
 References:
     Haario, Saksman & Tamminen (2001), Bernoulli 7(2), 223-242 (adaptation); Roberts & Rosenthal (2001), Statistical
@@ -23,6 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.engine.fitting.pilot import Pilot, find_pilot
+
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LogLikelihood = Callable[[Array], Array]
@@ -31,8 +34,12 @@ Done = Callable[[int, int], None]
 """Takes the sweeps that are done, and all of them."""
 ACCEPTANCE = 0.3
 """Share of accepted moves aimed at; between the optima of one dimension (0.44) and of many (0.234)."""
-FROM_POPULATION = 0.3
-"""Share of sweeps that propose from the population: people with few answers move by these most."""
+FROM_POPULATION, FROM_PILOT = 0.15, 0.6
+"""Share of sweeps that propose from the population, and from the pilot's normal distributions; others walk."""
+OFFSETS_HELD = 0.5
+"""Share of sweeps in which the population moves by the pilot's normal likelihoods, all offsets held."""
+WIDER, FREEDOM = 1.1, 6.0
+"""Times the standard deviations of the pilot, and degrees of freedom, of proposals from there."""
 N_CHAINS = 16
 """Chains where nobody says how many. A call of a theory costs nearly as much for four: 16 chains of timed answers gave
 two to four times as many independent draws for the same processor time."""
@@ -109,6 +116,8 @@ def sample(
     sweeps: int,
     rng: np.random.Generator,
     done: Done | None = None,
+    most: int = 0,
+    enough: Callable[[ChainDraws], bool] | None = None,
 ) -> ChainDraws:
     """Draws of center, spread and every unit's latent values; the same for the same ``rng``.
 
@@ -116,35 +125,43 @@ def sample(
         log_likelihood: Of each unit's answers.
         shared: ``(n_units,)``, whether a unit is ruled by the declared prior instead of a population.
         n_parameters: Of the theory, at least one.
-        draws: Kept of each chain.
+        draws: Kept of each chain; as many again until they are ``enough``.
         tune: Thrown away before.
         chains: Chains.
         sweeps: Sweeps through all moves for each draw.
         rng: Decides everything.
         done: Is called before each sweep.
+        most: Draws of each chain beyond which no more are made.
+        enough: Looks at all draws so far; without it there are ``draws``.
     """
     n_tune = tune * sweeps
     windows = [round(part * n_tune) for part in WINDOWS]
-    walk = _PopulationWalk(log_likelihood, ~shared, n_parameters, chains, rng)
+    pilot = find_pilot(log_likelihood, ~shared, n_parameters, rng)
+    walk = _PopulationWalk(log_likelihood, ~shared, pilot, chains, rng)
     visited: list[tuple[Array, Array]] = []
     kept: list[tuple[Array, Array, Array, Array]] = []
-    n_all = n_tune + draws * sweeps
-    for sweep in range(n_all):
+    for sweep in range(n_tune):
         if done is not None:
-            done(sweep, n_all)
-        tuning = sweep < n_tune
-        if tuning and sweep in windows and visited:
+            done(sweep, n_tune + draws * sweeps)
+        if sweep in windows and visited:
             walk.reshape(visited)
             visited = []
-        accepted = walk.sweep(tuning=tuning)
-        if tuning:
-            visited.append((walk.z, walk.population))
-        elif (sweep - n_tune) % sweeps == sweeps - 1:
-            kept.append((walk.z, walk.center, walk.spread, accepted.mean(axis=1)))
-    pieces = [np.stack(column, axis=1) for column in zip(*kept, strict=True)]
-    if shared.all():
-        pieces[1:3] = [piece[..., :0] for piece in pieces[1:3]]
-    return ChainDraws(*pieces)
+        walk.sweep(tuning=True)
+        visited.append((walk.z, walk.population))
+    while True:
+        n_all = n_tune + (len(kept) + draws) * sweeps
+        for sweep in range(n_tune + len(kept) * sweeps, n_all):
+            if done is not None:
+                done(sweep, n_all)
+            accepted = walk.sweep(tuning=False)
+            if (sweep - n_tune) % sweeps == sweeps - 1:
+                kept.append((walk.z, walk.center, walk.spread, accepted.mean(axis=1)))
+        pieces = [np.stack(column, axis=1) for column in zip(*kept, strict=True)]
+        if shared.all():
+            pieces[1:3] = [piece[..., :0] for piece in pieces[1:3]]
+        found = ChainDraws(*pieces)
+        if enough is None or len(kept) >= most or enough(found):
+            return found
 
 
 class _PopulationWalk:
@@ -162,21 +179,22 @@ class _PopulationWalk:
         self,
         log_likelihood: LogLikelihood,
         ruled: Bools,
-        n_parameters: int,
+        pilot: Pilot,
         n_chains: int,
         rng: np.random.Generator,
     ) -> None:
-        """Begin anywhere; ``ruled``: ``(n_units,)`` whether a unit is ruled by the population."""
-        self.log_likelihood, self.ruled, self.rng = log_likelihood, ruled, rng
-        self.n_parameters, self.has_population = n_parameters, bool(ruled.any())
-        shape = (n_chains, n_parameters)
-        self.center = 0.5 * rng.standard_normal(shape) * self.has_population
-        self.spread = np.exp(0.3 * rng.standard_normal(shape) * self.has_population)
-        self.z = rng.standard_normal((n_chains, len(ruled), n_parameters))
-        self.z[:, ruled] = self.center[:, None] + self.spread[:, None] * self.z[:, ruled]
+        """Begin around the pilot; ``ruled``: ``(n_units,)`` whether a unit is ruled by the population."""
+        self.log_likelihood, self.ruled, self.rng, self.pilot = log_likelihood, ruled, rng, pilot
+        self.centering = pilot.centering[ruled]
+        n_units, self.n_parameters = pilot.mean.shape
+        self.has_population = bool(ruled.any())
+        shape = (n_chains, self.n_parameters)
+        self.center = pilot.center + 0.5 * rng.standard_normal(shape) * self.has_population
+        self.spread = pilot.spread * np.exp(0.3 * rng.standard_normal(shape) * self.has_population)
+        self.z, _, _ = self._from_pilot(None)
         self.value = log_likelihood(self.z)
-        self.of_units = WalkProposal.initial(len(ruled), n_parameters)
-        self.of_population = WalkProposal.initial(1, 2 * n_parameters)
+        self.of_units = WalkProposal.initial(n_units, self.n_parameters)
+        self.of_population = WalkProposal.initial(1, 2 * self.n_parameters)
         self.of_population.root *= 0.4
         self.n_since = 0
         """Sweeps since proposals were shaped."""
@@ -200,46 +218,136 @@ class _PopulationWalk:
         if self.has_population:
             ruled = self.z[:, self.ruled]
             self.center, self.spread = _given_units(ruled, self.spread, self.rng)
-            self._move_population(tuning=tuning)
+            if self.rng.random() < OFFSETS_HELD:
+                self._move_by_pilot()
+            else:
+                self._move_population(tuning=tuning)
         return accepted
 
     def _move_units(self, *, tuning: bool) -> Bools:
-        """Step 1: every unit for itself, now and then by a draw from its population."""
-        independent = self.rng.random() < FROM_POPULATION
-        if independent:
-            fresh = self.rng.standard_normal(self.z.shape)
-            drawn = self.center[:, None] + self.spread[:, None] * fresh
-            proposed = np.where(self.ruled[:, None], drawn, fresh)
+        """Step 1: every unit for itself."""
+        kind = self.rng.random()
+        walks = kind >= FROM_POPULATION + FROM_PILOT
+        if kind < FROM_POPULATION:
+            mean, sd = self._prior()
+            proposed = mean + sd * self.rng.standard_normal(self.z.shape)
+            odds = np.zeros(self.value.shape)
         else:
-            proposed = self.z + self.of_units.step(self.z.shape, self.rng)
+            if walks:
+                proposed = self.z + self.of_units.step(self.z.shape, self.rng)
+                odds = np.zeros(self.value.shape)
+            else:
+                proposed, there, here = self._from_pilot(self.z)
+                odds = here - there
+            odds = odds + self._log_prior(proposed) - self._log_prior(self.z)
         new = self.log_likelihood(proposed)
-        gain = new - self.value
-        if not independent:
-            gain = gain + self._log_prior(proposed) - self._log_prior(self.z)
-        accepted = np.log(self.rng.random(gain.shape)) < gain
+        accepted = np.log(self.rng.random(odds.shape)) < new - self.value + odds
         self.z = np.where(accepted[..., None], proposed, self.z)
         self.value = np.where(accepted, new, self.value)
-        if tuning and not independent:
+        if tuning and walks:
             self.of_units.rescale(accepted, self.n_since)
         return accepted
 
+    def _from_pilot(self, z: Array | None) -> tuple[Array, Array, Array]:
+        """Draws of the units given their populations, by Student's t around the pilot's posteriors.
+
+        Returns:
+            The draws, and log densities ``(n_chains, n_units)`` of the draws and of ``z`` up to one constant.
+        """
+        mean, sd = self._prior()
+        n = self.n_parameters
+        own = np.broadcast_to(sd**-2, (len(self.center), *self.pilot.mean.shape))
+        precision = self.pilot.precision + np.eye(n) * own[..., None]
+        at = np.linalg.solve(precision, (self.pilot.shift + mean * own)[..., None])[..., 0]
+        root = np.linalg.cholesky(precision)
+        shape = at.shape
+        noise = self.rng.standard_normal(shape)
+        chi = self.rng.chisquare(FREEDOM, shape[:2]) / FREEDOM
+        noise *= WIDER / np.sqrt(chi)[..., None]
+        away = np.linalg.solve(np.swapaxes(root, -1, -2), noise[..., None])[..., 0]
+        drawn = at + away
+
+        def density(places: Array) -> Array:
+            scaled = np.einsum("cuij,cui->cuj", root, places - at) / WIDER
+            return np.asarray(-0.5 * (FREEDOM + n) * np.log1p((scaled**2).sum(axis=-1) / FREEDOM))
+
+        return drawn, density(drawn), density(drawn if z is None else z)
+
+    def _prior(self) -> tuple[Array, Array]:
+        """Mean and standard deviation of each unit's prior, ``(n_chains, n_units, n_parameters)``."""
+        ruled = self.ruled[:, None]
+        return np.where(ruled, self.center[:, None], 0.0), np.where(
+            ruled, self.spread[:, None], 1.0
+        )
+
     def _log_prior(self, z: Array) -> Array:
         """``(n_chains, n_units)`` log density of units given their population, up to a constant of spread."""
-        mean = np.where(self.ruled[:, None], self.center[:, None], 0.0)
-        sd = np.where(self.ruled[:, None], self.spread[:, None], 1.0)
+        mean, sd = self._prior()
         return np.asarray(-0.5 * (((z - mean) / sd) ** 2).sum(axis=-1))
 
+    def _move_by_pilot(self) -> None:
+        """Step 3: center and spread by Student's t around what the pilot's normal likelihoods say, all offsets held."""
+        n = self.n_parameters
+        free = (self.z[:, self.ruled] - self.center[:, None]) / self.spread[:, None]
+        part, shift = self.pilot.precision[self.ruled], self.pilot.shift[self.ruled]
+        # The units' values are linear in center and spread: z = center + spread * offset.
+        precision = np.empty((len(free), 2 * n, 2 * n))
+        precision[:, :n, :n] = part.sum(axis=0)
+        precision[:, :n, n:] = np.einsum("uij,cuj->cij", part, free)
+        precision[:, n:, :n] = np.swapaxes(precision[:, :n, n:], 1, 2)
+        precision[:, n:, n:] = np.einsum("cui,uij,cuj->cij", free, part, free)
+        precision += np.eye(2 * n)
+        linear = np.concatenate(
+            [np.tile(shift.sum(axis=0), (len(free), 1)), np.einsum("uj,cuj->cj", shift, free)],
+            axis=1,
+        )
+        at = np.linalg.solve(precision, linear[..., None])[..., 0]
+        root = np.linalg.cholesky(precision)
+        noise = self.rng.standard_normal(at.shape)
+        noise *= WIDER / np.sqrt(self.rng.chisquare(FREEDOM, len(free)) / FREEDOM)[:, None]
+        proposed = at + np.linalg.solve(np.swapaxes(root, 1, 2), noise[..., None])[..., 0]
+
+        def density(places: Array) -> Array:
+            scaled = np.einsum("cij,ci->cj", root, places - at) / WIDER
+            return np.asarray(
+                -0.5 * (FREEDOM + 2 * n) * np.log1p((scaled**2).sum(axis=-1) / FREEDOM)
+            )
+
+        here = np.concatenate([self.center, self.spread], axis=1)
+        center, spread = proposed[:, :n], proposed[:, n:]
+        possible = (spread > 0).all(axis=1)
+        spread = np.where(possible[:, None], spread, self.spread)
+        moved = self.z.copy()
+        moved[:, self.ruled] = center[:, None] + spread[:, None] * free
+        new = self.log_likelihood(moved)
+        gain = new.sum(axis=1) - self.value.sum(axis=1)
+        gain += 0.5 * (here**2 - proposed**2).sum(axis=1) + density(here) - density(proposed)
+        accepted = (possible & (np.log(self.rng.random(len(free))) < gain))[:, None]
+        self.center = np.where(accepted, center, self.center)
+        self.spread = np.where(accepted, spread, self.spread)
+        self.z = np.where(accepted[..., None], moved, self.z)
+        self.value = np.where(accepted, new, self.value)
+
     def _move_population(self, *, tuning: bool) -> None:
-        """Step 3: center and spread, the units' offsets held."""
+        """Step 3: center and spread, the units' partly centered offsets held.
+
+        A unit's offset is ``centering * center + spread**centering * (z - center) / spread``.
+        """
         n = self.n_parameters
         step = self.of_population.step((len(self.z), 1, 2 * n), self.rng)[:, 0]
         center = self.center + step[:, :n]
         spread = self.spread * np.exp(step[:, n:])
         moved = self.z.copy()
-        offsets = (self.z[:, self.ruled] - self.center[:, None]) / self.spread[:, None]
-        moved[:, self.ruled] = center[:, None] + spread[:, None] * offsets
+        free = (self.z[:, self.ruled] - self.center[:, None]) / self.spread[:, None]
+        offset = (
+            self.centering * self.center[:, None] + self.spread[:, None] ** self.centering * free
+        )
+        again = (offset - self.centering * center[:, None]) / spread[:, None] ** self.centering
+        moved[:, self.ruled] = center[:, None] + spread[:, None] * again
         new = self.log_likelihood(moved)
         gain = new.sum(axis=1) - self.value.sum(axis=1)
+        gain += 0.5 * (free**2 - again**2).sum(axis=(1, 2))
+        gain += (self.centering.sum(axis=0) * np.log(self.spread / spread)).sum(axis=1)
         gain += _population(center, spread) - _population(self.center, self.spread)
         accepted = (np.log(self.rng.random(len(self.z))) < gain)[:, None]
         self.center = np.where(accepted, center, self.center)

@@ -41,8 +41,12 @@ from scipy.special import ndtr
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.fitting import metropolis
+from lakatos.theories.engine.fitting.pilot import find_pilot
 from lakatos.theories.engine.fitting.posterior_data import check_trials, dataset
 from lakatos.theories.engine.fitting.posterior_result import (
+    LEAST_ESS,
+    R_HAT,
+    UNINFORMED,
     Array,
     ChainDiagnostics,
     Method,
@@ -52,7 +56,7 @@ from lakatos.theories.engine.fitting.posterior_result import (
     stored_name,
     typed_statistic,
 )
-from lakatos.theories.engine.fitting.sampling_progress import SamplingProgress, duration
+from lakatos.theories.engine.fitting.sampling_progress import SamplingProgress
 from lakatos.theories.engine.running.sequence import (
     TINY,
     follow_own_cells,
@@ -84,6 +88,14 @@ BATCH_BYTES = 2**26
 LIMITS = SandboxLimits(wall_seconds=600.0, cpu_seconds=120.0)
 """Of one call of the theory's NumPy code."""
 N_NUTS_CHAINS = 4
+FIRST_DRAWS = 500
+"""Of each chain, where nobody says how many; then more while they are not enough."""
+MOST_DRAWS: Mapping[Method, int] = {"NUTS": 4000, "adaptive Metropolis": 2000}
+NUTS_TUNE, FREE_TUNE = 500, 150
+NUTS_BYTES = 2**29
+"""Of draws that are asked of NUTS."""
+OWN_TRIALS = 2
+"""Cells for each answered one from which on the others are not evaluated."""
 SWEEPS = 4
 """Of the gradient-free sampler, for each draw."""
 
@@ -95,8 +107,8 @@ def fit(
     *,
     tracer: TracerSandbox | None = None,
     domain: Domain | None = None,
-    draws: int = 1000,
-    tune: int = 1000,
+    draws: int | None = None,
+    tune: int | None = None,
     chains: int | None = None,
     seed: int = 0,
     gradient_free: bool = False,
@@ -111,8 +123,10 @@ def fit(
         sandbox: Runs the NumPy code.
         tracer: Runs PyMC. One is started where none is given, which takes as long as a small posterior; keep one.
         domain: Of the experiments; needed by a theory that learns.
-        draws, tune, chains: Draws of each chain, those thrown away before, and chains; by default 4 chains with
-            gradients and 16 without.
+        draws: Draws of each chain. By default 500 at first, and more until R-hat is at most 1.01 and every quantity
+            has 400 effective draws, or there are `MOST_DRAWS`.
+        tune: Draws of each chain that are thrown away before; by default 500 with gradients and 150 without.
+        chains: By default 4 with gradients and 16 without.
         seed: Decides the draws: the same seed gives the same posterior by the same method, versions and machine.
         gradient_free: Do not try to trace.
         sweeps: Of the gradient-free sampler, for each draw; NUTS does not need it.
@@ -208,13 +222,30 @@ class PosteriorInference:
             if tracer is None:
                 tracer = TracerSandbox(require=sandbox.require)
                 opened.callback(tracer.close)
+            self.pilot = find_pilot(
+                lambda z: self.log_likelihood(self.parameters(z), self.trials),
+                ~self.shared,
+                len(self.names),
+                np.random.default_rng(0),
+            )
+            self._cells_apart = [has_own_trials(item) for item in self.trials]
+            cells = [answered_cells(item) for item in self.trials]
+            apart = list(zip(self._cells_apart, self.trials, cells, self.first, strict=False))
             compiled = tracer.compile(
                 self.theory.program.source,
                 self.theory.priors,
-                [item.stimuli.arrays for item in self.trials],
-                [item.counts for item in self.trials],
+                [
+                    {name: array[trial] for name, array in item.stimuli.arrays.items()}
+                    if own
+                    else item.stimuli.arrays
+                    for own, item, (_, trial), _ in apart
+                ],
+                self._counts(self.trials),
                 self.shared.tolist(),
                 values,
+                centering=self.pilot.centering,
+                units=[first + unit if own else None for own, _, (unit, _), first in apart],
+                n_units=np.diff(self.first).tolist(),
                 tiny=TINY,
             )
             opened.callback(compiled.close)
@@ -228,6 +259,18 @@ class PosteriorInference:
         self._compiled = compiled
         self.method, self.reason, self.layers = "NUTS", "the theory was traced", tracer.level.layers
 
+    def _counts(self, trials: Sequence[Trials]) -> list[Array]:
+        """Responses as the compiled theory takes them: of every cell, or of the answered ones only."""
+        found = []
+        for apart, here, item in zip(self._cells_apart, self.trials, trials, strict=True):
+            cells = answered_cells(here)
+            if apart and not np.array_equal(cells, answered_cells(item)):
+                raise PosteriorError(
+                    "these responses are to other trials than those it was compiled for"
+                )
+            found.append(item.counts[cells] if apart else item.counts)
+        return found
+
     def parameters(self, z: Array) -> Array:
         """Latent values ``(..., n_parameters)`` as values of the parameters."""
         columns = [
@@ -237,29 +280,42 @@ class PosteriorInference:
         return np.stack(columns, axis=-1) if columns else np.zeros(z.shape)
 
     def cells(self, values: Array, trials: Sequence[Trials]) -> list[Array]:
-        """Log-likelihood of every unit's answers to every trial.
+        """Log-likelihood of the responses in every answered cell.
 
         Args:
             values: ``(n_draws, n_units, n_parameters)`` of the parameters.
-            trials: Answers to the stimuli of this inference.
+            trials: Responses to the stimuli of this inference.
 
         Returns:
-            ``(n_draws, n_units, n_trials)`` nats for each experiment.
+            ``(n_draws, n_cells)`` nats for each experiment; cells in the order of `answered_cells`.
         """
         return [self._cells(place, values, item) for place, item in enumerate(trials)]
 
     def log_likelihood(self, values: Array, trials: Sequence[Trials]) -> Array:
         """``(n_draws, n_units)`` nats; see `cells`."""
-        return np.concatenate([cells.sum(axis=-1) for cells in self.cells(values, trials)], axis=1)
+        found = np.zeros(values.shape[:2])
+        pairs = zip(self.cells(values, trials), trials, self.first[:-1], strict=True)
+        for cells, item, first in pairs:
+            present, begins = np.unique(answered_cells(item)[0], return_index=True)
+            if len(present):
+                found[:, first + present] = np.add.reduceat(cells, begins, axis=1)
+        return found
 
     def _cells(self, place: int, values: Array, trials: Trials) -> Array:
+        unit, trial = answered_cells(trials)
+        apart = not self.theory.learns and has_own_trials(trials)
+        n_each = len(unit) if apart else trials.counts.shape[0] * len(trials.stimuli)
         pieces = []
-        for own in self._batches(place, values):
+        for own in self._batches(place, values, n_each * trials.n_options):
             if self.theory.learns and self.domain is not None:
-                pieces.append(self._walked(place, own, trials))
+                pieces.append(self._walked(place, own, trials)[:, unit, trial])
                 continue
-            log_p = np.log(np.maximum(self._probabilities(place, own), TINY))
-            pieces.append(np.einsum("butk,utk->but", log_p, trials.counts))
+            if apart:
+                p = self._probabilities_of_cells(place, own, unit, trial)
+            else:
+                p = self._probabilities(place, own)[:, unit, trial]
+            counts = trials.counts[unit, trial]
+            pieces.append(np.einsum("bck,ck->bc", np.log(np.maximum(p, TINY)), counts))
         return np.concatenate(pieces)
 
     def _walked(self, place: int, values: Array, trials: Trials) -> Array:
@@ -268,6 +324,20 @@ class PosteriorInference:
         n_draws, n_units, _ = values.shape
         own = follow_own_cells(self._sessions[place], self.domain, self._flat(values), trials)
         return own.reshape(n_draws, n_units, -1)
+
+    def _probabilities_of_cells(
+        self, place: int, values: Array, unit: NDArray[np.intp], trial: NDArray[np.intp]
+    ) -> Array:
+        """``(n_draws, n_cells, n_options)`` of a theory without memory, on the trials of each unit only."""
+        session, n_draws = self._sessions[place], len(values)
+        session.begin(self._flat(values[:, unit]), paired=True)
+        arrays = self.trials[place].stimuli.arrays
+        shown = {
+            name: np.tile(array[trial], (n_draws, *[1] * (array.ndim - 1)))
+            for name, array in arrays.items()
+        }
+        p = session.step(shown)
+        return p.reshape(n_draws, len(unit), p.shape[-1])
 
     def _probabilities(self, place: int, values: Array) -> Array:
         """``(n_draws, n_units, n_trials, n_options)`` of a theory without memory."""
@@ -281,12 +351,10 @@ class PosteriorInference:
             "": np.zeros(len(flat))
         }
 
-    def _batches(self, place: int, values: Array) -> list[Array]:
-        """The latent values of an experiment's units, cut so that the probabilities of each piece fit."""
+    def _batches(self, place: int, values: Array, n_each: int) -> list[Array]:
+        """The values of an experiment's units, cut so that ``n_each`` probabilities of every draw fit."""
         own = values[:, self.first[place] : self.first[place + 1]]
-        trials = self.trials[place]
-        per_draw = 8 * own.shape[1] * len(trials.stimuli) * trials.n_options
-        size = max(1, BATCH_BYTES // per_draw)
+        size = max(1, BATCH_BYTES // (8 * max(n_each, 1)))
         return [own[start : start + size] for start in range(0, len(own), size)]
 
     def simulate(self, values: Array, rng: np.random.Generator) -> list[list[Trials]]:
@@ -298,7 +366,7 @@ class PosteriorInference:
         columns = [
             [
                 item
-                for own in self._batches(place, values)
+                for own in self._batches(place, values, trials.counts.size)
                 for item in self._simulated(place, own, trials, rng)
             ]
             for place, trials in enumerate(self.trials)
@@ -351,8 +419,8 @@ class PosteriorInference:
         self,
         trials: Sequence[Trials],
         *,
-        draws: int,
-        tune: int,
+        draws: int | None,
+        tune: int | None,
         chains: int | None = None,
         seed: int,
         sweeps: int = SWEEPS,
@@ -364,7 +432,7 @@ class PosteriorInference:
             TheoryError: As `fit`.
         """
         if not self.names:
-            shape = (chains or N_NUTS_CHAINS, draws)
+            shape = (chains or N_NUTS_CHAINS, draws or FIRST_DRAWS)
             nothing = np.zeros((*shape, 0))
             return LatentDraws(np.zeros((*shape, len(self.shared), 0)), nothing, nothing, {})
         if self._compiled is not None and self.method == "NUTS":
@@ -373,15 +441,7 @@ class PosteriorInference:
                     f"{self.theory.name}: NUTS by PyMC and nutpie, {chains or N_NUTS_CHAINS} chains"
                 )
             try:
-                sampled = self._compiled.sample(
-                    [item.counts for item in trials],
-                    draws=draws,
-                    tune=tune,
-                    chains=chains or N_NUTS_CHAINS,
-                    cores=2,
-                    seed=seed,
-                )
-                return self._believed(sampled, trials)
+                return self._by_gradients(trials, draws, tune, chains, seed, say)
             except (
                 TheoryRaisedError,
                 TheoryResourceError,
@@ -393,37 +453,73 @@ class PosteriorInference:
                     f"sampling with gradients failed: {error}",
                 )
         progress = None
+        n_chains = chains or metropolis.N_CHAINS
         if say is not None:
-            n_chains = chains or metropolis.N_CHAINS
-            say(
-                f"{self.theory.name}: {self.method}, since {self.reason}; {n_chains} chains of {tune} and {draws} "
-                f"draws with {sweeps} sweeps each, {self._rough_duration(trials, n_chains, (tune + draws) * sweeps)}"
-            )
+            say(f"{self.theory.name}: {self.method}, since {self.reason}; {n_chains} chains")
             progress = SamplingProgress(say)
         moved = metropolis.sample(
             lambda z: self.log_likelihood(self.parameters(z), trials),
             self.shared,
             len(self.names),
-            draws=draws,
-            tune=tune,
-            chains=chains or metropolis.N_CHAINS,
+            draws=draws or FIRST_DRAWS,
+            tune=FREE_TUNE if tune is None else tune,
+            chains=n_chains,
             sweeps=sweeps,
             rng=np.random.default_rng(seed),
             done=progress,
+            most=MOST_DRAWS["adaptive Metropolis"],
+            enough=None if draws else lambda so_far: self._is_enough(_latent(so_far)),
         )
-        return LatentDraws(
-            moved.z, moved.center, moved.spread, {"acceptance_rate": moved.acceptance}
+        return _latent(moved)
+
+    def _by_gradients(
+        self,
+        trials: Sequence[Trials],
+        draws: int | None,
+        tune: int | None,
+        chains: int | None,
+        seed: int,
+        say: Say | None,
+    ) -> LatentDraws:
+        """Draws by NUTS; without a number of draws, again with more until they are enough."""
+        assert self._compiled is not None
+        n_chains = chains or N_NUTS_CHAINS
+        room = NUTS_BYTES // (8 * n_chains * (len(self.shared) + 2) * len(self.names))
+        n_draws, most = draws or FIRST_DRAWS, min(MOST_DRAWS["NUTS"], room)
+        while True:
+            sampled = self._compiled.sample(
+                self._counts(trials),
+                draws=n_draws,
+                tune=NUTS_TUNE if tune is None else tune,
+                chains=n_chains,
+                cores=2,
+                seed=seed,
+            )
+            latent = self._believed(sampled, trials)
+            if draws or n_draws >= most or self._is_enough(latent):
+                return latent
+            told = self._diagnosed(latent)
+            wanted = n_draws * 1.5 * LEAST_ESS / max(min(told.ess_bulk, told.ess_tail), 1.0)
+            n_draws = min(most, max(2 * n_draws, math.ceil(wanted)))
+            if say is not None:
+                say(
+                    f"{self.theory.name}: {told.problems[0] if told.problems else 'R-hat is above 1.01'} "
+                    f"Sampling again with {n_draws} draws."
+                )
+
+    def _diagnosed(self, latent: LatentDraws) -> ChainDiagnostics:
+        n_chains, n_draws = latent.z.shape[:2]
+        values = self.parameters(latent.z)
+        coordinates = {"unit": self.units(), "parameter": self.names}
+        return diagnose(
+            dataset(self._variables(latent, values), n_chains, n_draws, coordinates),
+            latent.statistics,
         )
 
-    def _rough_duration(self, trials: Sequence[Trials], n_chains: int, n_sweeps: int) -> str:
-        """How long the gradient-free sampler will take, by the time of two likelihoods of all chains."""
-        values = self.parameters(np.zeros((n_chains, len(self.shared), len(self.names))))
-        self.log_likelihood(values, trials)
-        begun = time.perf_counter()
-        self.log_likelihood(values, trials)
-        each = time.perf_counter() - begun
-        n_each = 1 if self.shared.all() else 2
-        return f"about {duration(each * n_each * n_sweeps)}"
+    def _is_enough(self, latent: LatentDraws) -> bool:
+        """Whether no quantity has a large R-hat or few effective draws."""
+        found = self._diagnosed(latent)
+        return found.r_hat <= R_HAT and min(found.ess_bulk, found.ess_tail) >= LEAST_ESS
 
     def _believed(self, sampled: NutsSample, trials: Sequence[Trials]) -> LatentDraws:
         """Draws by NUTS, once the density that they claim is found to be that of the NumPy code.
@@ -432,14 +528,20 @@ class PosteriorInference:
             PosteriorError: It is not.
         """
         z = sampled.offset.copy()
-        log_prior = -0.5 * (z**2 + math.log(2 * math.pi)).sum(axis=(-2, -1))
+        free = sampled.offset.copy()
+        log_prior = np.zeros(z.shape[:2])
         if sampled.center.shape[-1]:
             center, spread = sampled.center, sampled.spread
             ruled = ~self.shared
-            z[:, :, ruled] = center[:, :, None] + spread[:, :, None] * z[:, :, ruled]
+            share = self.pilot.centering[ruled]
+            width = spread[:, :, None] ** share
+            free[:, :, ruled] = (z[:, :, ruled] - share * center[:, :, None]) / width
+            z[:, :, ruled] = center[:, :, None] + spread[:, :, None] * free[:, :, ruled]
+            log_prior -= np.log(width).sum(axis=(-2, -1))
             log_prior += (
                 -0.5 * center**2 - 0.5 * spread**2 + np.log(spread) - math.log(math.pi)
             ).sum(axis=-1)
+        log_prior -= 0.5 * (free**2 + math.log(2 * math.pi)).sum(axis=(-2, -1))
         flat = z.reshape(-1, *z.shape[2:])
         some = np.unique(np.linspace(0, len(flat) - 1, 64).astype(np.intp))
         ours = log_prior.ravel()[some] + self.log_likelihood(
@@ -456,15 +558,19 @@ class PosteriorInference:
     def posterior(
         self,
         *,
-        draws: int,
-        tune: int,
+        draws: int | None = None,
+        tune: int | None = None,
         chains: int | None = None,
         seed: int,
         sweeps: int = SWEEPS,
         say: Say | None = None,
     ) -> Posterior:
         """The posterior of the answers that this inference was made with; arguments as in `fit`."""
-        if draws < 2 or tune < 0 or (chains is not None and chains < 2):
+        if (
+            (draws is not None and draws < 2)
+            or (tune is not None and tune < 0)
+            or (chains is not None and chains < 2)
+        ):
             raise PosteriorError(
                 f"{chains or 'usual'} chains of {draws} draws after {tune} are too few; use 1000 draws after 1000."
             )
@@ -507,14 +613,13 @@ class PosteriorInference:
         posterior = dataset(self._variables(latent, values), n_chains, n_draws, coordinates)
         diagnostics = diagnose(posterior, latent.statistics)
         # The log-likelihood of every cell takes much room, so draws are thinned where they are many.
-        answered = [np.nonzero(item.counts.sum(axis=-1)) for item in self.trials]
+        answered = [answered_cells(item) for item in self.trials]
         n_cells = sum(len(unit) for unit, _ in answered)
         step = max(1, math.ceil(8 * n_chains * n_draws * n_cells / POINTWISE_BYTES))
         thinned = values[:, ::step]
         kept = thinned.shape[1]
         flat = thinned.reshape(n_chains * kept, *thinned.shape[2:])
-        cells = zip(self.cells(flat, self.trials), answered, strict=True)
-        pointwise = np.concatenate([item[:, unit, trial] for item, (unit, trial) in cells], axis=1)
+        pointwise = np.concatenate(self.cells(flat, self.trials), axis=1)
         by_cell = pointwise.reshape(n_chains, kept, n_cells)
         statistics = {
             name: (DRAW, typed_statistic(name, table[:, ::step]))
@@ -584,6 +689,18 @@ class PosteriorInference:
         self.close()
 
 
+def answered_cells(trials: Trials) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Unit and trial of every cell with a response, ``(n_cells,)`` each, ordered by unit and then by trial."""
+    unit, trial = np.nonzero(trials.counts.sum(axis=-1))
+    return unit, trial
+
+
+def has_own_trials(trials: Trials) -> bool:
+    """Whether units responded to so few of the trials that a theory is better run on each unit's trials alone."""
+    n_cells = trials.counts.shape[0] * len(trials.stimuli)
+    return len(answered_cells(trials)[0]) * OWN_TRIALS <= n_cells
+
+
 def _open_session(
     theory: Theory, trials: Trials, sandbox: Sandbox, domain: Domain | None
 ) -> TheorySession:
@@ -607,34 +724,64 @@ def _open_session(
             session.hold(grammar.write_for(composition_of(slots, {}), [trials.stimuli]))
             return session
     return sandbox.open_session(
-        theory.program.source, [trials.stimuli.arrays], n_options=trials.n_options, limits=LIMITS
+        theory.program.source,
+        [trials.stimuli.arrays],
+        n_options=trials.n_options,
+        limits=LIMITS,
+        walks_apart=theory.learns,
     )
+
+
+def _latent(drawn: metropolis.ChainDraws) -> LatentDraws:
+    return LatentDraws(drawn.z, drawn.center, drawn.spread, {"acceptance_rate": drawn.acceptance})
 
 
 def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDiagnostics:
     """Worst values over all quantities; those that never change are left out."""
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
 
-    def extreme(found: xr.Dataset, pick: Any) -> float:
-        values = [np.asarray(found[name]).ravel() for name in found.data_vars]
-        finite = (
-            np.concatenate(values)[np.isfinite(np.concatenate(values))] if values else np.zeros(0)
-        )
-        return float(pick(finite)) if finite.size else math.nan
+    def values(found: xr.Dataset) -> dict[str, float]:
+        """By the name of each quantity; those that never change are left out."""
+        named = {}
+        for name in found.data_vars:
+            column = found[name]
+            keys = [
+                str(column[axis].to_numpy()[place])
+                for axis in column.dims
+                for place in range(column.sizes[axis])
+            ]
+            for key, value in zip(keys or [""], np.atleast_1d(column.to_numpy()), strict=True):
+                if np.isfinite(value):
+                    named[f"{name}[{key}]" if key else str(name)] = float(value)
+        return named
 
     diverging = int(np.sum(statistics.get("diverging", 0) != 0)) if "diverging" in statistics else 0
+    nothing = ChainDiagnostics(math.nan, math.nan, math.nan, diverging, n_chains, n_draws)
     if not posterior.data_vars or n_draws < 4:
-        return ChainDiagnostics(math.nan, math.nan, math.nan, diverging, n_chains, n_draws)
+        return nothing
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ChainDiagnostics(
-            extreme(az.rhat(posterior), np.max),
-            extreme(az.ess(posterior, method="bulk"), np.min),
-            extreme(az.ess(posterior, method="tail"), np.min),
-            diverging,
-            n_chains,
-            n_draws,
+        r_hat = values(az.rhat(posterior))
+        bulk, tail = (values(az.ess(posterior, method=name)) for name in ("bulk", "tail"))
+    if not r_hat:
+        return nothing
+    least = {name: min(bulk[name], tail.get(name, math.inf)) for name in bulk}
+    uninformed: tuple[str, ...] = ()
+    if "population_center" in posterior:
+        sd = posterior["population_center"].std(("chain", "draw"))
+        uninformed = tuple(
+            str(name) for name in sd["parameter"].to_numpy()[sd.to_numpy() > UNINFORMED]
         )
+    return ChainDiagnostics(
+        max(r_hat.values()),
+        min(bulk.values()),
+        min(tail.values(), default=math.nan),
+        diverging,
+        n_chains,
+        n_draws,
+        min(least, key=lambda name: least[name]),
+        uninformed,
+    )
 
 
 def _with_counts(trials: Trials, counts: NDArray[np.int64]) -> Trials:

@@ -41,6 +41,9 @@ R_HAT, LEAST_ESS, PARETO_K = 1.01, 400, 0.7
 """Beyond these a posterior, or a leave-one-out estimate, is not to be trusted. R-hat is for four chains: chains that
 agree and hold so many independent draws between them have about 1 + n_chains / 800, and twice that is allowed."""
 
+UNINFORMED = 0.9
+"""Standard deviation of a population's center (1 before the responses) from which on they hardly inform it."""
+
 
 @dataclass(frozen=True)
 class ChainDiagnostics:
@@ -56,25 +59,38 @@ class ChainDiagnostics:
     n_chains: int
     n_draws: int
     """Of each chain, before any thinning."""
+    worst: str = ""
+    """The quantity with the fewest effective draws."""
+    uninformed: tuple[str, ...] = ()
+    """Parameters whose population center is nearly as uncertain as before the responses."""
 
     @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong, a sentence each; empty when nothing was found."""
         found = []
+        of = f" (worst: {self.worst})" if self.worst else ""
         r_hat_allowed = max(R_HAT, 1 + self.n_chains / LEAST_ESS)
         if self.r_hat > r_hat_allowed:
             found.append(
-                f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}; intervals are not to be "
+                f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}{of}; intervals are not to be "
                 "trusted, draw and tune more."
             )
         if min(self.ess_bulk, self.ess_tail) < LEAST_ESS:
             found.append(
-                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}; intervals may "
-                "be too narrow, draw more."
+                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}{of}; intervals "
+                "may be too narrow, draw more."
             )
         if self.n_divergences:
             found.append(
                 f"{self.n_divergences} transitions diverged; the posterior has corners that were cut."
+            )
+        if self.uninformed:
+            found.append(
+                f"these responses hardly inform {', '.join(self.uninformed)}: its uncertainty is nearly that of the "
+                "declared prior, so do not interpret its estimate."
+                if len(self.uninformed) == 1
+                else f"these responses hardly inform {', '.join(self.uninformed)}: their uncertainty is nearly that of "
+                "the declared priors, so do not interpret their estimates."
             )
         return tuple(found)
 

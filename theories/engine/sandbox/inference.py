@@ -78,11 +78,11 @@ def prepare() -> int:
         "priors": [{"name": "p", "kind": "uniform", "low": 0.1, "high": 0.9}],
         "tiny": 1e-12,
         "shared": [False, False],
+        "units": [2],
     }
     counts = [np.ones((2, 3, 2))]
-    fitted = FittedTheory(
-        header, [evaluator.NamedArrays({"x": np.ones(3)})], counts, np.array([[0.2], [0.4]])
-    )
+    extra = {"values": np.array([[0.2], [0.4]]), "centering": np.array([[0.3], [0.5]])}
+    fitted = FittedTheory(header, [evaluator.NamedArrays({"x": np.ones(3)})], counts, extra)
     fitted.problem(counts)
     fitted.sample({"draws": 10, "tune": 10, "chains": 2, "seed": 1}, counts)
     gc.collect()
@@ -93,6 +93,10 @@ def prepare() -> int:
 def load_library(name: str) -> Any:
     """A module whose types cannot be checked, loaded when first used: the laboratory reads this file without them."""
     return importlib.import_module(name)
+
+
+TARGET_ACCEPT = 0.9
+"""Acceptance at which NUTS sets its step; 0.8 left a few divergent transitions where a spread may be near 0."""
 
 
 class DiscardedFile(io.BytesIO):
@@ -126,10 +130,10 @@ def serve(sent: memoryview, room: memoryview) -> None:
     for description in header["stimuli"]:
         arrays, start = wire.arrays_from(description, payload, start)
         stimuli.append(evaluator.NamedArrays(arrays))
-    (counts, values), start = answers_from(header, payload, start)
+    (counts, extra), start = answers_from(header, payload, start)
     begun = time.monotonic()
     try:
-        fitted = FittedTheory(header, stimuli, counts, values)
+        fitted = FittedTheory(header, stimuli, counts, extra)
         problem = fitted.problem(counts)
     except MemoryError as error:
         serving.write_answer(serving.failure(error), status=wire.FAILED)
@@ -158,11 +162,11 @@ def serve(sent: memoryview, room: memoryview) -> None:
 
 def answers_from(
     header: Mapping[str, Any], payload: memoryview, start: int
-) -> tuple[tuple[list[Array], Array | None], int]:
-    """Answers of every experiment, ``(n_units, n_trials, n_options)`` each, and example values if they come along."""
+) -> tuple[tuple[list[Array], dict[str, Array]], int]:
+    """Responses of every experiment, and what else came along: see `FittedTheory`."""
     arrays, start = wire.arrays_from(header["answers"], payload, start)
-    values = arrays.pop("values", None)
-    return ([*arrays.values()], values), start
+    counts = [array for name, array in arrays.items() if name.isdigit()]
+    return (counts, {name: array for name, array in arrays.items() if not name.isdigit()}), start
 
 
 class FittedTheory:
@@ -172,8 +176,11 @@ class FittedTheory:
         header: ``source``, ``n_options``, ``priors`` (name, kind, low, high, center, spread of each), ``tiny`` (the
             smallest probability), ``shared`` (for each unit, whether it is ruled by the declared prior).
         stimuli: Arrays of each experiment.
-        counts: ``(n_units, n_trials, n_options)`` answers of each experiment; units come in the order of experiments.
-        values: ``(n_units, n_parameters)`` values of the parameters at which the theory is run while it is traced.
+        counts: Responses of each experiment: ``(n_units, n_trials, n_options)``, units in the order of experiments; or
+            ``(n_cells, n_options)``, where ``stimuli`` holds a trial for each cell and ``extra`` the cells' units.
+        extra: ``values``: ``(n_units, n_parameters)`` values of the parameters at which the theory is run while it is
+            traced. ``centering``: ``(n_units, n_parameters)`` from 0 to 1, see `fitting.posterior`. ``unit 0``, ...:
+            ``(n_cells,)`` number of each cell's unit among all units, of experiments that come as cells.
 
     Raises:
         Exception: The theory cannot be traced or compiled; the message says why.
@@ -184,41 +191,52 @@ class FittedTheory:
         header: Mapping[str, Any],
         stimuli: Sequence[Any],
         counts: Sequence[Array],
-        values: Array | None,
+        extra: Mapping[str, Array],
     ) -> None:
         nutpie, pm, pt = map(load_library, ("nutpie", "pymc", "pytensor.tensor"))
         from lakatos.theories.engine.sandbox.traced import TracedArray
 
-        assert values is not None
+        values, centering = extra["values"], extra["centering"]
         self.priors, self.shared = header["priors"], np.array(header["shared"], dtype=bool)
         n_units, n_parameters = values.shape
         program = evaluator.load(header["source"])
         if program.learn is not None:
             raise ValueError("a theory that learns from answer to answer is not traced")
         with pm.Model() as model:
-            offset = pm.Normal("offset", 0.0, 1.0, shape=(n_units, n_parameters))
-            z = offset
-            if not self.shared.all():
+            if self.shared.all():
+                offset = pm.Normal("offset", 0.0, 1.0, shape=(n_units, n_parameters))
+                z = offset
+            else:
                 center = pm.Normal("center", 0.0, 1.0, shape=n_parameters)
                 spread = pm.HalfNormal("spread", 1.0, shape=n_parameters)
-                z = center + spread * offset
-                if self.shared.any():
-                    z = pt.switch(self.shared[:, None], offset, z)
+                ruled = ~self.shared[:, None]
+                share = np.where(ruled, centering, 0.0)
+                at, width = share * center, spread**share
+                offset = pm.Normal("offset", at, width, shape=(n_units, n_parameters))
+                z = pt.switch(ruled, center + spread / width * (offset - at), offset)
             columns = {
                 prior["name"]: quantile(prior, z[:, place])
                 for place, prior in enumerate(self.priors)
             }
             total, first = 0.0, 0
             for index, (trials, answers) in enumerate(zip(stimuli, counts, strict=True)):
-                rows = slice(first, first := first + len(answers))
+                if f"unit {index}" in extra:
+                    rows: Any = extra[f"unit {index}"].astype(np.intp)[None]
+                    shape = (1, *answers.shape)
+                else:
+                    rows = slice(first, first + len(answers))
+                    shape = answers.shape
+                first += int(header["units"][index])
                 parameters = evaluator.NamedArrays(
                     {
-                        name: TracedArray(column[rows, None], values[rows, place, None])
+                        name: TracedArray(column[rows], values[rows, place])
+                        if len(shape) > len(answers.shape)
+                        else TracedArray(column[rows, None], values[rows, place, None])
                         for place, (name, column) in enumerate(columns.items())
                     }
                 )
                 log_p = log_probabilities(
-                    program.choose(parameters, trials, np), answers.shape, header["tiny"]
+                    program.choose(parameters, trials, np), shape, header["tiny"]
                 )
                 total = total + (pm.Data(f"answers_{index}", answers) * log_p).sum()
             pm.Potential("log_likelihood", total)
@@ -288,7 +306,7 @@ class FittedTheory:
             chains=settings["chains"],
             cores=settings.get("cores", 2),
             seed=settings["seed"],
-            target_accept=settings.get("target_accept", 0.8),
+            target_accept=TARGET_ACCEPT,
             save_warmup=False,
             progress_bar=False,
         )

@@ -71,6 +71,9 @@ class TracerSandbox(Sandbox):
         shared: Sequence[bool],
         values: Array,
         *,
+        centering: Array,
+        units: Sequence[Array | None],
+        n_units: Sequence[int],
         tiny: float,
         limits: SandboxLimits | None = None,
         lint: bool = True,
@@ -81,9 +84,12 @@ class TracerSandbox(Sandbox):
             source: Text of the theory.
             priors: Declared priors.
             stimuli: Arrays of each experiment.
-            counts: ``(n_units, n_trials, n_options)`` answers of each experiment.
+            counts: ``(n_units, n_trials, n_options)`` responses of each experiment, or ``(n_cells, n_options)``.
             shared: For each unit, whether the declared prior rules it, instead of a population.
             values: ``(n_units, n_parameters)`` example values, at which the theory runs while it is traced.
+            centering: ``(n_units, n_parameters)`` how far each unit's offsets are centered, from 0 to 1.
+            units: The unit of each cell ``(n_cells,)``, among all units, where an experiment comes as cells.
+            n_units: Of each experiment.
             tiny: Smallest probability taken at face value.
             limits: Instead of the tracer's own.
             lint: With False the text is not looked at before it runs.
@@ -103,10 +109,20 @@ class TracerSandbox(Sandbox):
             "priors": [_literal(name, prior) for name, prior in priors.items()],
             "shared": [bool(item) for item in shared],
             "tiny": tiny,
+            "units": [int(number) for number in n_units],
             "stimuli": [wire.describe(arrays) for arrays in stimuli],
         }
+        extra = {
+            f"unit {index}": np.asarray(unit, dtype=np.int64)
+            for index, unit in enumerate(units)
+            if unit is not None
+        }
+        extra |= {
+            name: np.ascontiguousarray(array, dtype=np.float64)
+            for name, array in (("values", values), ("centering", centering))
+        }
         session = CompiledSession(
-            child, header, b"".join(map(wire.payload_of, stimuli)), counts, values, limits
+            child, header, b"".join(map(wire.payload_of, stimuli)), counts, extra, limits
         )
         child.limits = limits
         return session
@@ -138,13 +154,13 @@ class CompiledSession(TheorySession):
         header: Mapping[str, Any],
         payload: bytes,
         counts: Sequence[Array],
-        values: Array,
+        extra: Mapping[str, NDArray[Any]],
         limits: SandboxLimits,
     ) -> None:
         self._child, self._limits, self._lock = child, limits, threading.Lock()
-        self._n_units, self._n_parameters = values.shape
+        self._n_units, self._n_parameters = extra["values"].shape
         self._n_center = 0 if all(header["shared"]) else self._n_parameters
-        arrays = {**_named(counts), "values": np.ascontiguousarray(values, dtype=np.float64)}
+        arrays = {**_named(counts), **extra}
         try:
             said = self._ask(
                 {**header, "answers": wire.describe(arrays)}, payload + wire.payload_of(arrays), []
