@@ -59,9 +59,11 @@ def posterior(
 
     Theories whose choices do not depend on earlier trials are sampled by PyMC (NUTS, by nutpie) where they can be
     traced. Theories that learn cannot be: they are sampled by adaptive Metropolis from their NumPy code, which takes
-    minutes for tens of participants with a hundred trials each, and gives fewer independent draws. The method, a rough
-    duration, the time left, and at the end R-hat and effective sample sizes are printed to standard error; the method
-    and these figures are also in ``posterior.attrs``.
+    minutes for tens of participants with a hundred trials each. Unless you give their number, draws are made until no
+    quantity has an R-hat above 1.01 or fewer than 400 effective draws; where the most draws are reached before, a
+    warning names the worst quantity. Another one names parameters that the responses hardly inform. The method, the
+    time left, and at the end R-hat and effective sample sizes are printed to standard error; the method and these
+    figures are also in ``posterior.attrs``.
 
     Model: each parameter is a quantile of its declared prior F, parameter = F^-1(Phi(z)), so that it stays within its
     declared range (a probit scale). For participant j::
@@ -81,8 +83,8 @@ def posterior(
         answers: A file or folder of responses, a study, a published data set, a run, a data frame, or what `adopt`
             returned.
         theory: The name of a published theory, a path, a source, or a theory.
-        draws: Draws of each chain.
-        tune: Draws of each chain that are discarded first.
+        draws: Draws of each chain; by default 500, and more until they are enough.
+        tune: Draws of each chain that are discarded first; by default 500, or 150 without gradients.
         chains: At least two, so that they can be compared; by default 4, or 16 without gradients.
         seed: Decides the draws.
         domain: Whose trials the responses are to, or the file that declares them; guessed by default.
@@ -209,8 +211,8 @@ def posteriors_of_run(
         theories: Theories of the run by name, or the beginning of their digest.
         run: The run's folder.
         experiment: One experiment of the run; all of them by default.
-        draws: Draws of each chain.
-        tune: Draws of each chain that are discarded first.
+        draws: Draws of each chain; by default 500, and more until they are enough.
+        tune: Draws of each chain that are discarded first; by default 500, or 150 without gradients.
         chains: Chains; by default 4, or 16 where theories are sampled without gradients.
         seed: Decides the draws.
         out: Folder for the posteriors, as files that ArviZ opens.

@@ -337,18 +337,16 @@ class _PopulationWalk:
         step = self.of_population.step((len(self.z), 1, 2 * n), self.rng)[:, 0]
         center = self.center + step[:, :n]
         spread = self.spread * np.exp(step[:, n:])
-        moved = self.z.copy()
         free = (self.z[:, self.ruled] - self.center[:, None]) / self.spread[:, None]
-        offset = (
-            self.centering * self.center[:, None] + self.spread[:, None] ** self.centering * free
+        moved, again = (
+            self.z.copy(),
+            _recentered(free, self.centering, self.center, self.spread, center, spread),
         )
-        again = (offset - self.centering * center[:, None]) / spread[:, None] ** self.centering
         moved[:, self.ruled] = center[:, None] + spread[:, None] * again
         new = self.log_likelihood(moved)
         gain = new.sum(axis=1) - self.value.sum(axis=1)
-        gain += 0.5 * (free**2 - again**2).sum(axis=(1, 2))
-        gain += (self.centering.sum(axis=0) * np.log(self.spread / spread)).sum(axis=1)
-        gain += _population(center, spread) - _population(self.center, self.spread)
+        gain += _log_held(center, spread, again, self.centering)
+        gain -= _log_held(self.center, self.spread, free, self.centering)
         accepted = (np.log(self.rng.random(len(self.z))) < gain)[:, None]
         self.center = np.where(accepted, center, self.center)
         self.spread = np.where(accepted, spread, self.spread)
@@ -358,9 +356,27 @@ class _PopulationWalk:
             self.of_population.rescale(accepted, self.n_since)
 
 
-def _population(center: Array, spread: Array) -> Array:
-    """``(n_chains,)`` log density of center ~ Normal(0, 1) and log spread for spread ~ HalfNormal(1)."""
-    return np.asarray((-0.5 * center**2 - 0.5 * spread**2 + np.log(spread)).sum(axis=-1))
+def _recentered(
+    free: Array, centering: Array, center: Array, spread: Array, to_center: Array, to_spread: Array
+) -> Array:
+    """Offsets ``(z - center) / spread`` in another population, whose partly centered offsets stay as they are."""
+    held = centering * center[:, None] + spread[:, None] ** centering * free
+    return np.asarray((held - centering * to_center[:, None]) / to_spread[:, None] ** centering)
+
+
+def _log_held(center: Array, spread: Array, free: Array, centering: Array) -> Array:
+    """``(n_chains,)`` log density of center, log spread and the partly centered offsets, up to a constant.
+
+    center ~ Normal(0, 1), spread ~ HalfNormal(1), and each offset ~ Normal(centering * center, spread**centering).
+
+    Args:
+        center, spread: ``(n_chains, n_parameters)``.
+        free: ``(n_chains, n_units, n_parameters)`` values of ``(z - center) / spread``.
+        centering: ``(n_units, n_parameters)``.
+    """
+    population = -0.5 * center**2 - 0.5 * spread**2 + np.log(spread)
+    offsets = -0.5 * free**2 - centering * np.log(spread)[:, None]
+    return np.asarray(population.sum(axis=-1) + offsets.sum(axis=(1, 2)))
 
 
 def _given_units(z: Array, spread: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -160,7 +160,8 @@ class _Proposal:
     @classmethod
     def of(cls, center: Array, spread: Array, mean: Array, covariance: Array) -> _Proposal:
         root = np.linalg.cholesky(covariance)
-        return cls(center, spread, mean, root, np.linalg.inv(root))
+        inverse: Array = np.linalg.inv(root)
+        return cls(center, spread, mean, root, inverse)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """``(n, n_units, n_parameters)``."""

@@ -198,6 +198,7 @@ class PosteriorInference:
                 for item in trials
             ]
             self.layers = sandbox.level.layers
+            self._apart = [self._takes_cells(place) for place in range(len(trials))]
             if not self.names:
                 self.reason = "the theory has no parameters"
             elif not gradient_free:
@@ -228,9 +229,8 @@ class PosteriorInference:
                 len(self.names),
                 np.random.default_rng(0),
             )
-            self._cells_apart = [has_own_trials(item) for item in self.trials]
             cells = [answered_cells(item) for item in self.trials]
-            apart = list(zip(self._cells_apart, self.trials, cells, self.first, strict=False))
+            apart = list(zip(self._apart, self.trials, cells, self.first, strict=False))
             compiled = tracer.compile(
                 self.theory.program.source,
                 self.theory.priors,
@@ -262,7 +262,7 @@ class PosteriorInference:
     def _counts(self, trials: Sequence[Trials]) -> list[Array]:
         """Responses as the compiled theory takes them: of every cell, or of the answered ones only."""
         found = []
-        for apart, here, item in zip(self._cells_apart, self.trials, trials, strict=True):
+        for apart, here, item in zip(self._apart, self.trials, trials, strict=True):
             cells = answered_cells(here)
             if apart and not np.array_equal(cells, answered_cells(item)):
                 raise PosteriorError(
@@ -303,7 +303,7 @@ class PosteriorInference:
 
     def _cells(self, place: int, values: Array, trials: Trials) -> Array:
         unit, trial = answered_cells(trials)
-        apart = not self.theory.learns and has_own_trials(trials)
+        apart = self._apart[place]
         n_each = len(unit) if apart else trials.counts.shape[0] * len(trials.stimuli)
         pieces = []
         for own in self._batches(place, values, n_each * trials.n_options):
@@ -324,6 +324,27 @@ class PosteriorInference:
         n_draws, n_units, _ = values.shape
         own = follow_own_cells(self._sessions[place], self.domain, self._flat(values), trials)
         return own.reshape(n_draws, n_units, -1)
+
+    def _takes_cells(self, place: int) -> bool:
+        """Whether an experiment is evaluated cell by cell.
+
+        It is where units have trials of their own and the theory predicts each trial alone as it does among all.
+        """
+        trials = self.trials[place]
+        if self.theory.learns or not has_own_trials(trials):
+            return False
+        unit, trial = answered_cells(trials)
+        n_units = self.first[place + 1] - self.first[place]
+        z = np.random.default_rng(0).standard_normal((2, n_units, len(self.names)))
+        values = self.parameters(z)
+        together = self._probabilities(place, values)[:, unit, trial]
+        if not self._sessions[place].broadcasts:
+            return False
+        try:
+            alone = self._probabilities_of_cells(place, values, unit, trial)
+        except TheoryRaisedError:
+            return False
+        return bool(np.allclose(alone, together, rtol=0, atol=1e-9))
 
     def _probabilities_of_cells(
         self, place: int, values: Array, unit: NDArray[np.intp], trial: NDArray[np.intp]
@@ -698,7 +719,7 @@ def answered_cells(trials: Trials) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def has_own_trials(trials: Trials) -> bool:
     """Whether units responded to so few of the trials that a theory is better run on each unit's trials alone."""
     n_cells = trials.counts.shape[0] * len(trials.stimuli)
-    return len(answered_cells(trials)[0]) * OWN_TRIALS <= n_cells
+    return bool(len(answered_cells(trials)[0]) * OWN_TRIALS <= n_cells)
 
 
 def _open_session(
@@ -745,14 +766,11 @@ def diagnose(posterior: xr.Dataset, statistics: Mapping[str, Array]) -> ChainDia
         named = {}
         for name in found.data_vars:
             column = found[name]
-            keys = [
-                str(column[axis].to_numpy()[place])
-                for axis in column.dims
-                for place in range(column.sizes[axis])
-            ]
-            for key, value in zip(keys or [""], np.atleast_1d(column.to_numpy()), strict=True):
+            for index, value in np.ndenumerate(column.to_numpy()):
                 if np.isfinite(value):
-                    named[f"{name}[{key}]" if key else str(name)] = float(value)
+                    places = zip(column.dims, index, strict=True)
+                    labels = [str(column[axis].to_numpy()[place]) for axis, place in places]
+                    named[f"{name}[{', '.join(labels)}]" if labels else str(name)] = float(value)
         return named
 
     diverging = int(np.sum(statistics.get("diverging", 0) != 0)) if "diverging" in statistics else 0

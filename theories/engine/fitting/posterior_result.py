@@ -152,7 +152,8 @@ def load_posterior(path: str | Path) -> Posterior:
     if "sample_stats" in data.groups():
         for name in STATISTIC_TYPES.keys() & set(data.sample_stats):
             data.sample_stats[name] = typed_statistic(name, data.sample_stats[name])
-    described["diagnostics"] = ChainDiagnostics(**described["diagnostics"])
+    uninformed = tuple(described["diagnostics"].pop("uninformed", ()))
+    described["diagnostics"] = ChainDiagnostics(**described["diagnostics"], uninformed=uninformed)
     described["layers"] = tuple(described["layers"])
     return Posterior(data=data, **described)
 

@@ -71,10 +71,10 @@ class TracerSandbox(Sandbox):
         shared: Sequence[bool],
         values: Array,
         *,
-        centering: Array,
-        units: Sequence[Array | None],
-        n_units: Sequence[int],
         tiny: float,
+        centering: Array | None = None,
+        units: Sequence[NDArray[Any] | None] = (),
+        n_units: Sequence[int] = (),
         limits: SandboxLimits | None = None,
         lint: bool = True,
     ) -> CompiledSession:
@@ -87,10 +87,10 @@ class TracerSandbox(Sandbox):
             counts: ``(n_units, n_trials, n_options)`` responses of each experiment, or ``(n_cells, n_options)``.
             shared: For each unit, whether the declared prior rules it, instead of a population.
             values: ``(n_units, n_parameters)`` example values, at which the theory runs while it is traced.
-            centering: ``(n_units, n_parameters)`` how far each unit's offsets are centered, from 0 to 1.
-            units: The unit of each cell ``(n_cells,)``, among all units, where an experiment comes as cells.
-            n_units: Of each experiment.
             tiny: Smallest probability taken at face value.
+            centering: ``(n_units, n_parameters)`` how far each unit's offsets are centered, from 0 to 1; 0 by default.
+            units: The unit of each cell ``(n_cells,)``, among all units, where an experiment comes as cells.
+            n_units: Of each experiment; needed where one comes as cells.
             limits: Instead of the tracer's own.
             lint: With False the text is not looked at before it runs.
 
@@ -109,18 +109,17 @@ class TracerSandbox(Sandbox):
             "priors": [_literal(name, prior) for name, prior in priors.items()],
             "shared": [bool(item) for item in shared],
             "tiny": tiny,
-            "units": [int(number) for number in n_units],
+            "units": [int(number) for number in n_units or map(len, counts)],
             "stimuli": [wire.describe(arrays) for arrays in stimuli],
         }
-        extra = {
+        extra: dict[str, NDArray[Any]] = {
             f"unit {index}": np.asarray(unit, dtype=np.int64)
             for index, unit in enumerate(units)
             if unit is not None
         }
-        extra |= {
-            name: np.ascontiguousarray(array, dtype=np.float64)
-            for name, array in (("values", values), ("centering", centering))
-        }
+        share = np.zeros(values.shape) if centering is None else centering
+        for name, array in (("values", values), ("centering", share)):
+            extra[name] = np.ascontiguousarray(array, dtype=np.float64)
         session = CompiledSession(
             child, header, b"".join(map(wire.payload_of, stimuli)), counts, extra, limits
         )
