@@ -1,13 +1,17 @@
 """Posteriors: effective samples per second, traced against gradient-free, and whether they are calibrated.
 
     python benchmarks/run.py theories/posterior                # benchmarks/raw/theories/posterior.json, half an hour
-    python benchmarks/run.py theories/posterior --only rates   # or calibration
+    python benchmarks/run.py theories/posterior --only rates   # or calibration, or defaults
 
 Rates: 10 people answer 40 trials twice, simulated from the theory itself. Both samplers run on the same answers, four
 chains each. A rate is the smallest effective sample size, bulk or tail, of any quantity (every person's parameters, the
 population's centers and spreads) per second of processor time of the laboratory and the theory's process together;
 wall time is told, too, but depends on what else the machine does. Tracing and compiling is told apart: it is paid once
 for a theory, whatever the number of draws and of data sets with the same trials.
+
+Defaults: published theories of each kind of task, fitted as a user would, to responses of 20 people to 40 trials
+(twice, unless they learn), simulated from the theory. Whether R-hat is at
+most 1.01 and every quantity has 400 effective draws, and what is hardly informed.
 
 Calibration: for published theories of each domain, 3 people answer 10 trials twice (learners walk through one
 schedule), data sets are simulated from the prior, and the ranks of the true values are tested for uniformity.
@@ -28,7 +32,8 @@ from benchmarks.provenance import ROOT, provenance
 from benchmarks.theories.calibration import simulation_based_calibration
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.engine.fitting.posterior import PosteriorInference
+from lakatos.theories.engine.fitting.posterior import PosteriorInference, fit
+from lakatos.theories.engine.fitting.posterior_result import LEAST_ESS, R_HAT
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.language.theory import Theory, read_program
@@ -95,12 +100,7 @@ def rate(
 ) -> dict[str, object]:
     """One theory by one sampler."""
     theory = load(domain, name)
-    rng = np.random.default_rng(1)
-    empty = asked(DOMAINS[domain], 10, 40, 2, rng)
-    with PosteriorInference(theory, [empty], sandbox, gradient_free=True) as world:
-        center = 0.3 * rng.standard_normal(len(theory.priors))
-        z = center + 0.5 * rng.standard_normal((1, 10, len(theory.priors)))
-        (answers,) = world.simulate(world.parameters(z), rng)
+    answers = simulated(theory, domain, 10, sandbox)
     wall, processor = time.perf_counter(), time.process_time()
     with PosteriorInference(
         theory, answers, sandbox, tracer=tracer, gradient_free=gradient_free
@@ -126,6 +126,43 @@ def rate(
         "ess_per_processor_s": ess / (done - used),
         "ess_per_processor_s_with_preparation": ess / (done - processor),
         "means": {key: float(found.values(key).mean()) for key in theory.priors},
+    }
+
+
+def simulated(theory: Theory, domain: str, n_people: int, sandbox: Sandbox) -> list[Trials]:
+    """Responses of people who follow the theory, to 40 trials twice."""
+    rng = np.random.default_rng(1)
+    task = DOMAINS[domain]
+    empty = asked(task, n_people, 40, 2, rng)
+    with PosteriorInference(theory, [empty], sandbox, domain=task, gradient_free=True) as world:
+        center = 0.3 * rng.standard_normal(len(theory.priors))
+        z = center + 0.5 * rng.standard_normal((1, n_people, len(theory.priors)))
+        return world.simulate(world.parameters(z), rng)[0]
+
+
+def by_default(
+    domain: str, name: str, sandbox: Sandbox, tracer: TracerSandbox
+) -> dict[str, object]:
+    """One theory, fitted with the default settings."""
+    theory = load(domain, name)
+    answers = simulated(theory, domain, 20, sandbox)
+    begun = time.perf_counter()
+    found = fit(theory, answers, sandbox, tracer=tracer, domain=DOMAINS[domain])
+    told = found.diagnostics
+    least = min(told.ess_bulk, told.ess_tail)
+    return {
+        "domain": domain,
+        "theory": name,
+        "n_parameters": len(theory.priors),
+        "method": found.method,
+        "wall_s": time.perf_counter() - begun,
+        "n_draws": told.n_draws,
+        "r_hat": told.r_hat,
+        "effective_draws": least,
+        "converged": not theory.priors or (told.r_hat <= R_HAT and least >= LEAST_ESS),
+        "n_divergences": told.n_divergences,
+        "worst": told.worst,
+        "uninformed": list(told.uninformed),
     }
 
 
@@ -193,12 +230,15 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--only", choices=("rates", "calibration"))
+    options.add_argument("--only", choices=("rates", "calibration", "defaults"))
     options.add_argument("--simulations", type=int, default=40)
     options.add_argument(
         "--theories",
         nargs="*",
         help="of which calibration is looked at; others keep their last result",
+    )
+    options.add_argument(
+        "--each", type=int, default=3, help="theories of each kind of task, by default"
     )
     options.add_argument("--out", type=Path, default=OUT)
     chosen = options.parse_args()
@@ -216,7 +256,19 @@ def main() -> None:
     with Sandbox() as sandbox, TracerSandbox() as tracer:
         keep(start=start_up(tracer))
         print(result["start"], flush=True)
-        if chosen.only != "calibration":
+        if chosen.only in (None, "defaults"):
+            defaults: list[dict[str, Any]] = result.get("defaults", [])
+            done = {(item["domain"], item["theory"]) for item in defaults}
+            for domain, family in FAMILIES.items():
+                named = [name for name in family.seeds if load(domain, name).priors]
+                places = np.linspace(0, len(named) - 1, min(chosen.each, len(named)))
+                for name in [named[round(place)] for place in places]:
+                    if (domain, name) in done:
+                        continue
+                    defaults.append(by_default(domain, name, sandbox, tracer))
+                    print(defaults[-1], flush=True)
+                    keep(defaults=defaults)
+        if chosen.only in (None, "rates"):
             rates: list[dict[str, Any]] = []
             for domain, name in RATES:
                 for free in (False, True):
@@ -229,13 +281,13 @@ def main() -> None:
                         flush=True,
                     )
                     keep(rates=rates)
-        if chosen.only != "rates":
+        if chosen.only in (None, "calibration"):
             wanted = [item for item in CALIBRATED if item[1] in (chosen.theories or [item[1]])]
-            done = {item[:2] for item in wanted}
+            again = {item[:2] for item in wanted}
             checks: list[dict[str, Any]] = [
                 item
                 for item in result.get("calibration", [])
-                if chosen.theories and (item["domain"], item["theory"]) not in done
+                if chosen.theories and (item["domain"], item["theory"]) not in again
             ]
             for domain, name, free in wanted:
                 # every step of a learner's sequence is a call of its own

@@ -159,8 +159,8 @@ class _Proposal:
 
     @classmethod
     def of(cls, center: Array, spread: Array, mean: Array, covariance: Array) -> _Proposal:
-        root = np.linalg.cholesky(covariance)
-        inverse: Array = np.linalg.inv(root)
+        root: Array = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        inverse: Array = np.asarray(np.linalg.inv(root), dtype=np.float64)
         return cls(center, spread, mean, root, inverse)
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
