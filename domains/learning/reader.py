@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,14 @@ from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
+    NEARLY_ALL,
     SCHEDULES,
     ColumnSignature,
     TableSignature,
+    association,
     changes_within,
+    counterparts,
+    is_clock,
     is_function_of,
     is_running_sum,
     stays_after_reward,
@@ -334,10 +338,12 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
             question = f"several columns may hold the choices; say which: {options}"
             return Reading({"options": 2}, questions=(question,), feedback={"reward": paid.name})
         response = chosen[0]
+    places = _places(table, [table.columns[name] for name in (response.name, *parts.values())])
     unexplained = [
         item
         for item in table.numbers()
-        if item is not paid and item is not response and item not in sums
+        if item is not paid and item is not response and item not in sums and item.name not in places
+        and not is_clock(item, table.person) and not _drifts(item, table.person)
         and item.name not in parts.values() and not is_function_of(item, response)
         and not (parts and _says_transitions(item))
         and not item.words & (NO_PROPERTY | SCHEDULES)
@@ -359,6 +365,35 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     )
 
 
+def _places(table: TableSignature, chosen: Sequence[ColumnSignature]) -> set[str]:
+    """Columns that say at which place each option stood: they hold the cells of a choice, and one of two its own."""
+    found: set[str] = set()
+    for choice in chosen:
+        said, filled = set(choice.distinct), (choice.cells != "").to_numpy()
+        alike = [item for item in table.free if item is not choice and set(item.distinct) == said]
+        for one, other in combinations(alike, 2):
+            is_one = (choice.cells == one.cells).to_numpy() | (
+                choice.cells == other.cells
+            ).to_numpy()
+            differ = (one.cells != other.cells).to_numpy()
+            if is_one[filled].mean() >= NEARLY_ALL and differ[filled].mean() >= NEARLY_ALL:
+                found |= {one.name, other.name}
+    return found
+
+
+def _drifts(item: ColumnSignature, person: NDArray[np.int64]) -> bool:
+    """Whether a column wanders by small steps, as the chances of rewards do that nobody sees."""
+    if len(item.distinct) < FEWEST_OF_WALK or item.is_whole:
+        return False
+    steps = np.abs(np.diff(item.values))[person[1:] == person[:-1]]
+    steps = steps[np.isfinite(steps)]
+    spread = float(np.nanstd(item.values))
+    return bool(len(steps)) and spread > 0 and float(np.mean(steps)) < SMALL_STEP * spread
+
+
+FEWEST_OF_WALK = 50
+SMALL_STEP = 0.5
+"""Mean step of a column that wanders, in standard deviations; independent numbers have more than one."""
 NO_PROPERTY = {
     "confidence", "conf", "certainty", "mood", "acc", "accuracy", "correct", "corr", "onset", "duration", "rt",
     "latency", "time", "key", "ms", "sec", "timestamp", "total", "cum", "n",
@@ -430,18 +465,54 @@ def _learned(
 def _stages(
     table: TableSignature, choices: Sequence[ColumnSignature]
 ) -> tuple[ColumnSignature, ColumnSignature, ColumnSignature] | None:
-    """The first choice, the state it led to and the second choice, where a column says which transitions were rare."""
+    """The first choice, the state it led to and the second choice.
+
+    A column says which transitions were rare; or two columns are called the first and the second choice, and a third
+    one of two cells follows the first of them in most rows.
+    """
     said = [item for item in table.free if _says_transitions(item)]
     if len(said) != 1:
-        return None
+        return _numbered_stages(choices)
     for first, state in permutations([item for item in choices if item is not said[0]], 2):
         follows = is_function_of(said[0], first, state) and is_function_of(state, first, said[0])
         if not follows or is_function_of(said[0], first) or is_function_of(said[0], state):
             continue
         others = [item for item in choices if item not in (first, state, said[0])]
         second = [item for item in others if 2 <= len(item.distinct) <= 4]
+        named = [item for item in second if item.words & CHOICES]
+        second = named if len(second) > 1 else second
         return (first, state, second[0]) if len(second) == 1 else None
     return None
+
+
+def _numbered_stages(
+    choices: Sequence[ColumnSignature],
+) -> tuple[ColumnSignature, ColumnSignature, ColumnSignature] | None:
+    by_name = {item.name: item for item in choices if item.words & CHOICES}
+    for words, pairs in counterparts(list(by_name)).items():
+        if words not in STAGES or len(pairs) != 1:
+            continue
+        first, second = (by_name[name] for name in pairs[0])
+        states = [
+            item
+            for item in choices
+            if item not in (first, second) and len(item.distinct) == len(first.distinct) == 2
+            and not is_function_of(item, first)
+            and association(1.0 * item.code, 1.0 * first.code) > CLEAR
+            and (_is_state(item) or association(1.0 * item.code, 1.0 * second.code) < CLEAR)
+        ]  # fmt: skip
+        named = [item for item in states if _is_state(item)]
+        if len(named or states) == 1:
+            return first, (named or states)[0], second
+    return None
+
+
+def _is_state(item: ColumnSignature) -> bool:
+    return bool(item.words & {"state", "planet", "world"})
+
+
+STAGES = (("1", "2"), ("first", "second"), ("a", "b"))
+"""Words in which the names of the choices at two stages differ."""
 
 
 def _says_transitions(item: ColumnSignature) -> bool:

@@ -39,6 +39,7 @@ from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
     rows_in_words,
+    rows_that_count,
     rows_that_do_not_count,
 )
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
@@ -48,6 +49,7 @@ from lakatos.experiments.adoption.recognised import (
     completed,
     missed_in_words,
     recognised,
+    shared_marks,
     sides_of,
 )
 from lakatos.experiments.adoption.row_words import rows_named
@@ -244,7 +246,10 @@ class TableDescription:
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
-            mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
+            rows = {"where": {**self.mapping.where, **said.where}}
+            mapping = AnswerColumns.model_validate(
+                guessed | dict(columns) | {"stimulus": kept} | rows
+            )
             mapping = _with_named_units(mapping)
             if ONE_PARTICIPANT in mapping.accept and mapping.participant == OPEN_QUESTION:
                 mapping = mapping.model_copy(update={"participant": ""})
@@ -268,7 +273,10 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     return _described(table, domain, AnswerColumns())
 
 
-CHANGES_GUESSES = ("missing", "recode", "where", "alternative", "response", "responses", "stimulus")
+CHANGES_GUESSES = (
+    "missing", "recode", "where", "accept", "experiment", "condition", "alternative", "response", "responses",
+    "stimulus",
+)  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
 
 
@@ -295,7 +303,8 @@ def _prepared(
     meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
-    changes = {key: getattr(said, key) for key in ("missing", "recode", "where")}
+    changes = {key: getattr(said, key) for key in ("missing", "recode")}
+    changes |= {"where": _where(source.frame, said)}
     changes = {key: value for key, value in changes.items() if value}
     rows = alternative_rows(source.frame, who) if not said.alternative else None
     if said.alternative:
@@ -310,17 +319,50 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **changes,
     )
-    if known.response in source.columns and not said.missing:
+    if not said.missing:
         signature = table_signature(source.frame, meanings)
-        if missed := missed_in_words(signature, signature.columns[known.response]):
-            changes["missing"] = {known.response: missed}
-            known = known.model_copy(update={"missing": changes["missing"]})
-    frame = chosen_rows(source, known) if said.where else source.frame
+        missing = shared_marks(signature)
+        if known.response in signature.columns and (
+            missed := missed_in_words(signature, signature.columns[known.response])
+        ):
+            missing |= {known.response: missed}
+        if missing:
+            changes["missing"] = missing
+            known = known.model_copy(update={"missing": missing})
+    frame = chosen_rows(source, known) if known.where else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
         summaries = [_summary(table.frame, name) for name in table.columns]
     changes |= {"response": known.response} if known.alternative else {}
     return table, summaries, changes, None if known.alternative else rows
+
+
+def _where(frame: pd.DataFrame, said: AnswerColumns) -> dict[str, Any]:
+    """The rows that count: those that the user names, and of them none of practice unless these are accepted."""
+    if "practice_rows" in said.accept:
+        return dict(said.where)
+    used = {said.participant, said.response, said.experiment, said.condition, *said.attributes}
+    used |= {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback])} | set(said.where)
+    return {**rows_that_count(frame, sorted(used)), **said.where}
+
+
+def _practice_in_words(
+    frame: pd.DataFrame, where: Mapping[str, Any], said: AnswerColumns
+) -> list[str]:
+    """Which rows of practice or of nobody are left out without the user having said so."""
+    lines = []
+    for column, wanted in where.items():
+        if column in said.where:
+            continue
+        kept = {wanted} if isinstance(wanted, str) else set(wanted)
+        cells = frame[column].str.strip()
+        rows = frame.index.to_numpy()[(~cells.isin(kept) & (cells != "")).to_numpy()]
+        others = sorted(set(cells) - kept - {""})
+        what = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
+        lines.append(
+            f"{rows_named(rows)} are left out as practice or of nobody, since {what}; --accept practice_rows reads them"
+        )
+    return lines
 
 
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
@@ -373,6 +415,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         ),
         odd=(
             *table.notes,
+            *_practice_in_words(source.frame, changes.get("where", {}), said),
             *_taken_by_values(meanings),
             *(line for line in reading.notes if not _is_answered(line, said)),
             *_assumed_unit(source, mapping, said),

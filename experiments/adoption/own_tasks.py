@@ -45,7 +45,7 @@ ESTIMATES = {
     "reported",
     "schaetzung",
 }
-MOST_LEVELS = 11
+MOST_LEVELS, FEWEST_LEVELS = 11, 4
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
@@ -143,8 +143,8 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
 
 def _estimate(table: TableSignature) -> tuple[str, str] | None:
     """A column of numbers that are called estimates, and the only one that they follow closely."""
-    numbers = [item for item in table.numbers() if len(item.distinct) > MOST_LEVELS]
-    said = [item for item in numbers if item.words & ESTIMATES]
+    numbers = [item for item in table.numbers() if len(item.distinct) >= FEWEST_LEVELS]
+    said = [item for item in numbers if item.words & ESTIMATES and len(item.distinct) > MOST_LEVELS]
     if len(said) != 1:
         return None
     strength = np.sqrt(len(said[0].values)) * CLOSE

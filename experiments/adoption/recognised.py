@@ -52,6 +52,8 @@ MISSED = {
     "pas de réponse", "-",
 }  # fmt: skip
 """Cells of responses that say in words that there was none, where there is no time either."""
+NOTHING = {-1.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0}
+"""Negative numbers that stand for missing values in many laboratories."""
 MORE_CODES = 1
 """Different cells beside those of the options, such as marks of missed responses."""
 
@@ -182,6 +184,35 @@ def missed_in_words(table: TableSignature, column: ColumnSignature) -> tuple[str
         if is_missed:
             found.append(cell)
     return tuple(found)
+
+
+def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
+    """Negative numbers such as -1 or -99 that stand for missing values, by column.
+
+    Such a number is rare, all others of its column are positive or 0, and in just these rows another column holds
+    the same number, or is empty.
+    """
+    marked: dict[str, tuple[str, NDArray[np.bool_]]] = {}
+    for name, column in table.columns.items():
+        if name == table.participant or not column.is_number:
+            continue
+        negative = column.values < 0
+        marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
+        if len(marks) == 1 and float(next(iter(marks))) in NOTHING and negative.mean() < MOST_RARE:
+            marked[name] = (next(iter(marks)), negative)
+    found = {}
+    for name, (mark, rows) in marked.items():
+        others = [
+            own[1]
+            for other, own in marked.items()
+            if other != name and float(own[0]) == float(mark)
+        ]
+        others += [
+            (other.cells == "").to_numpy() for other in table.columns.values() if other.name != name
+        ]
+        if any((other == rows).all() for other in others):
+            found[name] = (mark,)
+    return found
 
 
 def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:
