@@ -78,6 +78,7 @@ from lakatos.experiments.adoption.row_cells import (
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
@@ -231,6 +232,8 @@ def _adopted(
     if columns.wide or items is not None:
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
+    rows, columns = with_chosen_stimuli(replace(rows, frame=frame), columns, notes)
+    frame = rows.frame
     notes += rows.notes
     _check_named(rows, columns, notes)
     _check_grouped(rows, columns, notes)

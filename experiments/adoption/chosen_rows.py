@@ -37,7 +37,10 @@ def chosen_rows(
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
         others.add(
-            f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy(), is_trial=False
+            f"{column} is not {' or '.join(word or 'empty' for word in said)}",
+            rows,
+            rows.index.to_numpy(),
+            is_trial=False,
         )
         kept &= is_in
     if not kept.any():

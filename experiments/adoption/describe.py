@@ -329,6 +329,8 @@ def _prepared(
         if missing:
             changes["missing"] = missing
             known = known.model_copy(update={"missing": missing})
+    if reward := by_meaning.get("reward", ""):
+        known = known.model_copy(update={"feedback": {"reward": reward}})
     frame = chosen_rows(source, known) if known.where else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
@@ -451,10 +453,12 @@ def _recognised(
     if is_known and named_response and not is_timed:
         return nothing, ()
     is_paid = "reward" in meanings.values() or _won_and_lost(table) != OPEN_QUESTION
-    if domain is not None and domain.sequential and named_response and is_paid:
-        return nothing, ()
     frame = _without_practice(table.frame)
     signature = table_signature(frame, meanings, said.response, said.participant)
+    if domain is not None and domain.sequential and named_response and is_paid:
+        layout = layouts_to_guess().get(domain.name)
+        reading = layout.recognise(signature) if layout and layout.recognise else None
+        return (reading if reading is not None and _names_stimuli(reading) else nothing), ()
     if is_known and domain is None:
         task = all_domains()[chosen]
         if scale_of(task) is not None or task.sequential:
@@ -464,8 +468,10 @@ def _recognised(
     layouts = layouts_to_guess()
     if chosen and domain is None:
         recognise = layouts[chosen].recognise
-        reading = recognise(signature) if recognise and stimulus else None
-        return (_filled(stimulus, reading), ()) if reading is not None else (nothing, ())
+        reading = recognise(signature) if recognise else None
+        if reading is None or not (stimulus or _names_stimuli(reading)):
+            return nothing, ()
+        return _filled(stimulus, reading), ()
     if domain is not None:
         if domain.name not in layouts:
             return nothing, ()
@@ -478,6 +484,11 @@ def _recognised(
     if "order" not in meanings.values():
         order = order_by_values(signature, reading.shown)
     return replace(reading, order=order), (kind,)
+
+
+def _names_stimuli(reading: Reading) -> bool:
+    """Whether a reading says which stimuli stood where, or are learned apart."""
+    return bool(reading.experiment) or "shown" in reading.stimulus
 
 
 def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
@@ -522,6 +533,8 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
         changes["order"] = reading.order
     if reading.time:
         changes["response_time"] = reading.time
+    if reading.experiment:
+        changes["experiment"] = reading.experiment
     if reading.response and reading.response in (mapping.experiment, mapping.order):
         changes |= {
             key: "" for key in ("experiment", "order") if getattr(mapping, key) == reading.response

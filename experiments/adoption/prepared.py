@@ -44,7 +44,7 @@ def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
         TrialsError: The mapping names a column that is not there, or rows of one choice do not fit together.
     """
     table = without_units(_recoded(_without_marks(table, columns), columns), columns)
-    table = _with_computed_columns(table, columns)
+    table = _with_feedback_below(_with_computed_columns(table, columns), columns)
     return with_a_row_for_each_choice(table, columns) if columns.alternative else table
 
 
@@ -99,6 +99,46 @@ def _check_columns(table: AnswerTable, names: Sequence[str], key: str) -> None:
             f"participants.columns.{key}: {table.name} has no column {unknown[0]!r}. It has: "
             f"{', '.join(table.columns[:40])}. Say --column {key}.COLUMN=... with one of them."
         )
+
+
+MOST_BETWEEN = 3
+"""Rows from a response to that of its feedback, others such as fixation marks lying between them."""
+NEARLY_ALL = 0.9
+"""Share of responses whose feedback stands in a row of its own."""
+
+
+def _with_feedback_below(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with feedback in the row of its response, where it stands in a row of its own soon after each of them.
+
+    So do cells of other columns that say something in rows of feedback alone.
+    """
+    frame, reward = table.frame, columns.feedback.get("reward", "")
+    if not {columns.response, reward} <= set(frame.columns) or columns.response == reward:
+        return table
+    is_response = (frame[columns.response].str.strip() != "").to_numpy()
+    is_feedback = (frame[reward].str.strip() != "").to_numpy()
+    n_pairs = min(int(is_response.sum()), int(is_feedback.sum()))
+    if not n_pairs or (is_response & is_feedback).any():
+        return table
+    places = np.flatnonzero(is_response | is_feedback)
+    first, then = places[:-1], places[1:]
+    who = [name for name in (columns.participant, "file") if name in frame.columns]
+    person = places_of(*(frame[name] for name in who)) if who else np.zeros(len(frame), np.int64)
+    is_pair = is_response[first] & is_feedback[then] & (person[first] == person[then])
+    is_pair &= then - first <= MOST_BETWEEN
+    if is_pair.sum() < NEARLY_ALL * max(int(is_response.sum()), int(is_feedback.sum())):
+        return table
+    first, then = first[is_pair], then[is_pair]
+    changed, moved = frame.copy(), []
+    for name in table.columns:
+        cells = frame[name].to_numpy(dtype=object)
+        if (frame[name].iloc[is_response].str.strip() == "").all() and any(cells[then] != ""):
+            cells = cells.copy()
+            cells[first], cells[then] = cells[then], ""
+            changed[name] = pd.Series(cells, frame.index, dtype="str")
+            moved.append(name)
+    note = f"{', '.join(moved)}: in a row of feedback after that of each response, and read with the response"
+    return replace(table, frame=changed, notes=(*table.notes, note))
 
 
 def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:

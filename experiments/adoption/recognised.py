@@ -200,7 +200,7 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
         marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
         if len(marks) == 1 and float(next(iter(marks))) in NOTHING and negative.mean() < MOST_RARE:
             marked[name] = (next(iter(marks)), negative)
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for name, (mark, rows) in marked.items():
         others = [
             own[1]

@@ -412,7 +412,7 @@ def _one_difference(one: str, other: str) -> tuple[str, str] | None:
             one, other = differs[0]
             letter = _one_letter(one, other) if len(one) == len(other) > 1 else None
             return letter or differs[0]
-    if len(one) != len(other) or len(one) < 2:
+    if len(one) != len(other):
         return None
     return _one_letter(one, other)
 

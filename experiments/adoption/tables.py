@@ -13,6 +13,7 @@ import lzma
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,6 +83,9 @@ KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
 
+NAME_AND_PART = re.compile(r"(?P<name>[A-Za-z]{0,12}[_-]?\d+)[_-](?P<part>[A-Za-z]+)")
+"""Names of files such as ``03187_game``: a participant, and a part of what the participant did."""
+MOST_PARTS = 6
 PEOPLE = "participants.tsv"
 """What BIDS calls the file of participants' attributes."""
 NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
@@ -548,11 +552,11 @@ def _read_folder(path: Path) -> AnswerTable:
     grouped: dict[str, tuple[str, ...]] = {}
     n_rows, names = 0, dict[str, None]()
     marked: dict[str, tuple[str, ...]] = {}
-    for file in chosen:
+    of_names = _said_by_names([file.stem for file in chosen])
+    for file, said in zip(chosen, of_names, strict=True):
         table = read_answers(file)
         marked |= table.marked
         grouped |= table.grouped
-        said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
         n_rows += len(table.frame)
@@ -566,6 +570,24 @@ def _read_folder(path: Path) -> AnswerTable:
     for note, by in said_by.items():
         notes.append(f"{by[0]}{f' and {len(by) - 1} more' if len(by) > 1 else ''}: {note}")
     return _checked(AnswerTable(path.name, frame, tuple(notes), marked, grouped))
+
+
+def _said_by_names(stems: Sequence[str]) -> list[dict[str, str]]:
+    """What names of files say, for each of them: values of keys that most of them have; or a participant and a part.
+
+    ``03187_game`` and ``03187_tutorial`` are parts of what the participant 03187 did, where others have the same parts.
+    """
+    pairs = [dict(KEY_VALUE.findall(stem)) for stem in stems]
+    counts = Counter(key for own in pairs for key in own)
+    if shared := {key for key, count in counts.items() if 2 * count >= len(stems)}:
+        return [{key: value for key, value in own.items() if key in shared} for own in pairs]
+    found = [NAME_AND_PART.fullmatch(stem) for stem in stems]
+    parts = Counter(own["part"].casefold() for own in found if own)
+    names = {own["name"] for own in found if own}
+    is_divided = all(found) and 2 <= len(parts) <= MOST_PARTS and min(parts.values()) >= 2
+    if not is_divided or len(names) == len(stems) or len(names) < 2:
+        return [{} for _ in stems]
+    return [{"participant": own["name"], "part": own["part"]} for own in found if own]
 
 
 def _files_below(folder: Path) -> list[Path]:
