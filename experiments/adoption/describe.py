@@ -70,6 +70,13 @@ from lakatos.experiments.adoption.timed_answers import (
     guessed_keys,
     guessed_response,
 )
+from lakatos.experiments.adoption.wide_rows import (
+    NUMBER,
+    guessed_wide,
+    items_in_words,
+    numbered_rows,
+    wide_in_words,
+)
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.domain_lookup import all_domains
 from lakatos.experiments.errors import TrialsError
@@ -274,7 +281,7 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
 
 
 CHANGES_GUESSES = (
-    "missing", "recode", "where", "accept", "experiment", "condition", "alternative", "response", "responses",
+    "missing", "recode", "where", "wide", "accept", "experiment", "condition", "alternative", "response", "responses",
     "stimulus",
 )  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
@@ -303,9 +310,19 @@ def _prepared(
     meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
-    changes = {key: getattr(said, key) for key in ("missing", "recode")}
+    changes = {key: getattr(said, key) for key in ("missing", "recode", "wide")}
     changes |= {"where": _where(source.frame, said)}
+    changes["wide"] = said.wide or guessed_wide(source.frame, who, source.questions)
     changes = {key: value for key, value in changes.items() if value}
+    if NUMBER in changes.get("wide", ""):
+        kept = chosen_rows(source, AnswerColumns(where=changes.get("where", {})))
+        note = wide_in_words(source.frame, changes["wide"])
+        frame = numbered_rows(kept, changes["wide"], source.questions, source.name)
+        source = replace(source, frame=frame, notes=(*source.notes, note))
+        changes["participant"] = who
+        summaries = [_summary(source.frame, name) for name in source.columns]
+        meanings = _with_participant(_meanings(source.frame, summaries), who)
+        by_meaning = {meaning: name for name, meaning in meanings.items()}
     rows = alternative_rows(source.frame, who) if not said.alternative else None
     if said.alternative:
         changes |= {"alternative": said.alternative, "choice_set": said.choice_set}
@@ -317,7 +334,7 @@ def _prepared(
         response=said.response or by_meaning.get("response", ""),
         order=said.order or by_meaning.get("order", ""),
         experiment=said.experiment or by_meaning.get("experiment", ""),
-        **changes,
+        **{key: value for key, value in changes.items() if key != "participant"},
     )
     if not said.missing:
         signature = table_signature(source.frame, meanings)
@@ -331,12 +348,19 @@ def _prepared(
             known = known.model_copy(update={"missing": missing})
     if reward := by_meaning.get("reward", ""):
         known = known.model_copy(update={"feedback": {"reward": reward}})
-    frame = chosen_rows(source, known) if known.where else source.frame
+    is_long = NUMBER in changes.get("wide", "")
+    frame = chosen_rows(source, known) if known.where and not is_long else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
         summaries = [_summary(table.frame, name) for name in table.columns]
     changes |= {"response": known.response} if known.alternative else {}
     return table, summaries, changes, None if known.alternative else rows
+
+
+def _with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
+    """The meanings of columns, given the one that names participants."""
+    rest = {name: own for name, own in meanings.items() if own != "participant" and name != who}
+    return rest | {who: "participant"}
 
 
 def _where(frame: pd.DataFrame, said: AnswerColumns) -> dict[str, Any]:
@@ -371,6 +395,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     """Describe a table as far as ``said`` changes its rows and cells."""
     table, summaries, changes, nameless = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
+    if "participant" in changes:
+        meanings = _with_participant(meanings, changes["participant"])
     response = changes.get("response", said.response)
     if response in table.columns:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
@@ -394,6 +420,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     mapping = _mapping(table, meanings, chosen, stimulus, said)
     mapping = _with_reading(mapping, reading, said).model_copy(update=changes)
     mapping = _with_named_units(mapping)
+    items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -414,6 +441,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *_doubts(reading, kinds, "" if chosen or nameless else _own_task(table, meanings)),
             *_alternatives_in_words(changes, said),
             *((_nameless_in_words(nameless),) if nameless else ()),
+            *((items,) if items and not chosen else ()),
         ),
         odd=(
             *table.notes,

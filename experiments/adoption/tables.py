@@ -106,6 +106,8 @@ class AnswerTable:
     """For each column the words in its cells that were taken as empty, such as NA."""
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """What a questionnaire asked, by column."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -273,8 +275,11 @@ def _read_text(path: Path) -> AnswerTable:
     if is_json(path, encoding):
         return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
     frame, told = read_delimited(path, encoding)
+    asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
-    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *told, *found)))
+    questions = asked if found else {}
+    read = AnswerTable(path.name, frame, (*notes, *told, *found), questions=questions)
+    read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
 
 
