@@ -55,15 +55,17 @@ from lakatos.experiments.adoption.recognised import (
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
+    RANKS,
     SCHEDULES,
     ColumnSignature,
     TableSignature,
     order_by_values,
     participant_by_values,
+    ranks_rows,
     table_signature,
 )
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
 from lakatos.experiments.adoption.timed_answers import (
     folded,
     guessed_correctness,
@@ -419,6 +421,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         meanings[reading.response] = "response"
     mapping = _mapping(table, meanings, chosen, stimulus, said)
     mapping = _with_reading(mapping, reading, said).model_copy(update=changes)
+    if chosen and not mapping.order and (order := _ranked(table, meanings, mapping)):
+        mapping = mapping.model_copy(update={"order": order})
     mapping = _with_named_units(mapping)
     items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
@@ -514,6 +518,20 @@ def _recognised(
     return replace(reading, order=order), (kind,)
 
 
+def _ranked(table: AnswerTable, meanings: Mapping[str, str], mapping: AnswerColumns) -> str:
+    """The column that is called a rank and numbers the rows of each participant, where no column counts them."""
+    used = {str(leaf) for leaf in leaves_of(mapping.model_dump())}
+    named = [
+        name for name in table.columns if set(words_of(name)) & RANKS and name not in used
+        and meanings.get(name, "order") == "order"
+    ]  # fmt: skip
+    if len(named) != 1 or mapping.participant not in table.columns:
+        return ""
+    person = places_of(table.frame[mapping.participant])
+    column = ColumnSignature(named[0], table.frame[named[0]].str.strip().reset_index(drop=True))
+    return named[0] if ranks_rows(column, person) else ""
+
+
 def _names_stimuli(reading: Reading) -> bool:
     """Whether a reading says which stimuli stood where, or are learned apart."""
     return bool(reading.experiment) or "shown" in reading.stimulus
@@ -598,7 +616,15 @@ def _nameless_in_words(rows: AlternativeRows) -> str:
 
 
 def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:
-    return own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+    words = own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+    response = next((name for name, meaning in meanings.items() if meaning == "response"), "")
+    marks = [mark for mark in table.marked.get(response, ()) if mark.strip().casefold() == "none"]
+    if words and marks:
+        words += (
+            f"; {response} says {marks[0]} in some rows, which are read as empty: if it is an answer of its own, give "
+            "it another name in the file, and an option in the task"
+        )
+    return words
 
 
 def _doubts(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str, ...]:
@@ -624,8 +650,14 @@ def _taken_by_values(meanings: Mapping[str, str]) -> list[str]:
 
 def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
     """The columns that do not belong to practice trials alone; all of them where there are no others."""
-    kept = [name for name in frame.columns if not set(words_of(str(name))) & PRACTICE]
+    kept = [name for name in frame.columns if not _is_of_practice(frame, str(name))]
     return frame[kept] if kept else frame
+
+
+def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column's name speaks of practice; a train may be one on rails where every row says something."""
+    words = set(words_of(name)) & PRACTICE
+    return bool(words) and not (words == {"train"} and bool((frame[name] != "").all()))
 
 
 def _with_named_units(mapping: AnswerColumns) -> AnswerColumns:
