@@ -97,7 +97,7 @@ def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading
             for item in sums
             if any(_is_rest(other, item, offer) for other in sums if other is not item)
         ]
-    if len(sums) != 1 or not (offer.name.isidentifier() and sums[0].name.isidentifier()):
+    if len(sums) != 1:
         return None
     rest = f"{sums[0].name} - {offer.name}"
     stimulus = {"own": [[0, 0], [offer.name] * 2], "other": [[0, 0], [rest] * 2]}

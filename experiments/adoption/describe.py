@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.chosen_rows import chosen_rows
+from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
@@ -114,6 +115,8 @@ PRACTICE = {
 """Words in names of columns of trials that do not count."""
 SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "running"}
 """Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
+SUMS = {"total", "balance", "bank"}
+"""Words in names of columns of what was won so far."""
 IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
 """Words in names of columns that name participants, beside those such as ``Participant Status``."""
 OF_TRIALS = {
@@ -312,9 +315,12 @@ def _prepared(
     meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
-    changes = {key: getattr(said, key) for key in ("missing", "recode", "wide")}
+    changes = {key: getattr(said, key) for key in ("missing", "recode")}
     changes |= {"where": _where(source.frame, said)}
-    changes["wide"] = said.wide or guessed_wide(source.frame, who, source.questions)
+    if not said.wide:
+        changes["wide"] = guessed_wide(source.frame, who, source.questions)
+    elif NUMBER in said.wide:
+        changes["wide"] = said.wide
     changes = {key: value for key, value in changes.items() if value}
     if NUMBER in changes.get("wide", ""):
         kept = chosen_rows(source, AnswerColumns(where=changes.get("where", {})))
@@ -915,13 +921,13 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
         return ""
     tasks = [name for name, task in all_domains().items() if task.sequential]
     response = next(name for name, meaning in meanings.items() if meaning == "response")
-    explained = {*re.findall(r"\w+", gains), *_second_stage(table, response, "").values()}
+    explained = {*columns_in(gains, table.frame), *_second_stage(table, response, "").values()}
     unexplained = [
         name
         for name in table.columns
         if not meanings.get(name)
         and name not in explained
-        and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES)
+        and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES | SUMS)
         and numbers_of(table.frame[name]).nunique() > 1
     ]
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
@@ -939,7 +945,7 @@ def _prediction_came_true(table: AnswerTable, response: str) -> str:
         and set(words_of(name)) & OUTCOMES
         and set(table.frame[name].str.strip()) - {""} <= said
     ]
-    if len(came) != 1 or not (response.isidentifier() and came[0].isidentifier()):
+    if len(came) != 1:
         return ""
     return f"{response} == {came[0]}"
 
@@ -950,7 +956,7 @@ def _won_and_lost(table: AnswerTable) -> str:
     Where every row has a gain and a loss, they may be what a gamble offers, not what was won and lost.
     """
     of = [[n for n in table.columns if set(words_of(n)) & kind] for kind in (GAINS, LOSSES)]
-    if not all(len(names) == 1 and names[0].isidentifier() for names in of):
+    if not all(len(names) == 1 for names in of):
         return OPEN_QUESTION
     gain, loss = of[0][0], of[1][0]
     lost = numbers_of(table.frame[loss]).dropna()

@@ -123,12 +123,12 @@ def chosen_amount(table: TableSignature, stimulus: Mapping[str, Any]) -> str:
     """
     pair = [str(leaf) for place in (0, 1) for leaf in leaves_of_option(stimulus, place)[:1]]
     is_pair = len(pair) == 2 and "amounts" in stimulus and set(pair) <= set(table.columns)
-    if not is_pair or not pair[1].isidentifier():
+    if not is_pair:
         return ""
     first, second = (table.columns[name].values for name in pair)
     found: dict[str, Array] = {}
     for column in table.free:
-        if column.name in pair or not column.name.isidentifier() or len(column.distinct) <= 2:
+        if column.name in pair or len(column.distinct) <= 2:
             continue
         said = by_distinct(column.cells, amount_said).astype(np.float64)
         known = np.isfinite(first) & np.isfinite(second) & (column.cells != "").to_numpy()

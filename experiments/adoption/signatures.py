@@ -290,7 +290,7 @@ def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
             or (column.cells == "").any()
             or n_runs != len(column.distinct)
             or sizes.min() < FEWEST_ROWS
-            or words & SCHEDULES
+            or (words & SCHEDULES and "label" not in words)
             or (column.is_number and not column.is_whole)
         ):
             continue

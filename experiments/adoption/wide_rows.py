@@ -149,5 +149,6 @@ def items_in_words(frame: pd.DataFrame, participant: str) -> str:
     return (
         f"a row is a participant, and columns {named[0]}1 and so on seem to hold one response each, while nothing says "
         f"what each offered: write a file with a row for each column (item) and columns of what it offers, and say "
-        f"--domain NAME --column 'wide={named[0]}*' --column items=FILE --column item=item --column response=response"
+        f"--domain NAME --column 'wide={named[0]}*' --column items=FILE --column item=item --column "
+        "response=response, with --column PART=COLUMN for each part of a trial"
     )

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from reading import delays, only, read
+from reading import bandits, delays, only, read
 
 from lakatos.experiments.adoption.describe import _is_of_practice, describe_table
+from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.signatures import ColumnSignature, ranks_rows, table_signature
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
@@ -113,3 +114,54 @@ def test_none_may_be_an_answer_of_a_choice_among_several(tmp_path: Path) -> None
     file.write_text("\n".join(rows) + "\n")
     (doubt,) = describe_table(read_answers(file)).doubts
     assert "choice says none in some rows, which are read as empty" in doubt
+
+
+def test_expressions_compute_with_names_that_programs_write() -> None:
+    columns = ["values.gain", "values.loss", "loss (EUR)", "key_resp.keys", "later_side", "gain"]
+    for text, named in (
+        ("values.gain + values.loss", ("values.gain", "values.loss")),
+        ("-loss (EUR)", ("loss (EUR)",)),
+        ("key_resp.keys == later_side", ("key_resp.keys", "later_side")),
+        ("gain - values.loss", ("gain", "values.loss")),
+    ):
+        assert ColumnExpression(text, [*columns, text]).columns == named
+    computed = ColumnExpression("gain - 2 * values.loss", columns)
+    numbers = {"gain": np.array([5.0]), "values.loss": np.array([1.5])}
+    assert computed.value(numbers).tolist() == [2.0]
+    with pytest.raises(ValueError, match="no column"):
+        ColumnExpression("values.other + gain", columns)
+
+
+def test_positive_losses_are_losses_under_any_name() -> None:
+    rng, n = np.random.default_rng(2), 120
+    frame = pd.DataFrame({"subject": np.repeat(np.arange(6), 20)})
+    frame["gain (EUR)"], frame["loss (EUR)"] = rng.integers(10, 40, n), rng.integers(5, 20, n)
+    value = frame["gain (EUR)"] / 2 - frame["loss (EUR)"]
+    frame["decision"] = np.where(rng.random(n) < 1 / (1 + np.exp(-value / 3)), "accept", "reject")
+    found = only(read(frame))
+    shown = found.stimuli["outcomes"][found.trial]
+    assert shown.min(axis=(1, 2)).tolist() == (-frame["loss (EUR)"]).tolist()
+
+
+def test_pages_of_keys_in_a_folder_name_the_later_option_by_its_side(tmp_path: Path) -> None:
+    frame = delays(np.random.default_rng(3)).frame
+    is_left = np.arange(len(frame)) % 3 == 0
+    keys = np.where(is_left == (frame["choice"] == 1), "left", "right")
+    made = frame.assign(later_side=np.where(is_left, "left", "right"))
+    made = made.assign(**{"key_resp.keys": keys}).drop(columns="choice")
+    assert only(read(made)).response.tolist() == only(read(frame)).response.tolist()
+
+
+def test_rows_without_a_response_are_no_copies() -> None:
+    frame = bandits(np.random.default_rng(1)).frame.drop(columns="trial").astype(str)
+    feedback = frame.assign(choice="", reward="").drop_duplicates()
+    both = pd.concat([frame, feedback, feedback, feedback])
+    notes = read(both).about_rows
+    alone = read(frame).about_rows
+    told = [line for line in notes if "equal to an earlier one" in line]
+    assert told == [line for line in alone if "equal to an earlier one" in line]
+
+
+def test_a_session_label_of_an_eye_tracker_names_participants() -> None:
+    frame = bandits(np.random.default_rng(1)).frame.rename(columns={"subject": "SESSION_LABEL"})
+    assert describe_table(table_of_frame("a.csv", frame)).mapping.participant == "SESSION_LABEL"

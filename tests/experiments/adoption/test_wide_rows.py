@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from reading import bandits, delays, only, read
 
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.adopt import adopt_file
 from lakatos.experiments.adoption.cell_units import amount_said, dated_amounts
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
@@ -111,3 +113,25 @@ def test_a_response_that_repeats_an_amount_names_its_option(rng: np.random.Gener
         mapping = describe_table(table_of_frame("a.csv", made)).mapping
         assert mapping.response == "answer_said == amount_later"
         assert only(read(made)).response.tolist() == only(read(frame)).response.tolist()
+
+
+def test_advice_for_questions_of_which_nothing_says_what_they_offer_leads_to_trials(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"ID": [f"S{who}" for who in range(20)]})
+    for item in range(1, 9):
+        frame[f"MCQ{item}"] = (rng.random(20) < 0.8 - 0.08 * item).astype(int)
+    file = tmp_path / "mcq.csv"
+    frame.to_csv(file, index=False)
+    lines = [f"MCQ{item},10,{20 + item},{7 * item}" for item in range(1, 9)]
+    (tmp_path / "items.csv").write_text("\n".join(["item,ss,ll,delay", *lines]) + "\n")
+    (advice,) = describe_table(read_answers(file)).doubts
+    for option in ("'wide=MCQ*'", "items=FILE", "item=item", "response=response"):
+        assert f"--column {option}" in advice
+    said = {"wide": "MCQ*", "items": "items.csv", "item": "item", "response": "response"}
+    parts = {"amounts": ["ss", "ll"], "delays_days": [0, "delay"]}
+    domain = DOMAINS["intertemporal"]
+    found = describe_table(read_answers(file), domain).with_columns({**said, "stimulus": parts})
+    (trials,) = adopt_file(file, found.mapping, domain).trials
+    assert (trials.n_people, trials.n_responses) == (20, 160)
