@@ -269,10 +269,10 @@ def _same_for_all(
     values = cells.numbers(column)
     if starts is not None and not np.isin(values, (0, 1)).all():
         order = np.argsort(starts, kind="stable")
-        changes = np.diff(values[order], prepend=np.nan) != 0
-        values = np.empty(len(values))
-        values[order] = 1.0 * changes
-        values[step == 0] = 1.0
+        rises, same = np.diff(values[order]), np.diff(starts[order]) == 0
+        if (rises[same] >= 0).all():  # numbers of games, which never fall
+            values = np.ones(len(values))
+            values[order[1:]] = 1.0 * ((rises != 0) | ~same)
     cells.refuse(~np.isin(values, (0, 1)), column, "is neither 0 nor 1")
     found = _most_say(values, step, n_steps)
     cells.refuse(

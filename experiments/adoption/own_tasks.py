@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -68,8 +69,9 @@ def own_task_in_words(table: TableSignature) -> str:
         )
     if gift := _gift(table):
         given, coins = gift
+        what = "what is kept" if set(words_of(given)) & KEPT else "a gift"
         return (
-            f"{given} seems to be a gift, or what is kept, out of {coins}: that is a task of your own, such as "
+            f"{given} seems to be {what} out of {coins}: that is a task of your own, such as "
             f"studies/tasks/giving.toml. {DECLARE}"
         )
     if estimated := _estimate(table):

@@ -104,7 +104,7 @@ def test_what_is_kept_of_an_endowment_is_a_task_of_ones_own() -> None:
     kept = [str(k % 8) for k in range(12)]
     frame = pd.DataFrame({"kept": kept, "endowment": ["10"] * 12})
     words = own_task_in_words(table_signature(frame, {}))
-    assert words.startswith("kept seems to be a gift, or what is kept, out of endowment")
+    assert words.startswith("kept seems to be what is kept out of endowment")
 
 
 def test_none_may_be_an_answer_of_a_choice_among_several(tmp_path: Path) -> None:
