@@ -687,7 +687,7 @@ def _says_transitions(item: ColumnSignature) -> bool:
 
 def _recognised_prediction(table: TableSignature) -> Reading | None:
     """A prediction and what came: two columns with the same few cells, and no reward besides."""
-    choices = [item for item in _choices(table) if item.name.isidentifier()]
+    choices = _choices(table)
     if len(choices) != 2 or any(item.words & REWARDS - OUTCOMES for item in table.numbers()):
         return None
     one, other = choices

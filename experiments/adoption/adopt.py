@@ -92,6 +92,7 @@ from lakatos.experiments.adoption.time_window import (
     window_of,
 )
 from lakatos.experiments.adoption.timed_answers import with_answer_code
+from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -225,7 +226,9 @@ def _adopted(
         rows = prepared(rows, columns)
     frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
-    if columns.wide:
+    if NUMBER in columns.wide:
+        frame = numbered_rows(frame, columns.wide, table.questions, table.name)
+    elif columns.wide:
         frame = melted(frame, columns, table.name)
     if items is not None:
         frame = with_items(frame, items, columns, table.name)

@@ -21,6 +21,7 @@ GIVEN = {
     "passed", "given", "gave", "gift", "transfer", "transferred", "sent", "offer", "offered", "donated", "donation",
     "contribution",
 }  # fmt: skip
+KEPT = {"kept", "keep", "keeps"}
 RATED = {
     "rating",
     "rate",
@@ -68,7 +69,7 @@ def own_task_in_words(table: TableSignature) -> str:
     if gift := _gift(table):
         given, coins = gift
         return (
-            f"{given} seems to be a gift out of {coins}: that is a task of your own, such as "
+            f"{given} seems to be a gift, or what is kept, out of {coins}: that is a task of your own, such as "
             f"studies/tasks/giving.toml. {DECLARE}"
         )
     if estimated := _estimate(table):
@@ -135,7 +136,11 @@ def _without(said: Sequence[str], label: Sequence[str]) -> list[str]:
 def _gift(table: TableSignature) -> tuple[str, str] | None:
     """A column of gifts that never lies above one of coins."""
     numbers = table.numbers()
-    given = [item for item in numbers if item.words & GIVEN and len(item.distinct) >= FEWEST_GIFTS]
+    named = [item for item in numbers if item.words & GIVEN]
+    named = named or [
+        item for item in table.columns.values() if item.words & KEPT and item.is_number
+    ]
+    given = [item for item in named if len(item.distinct) >= FEWEST_GIFTS]
     coins = [item for item in (*numbers, *table.constants()) if item.words & COINS]
     fits = [(a, b) for a in given for b in coins if a is not b and is_not_above(a.values, b.values)]
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.cell_units import without_units
+from lakatos.experiments.adoption.cell_units import amount_said, without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
+    NUMBER,
     AnswerTable,
     by_distinct,
     numbers_of,
@@ -164,7 +165,7 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
         return [
-            "" if "" in (one, two) else str(int(one == _folded(two)))
+            "" if "" in (one, two) else str(int(_is_same(one, _folded(two))))
             for one, two in zip(left, right, strict=True)
         ]
     numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
@@ -175,6 +176,13 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         for row in np.flatnonzero(wrong):
             found[row] = own.iloc[row]
     return found
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two cells say the same: the same text, or an amount in words and its number."""
+    if one == other or not NUMBER.fullmatch(other) or NUMBER.fullmatch(one):
+        return one == other
+    return amount_said(one) == amount_said(other)
 
 
 # A row for each alternative -------------------------------------------------------------------

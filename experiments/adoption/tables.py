@@ -15,6 +15,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,9 @@ from lakatos.experiments.adoption.delimited import (
     ROWS_AT_ONCE,
     check_names,
     encoding_of,
+    lines_of,
     read_delimited,
+    text_of,
 )
 from lakatos.experiments.adoption.json_rows import (
     is_json,
@@ -50,10 +53,11 @@ from lakatos.experiments.adoption.limits import (
     check_size,
     open_steady,
 )
+from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".iqdat")
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".iqdat", ".xls")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
@@ -106,6 +110,8 @@ class AnswerTable:
     """For each column the words in its cells that were taken as empty, such as NA."""
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """What a questionnaire asked, by column."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -272,9 +278,16 @@ def _read_text(path: Path) -> AnswerTable:
     encoding, notes = encoding_of(path)
     if is_json(path, encoding):
         return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
+    if is_z_tree(text_of(path, encoding, 200)):
+        with closing(lines_of(path, encoding)) as lines:
+            frame, told = read_z_tree(path, lines)
+        return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *told)), may_group=False)
     frame, told = read_delimited(path, encoding)
+    asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
-    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *told, *found)))
+    questions = asked if found else {}
+    read = AnswerTable(path.name, frame, (*notes, *told, *found), questions=questions)
+    read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
 
 
@@ -665,7 +678,7 @@ FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
 PACKED = {".gz", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".zst", ".rar"}
 READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".dat": _read_text,
-    ".iqdat": _read_text,
+    ".iqdat": _read_text, ".xls": _read_text,
     ".parquet": _read_parquet, ".pq": _read_parquet,
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,
