@@ -16,6 +16,8 @@ from lakatos.experiments.errors import DesignError
 Array = NDArray[np.float64]
 TINY = 1e-12
 """Smallest probability that an answer is given, as in the scores."""
+CHANCE_DIGITS = 13
+"""Decimals of probabilities that counts are drawn by; NumPy accepts sums that err by 1e-12."""
 BLOCK = 1024
 """Candidates at a time, so that what is computed about them stays in the processor's cache."""
 PEOPLE_AT_ONCE = 8192
@@ -182,6 +184,15 @@ def simulate_counts(
     return next(simulate_in_blocks(probabilities, n_people, repetitions, rng, weights, n_people))
 
 
+def rounded_chances(probabilities: Array) -> Array:
+    """Probabilities to draw counts by, without the last digits, which differ between processors.
+
+    A binomial draw takes another way above one half than below, so a difference in the last digit would give other
+    counts.
+    """
+    return np.asarray(np.round(probabilities, CHANCE_DIGITS))
+
+
 def simulate_in_blocks(
     probabilities: Array,
     n_people: int,
@@ -196,7 +207,7 @@ def simulate_in_blocks(
     asked = np.broadcast_to(np.asarray(repetitions), (n_people, shares.shape[1]))
     for start in range(0, n_people, n_block):
         own = shares[who[start : start + n_block]]
-        chances = own / own.sum(axis=-1, keepdims=True)
+        chances = rounded_chances(own / own.sum(axis=-1, keepdims=True))
         yield rng.multinomial(asked[start : start + n_block], chances).astype(np.float64)
 
 

@@ -25,6 +25,7 @@ from lakatos.experiments.information import (
     ShapeError,
     check_rivals,
     log_predictive_of,
+    rounded_chances,
     simulate_in_blocks,
 )
 from lakatos.experiments.interval import LEAST_UNITS, half_width, wilson_interval
@@ -147,7 +148,8 @@ def recovery_power(
     log_means = np.log(np.maximum(means, TINY))
     differences: dict[Pair, Array] = {}
     for true, mean in enumerate(means):
-        p = np.broadcast_to(mean / mean.sum(axis=-1, keepdims=True), (n_simulations, *mean.shape))
+        chances = rounded_chances(mean / mean.sum(axis=-1, keepdims=True))
+        p = np.broadcast_to(chances, (n_simulations, *mean.shape))
         scores = np.einsum("sto,uto->ust", rng.multinomial(n, p).astype(np.float64), log_means)
         differences |= {
             (true, rival): scores[true] - scores[rival] for rival in _others(true, len(means))

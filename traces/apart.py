@@ -5,7 +5,8 @@ can hold enough to compute them: log predictive probabilities of each participan
 withdrawal. In a run whose participants may withdraw, the journal therefore names only the digest of the body of such a
 record; the body is an artifact, which an erasure removes. It begins with a salt, so that the digest says nothing to a
 reader who tries all responses that there can be. Salts come from a secret in the run's folder, which each erasure
-replaces.
+replaces. The rows that named erased bodies are emptied as well (`traces.record.RowsErased`): their number, digest and
+hashes stay, on which the chain and the signed heads rest.
 """
 
 from __future__ import annotations
@@ -102,8 +103,13 @@ class BodiesApart:
     def note(self, kind: str, inputs: Sequence[Digest], record_digest: Digest) -> None:
         """Take into account that a record was written."""
         assert self._personal is not None
-        if kind in self.kinds.roots or not self._personal.isdisjoint(inputs):
+        if kind in (*self.kinds.roots, ERASED) or not self._personal.isdisjoint(inputs):
             self._personal.add(record_digest)
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether `learn` was called."""
+        return self._personal is not None
 
     def takes(self, kind: str, inputs: Sequence[Digest]) -> bool:
         """Whether the body of a new record is kept apart."""

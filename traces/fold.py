@@ -8,8 +8,8 @@ from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.journal import INTENT, Event
 
 State = TypeVar("State")
-NO_RESULT = frozenset({INTENT, "analyses_noted"})
-"""Kinds of events that are not results of a run: intents, and what a home knew of other runs."""
+NO_RESULT = frozenset({INTENT, "analyses_noted", "erased", "rows_erased"})
+"""Kinds of events that are not results of a run: intents, what a home knew of other runs, and what was erased."""
 
 
 def fold(

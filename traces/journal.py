@@ -6,7 +6,7 @@ and resumed; later records cite it. The *hash* of the event binds that digest to
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -57,6 +57,11 @@ class Event:
     """Seals this event and, through ``previous_hash``, all before it."""
     apart: Digest | None = None
     """Artifact that holds the body, erased or not; None where the body stands in the journal."""
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether an erasure has left nothing but the event's number, record digest and hashes."""
+        return self.kind == ERASED and not self.time_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +310,56 @@ class Journal:
                 set(records), list(self._store.rows()), self._store.meta()["meta"], sweep=sweep
             )
 
+    def erasable(self, records: Container[Digest], named: Container[str] = ()) -> list[EventRow]:
+        """Rows of records whose bodies were erased, and of the beginnings of their steps, in order.
+
+        Args:
+            records: Digests of the records.
+            named: Kinds of records whose rows stay.
+        """
+        rows = [row for row in self._store.rows() if not standalone.is_bare(stored_of(row))]
+        own = {
+            row.record_digest: row.key
+            for row in rows
+            if row.kind != INTENT
+            and row.kind not in named
+            and row.record_digest in records
+            and self._resolved(event_of(row)).kind == ERASED
+        }
+        keys = set(own.values())
+        return [
+            row
+            for row in rows
+            if (row.key in keys if row.kind == INTENT else row.record_digest in own)
+        ]
+
+    def erase_rows(self, seqs: Container[int] = ()) -> None:
+        """Erase what rows hold beside their place in the chain: kind, name, position, time, inputs and key.
+
+        A `RowsErased` record lists them already. Without numbers, what an erasure that was cut short has left in the
+        file goes.
+
+        Raises:
+            JournalError: The rows could not be written, or another program keeps what was erased in the file.
+        """
+        with self._guard:
+            rows = (row for row in self._store.rows() if row.seq in seqs)
+            self._store.erase_rows([_as_bare(stored_of(row)) for row in rows])
+
+    def append_erased(self, record_digest: Digest) -> None:
+        """Write an event of which only the record digest is known, in a copy of a journal with erased rows."""
+        with self._guard:
+            seq, before = self._head[0] + 1, self._head[1].encode()
+            row = standalone.StoredRow(
+                seq, key=b"", record_digest=record_digest.encode(), previous_hash=before, hash=b"",
+                **standalone.BARE,
+            )  # fmt: skip
+            row = row._replace(hash=standalone.hash_of(row))
+            self._store.append(_as_bare(row))
+            self._head = (seq, row.hash.decode())
+            if self._apart is not None and self._apart.has_learned:
+                self._apart.note(ERASED, (), record_digest)
+
     @property
     def erases(self) -> bool:
         """Whether bodies of records that derive from responses are kept apart, so that they can be erased."""
@@ -418,6 +473,11 @@ def as_text(row: EventRow) -> EventRow:
         for value, kind in zip(row, _TYPES, strict=True)
     )
     return EventRow(*values)  # type: ignore[arg-type]
+
+
+def _as_bare(row: standalone.StoredRow) -> EventRow:
+    """What an erasure leaves of a row."""
+    return as_text(EventRow(*standalone.bare(row)))  # type: ignore[arg-type]
 
 
 def _as(kind: type, value: object) -> object:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from lakatos.traces.digest import STORED, Digest, canonical_json, is_digest
+from lakatos.traces.digest import STORED, Digest, Fingerprint, canonical_json, is_digest
 from lakatos.traces.errors import RecordError
 
 
@@ -40,13 +40,28 @@ class Erased(Record):
     kind: Literal["erased"] = "erased"
     version: Literal[1] = 1
     was: str
-    """Kind of the record."""
+    """Kind of the record; empty where the row of the journal was erased with it."""
+
+
+class RowsErased(Record):
+    """Rows of the journal whose content an erasure takes: what they were called and when they were written, too."""
+
+    kind: Literal["rows_erased"] = "rows_erased"
+    version: Literal[1] = 1
+    rows: tuple[tuple[int, int], ...]
+    """First and last number of rows that follow one another."""
+    digest: Fingerprint
+    """Of their place in the chain, which the erasure leaves."""
 
 
 RecordTypes = Mapping[str, type[Record]]
 """Which class reads which kind of record. Given by the caller; there is no registry."""
 
-OWN_TYPES: Final[RecordTypes] = {"tombstone": Tombstone, "erased": Erased}
+OWN_TYPES: Final[RecordTypes] = {
+    "tombstone": Tombstone,
+    "erased": Erased,
+    "rows_erased": RowsErased,
+}
 """Records of this package, which every trace understands."""
 
 

@@ -207,8 +207,79 @@ def start_of(meta: Sequence[tuple[bytes, bytes]]) -> bytes:
     return hashlib.sha256(b"[%b]" % b",".join([quoted(JOURNAL_TAG), *entries])).hexdigest().encode()
 
 
+BARE: dict[str, Any] = {
+    "time_utc": b"", "kind": b"erased", "name": b"", "position": b"{}", "attempt": 0, "inputs": b"[]",
+    "body": b'{"kind":"erased","version":1,"was":""}',
+}  # fmt: skip
+"""What an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
+ROWS_ERASED = b"rows_erased"
+"""Kind of the record that lists rows of which an erasure leaves this only."""
+
+
+def is_bare(row: StoredRow) -> bool:
+    """Whether an erasure has left nothing of a row but its number, record digest and hashes."""
+    return row.key == row.hash and all(getattr(row, name) == value for name, value in BARE.items())
+
+
+def bare(row: StoredRow) -> StoredRow:
+    """What an erasure leaves of a row."""
+    return row._replace(key=row.hash, **BARE)
+
+
+def chain_place(row: StoredRow) -> list[Any]:
+    """What an erasure leaves: number, record digest, and the hashes of the event before and of this one."""
+    return [row.seq, *(part.decode(errors="replace") for part in row[-3:])]
+
+
+def erasure_digest(rows: Iterable[StoredRow]) -> str:
+    """Digest of the places of rows in the chain, the same before and after they were erased."""
+    return hashlib.sha256(canonical([chain_place(row) for row in rows])).hexdigest()
+
+
+class ErasureCheck:
+    """Whether every bare row is one that a later record lists, at the place where it stood when that was written."""
+
+    def __init__(self) -> None:
+        self._bare: set[int] = set()
+        self._rows: dict[int, StoredRow] = {}
+        self._listed: set[int] = set()
+        self.problem = ""
+
+    def add(self, row: StoredRow) -> None:
+        """Take the next row into account."""
+        self._rows[row.seq] = row
+        if is_bare(row):
+            self._bare.add(row.seq)
+        elif row.kind == ROWS_ERASED:
+            told = json.loads(row.body)
+            listed = [seq for first, last in told["rows"] for seq in range(first, last + 1)]
+            if not all(seq in self._rows for seq in listed) or row.seq in listed:
+                self.problem = (
+                    self.problem
+                    or f"event {row.seq} lists rows as erased that do not stand before it"
+                )
+                return
+            if erasure_digest(self._rows[seq] for seq in listed) != told["digest"]:
+                self.problem = (
+                    self.problem
+                    or f"event {row.seq} lists erased rows {told['rows']}, which were changed since"
+                )
+            self._listed.update(listed)
+
+    def fault(self) -> tuple[int, str] | None:
+        """The first row that is wrong, or 0, and why; None if all is well."""
+        if self.problem:
+            return 0, self.problem
+        unlisted = min(self._bare - self._listed, default=None)
+        if unlisted is None:
+            return None
+        return unlisted, f"event {unlisted} has no content, and no later record lists it as erased"
+
+
 def fault_of(row: StoredRow) -> str | None:
     """What is wrong with one row by itself; None if nothing is."""
+    if is_bare(row):  # its place in the chain is what is left; `ErasureCheck` looks for the reason
+        return None
     if row.record_digest != record_digest_of(row):
         return "was changed: its record does not hash to its record digest"
     if row.hash != hash_of(row):
@@ -390,6 +461,22 @@ def seconds_of(time_utc: str) -> float | None:
     return told.timestamp() if told.tzinfo is not None else None
 
 
+def times_of(rows: Iterable[StoredRow]) -> list[float | None]:
+    """When rows were written, in seconds; None for what is no time, and an erased row has that of the row before."""
+    times: list[float | None] = []
+    waiting = 0
+    for row in rows:
+        if is_bare(row) and not times:
+            waiting += 1
+        elif is_bare(row):
+            times.append(times[-1])
+        else:
+            time = seconds_of(row.time_utc.decode(errors="replace"))
+            times += [time] * (waiting + 1)
+            waiting = 0
+    return times
+
+
 def time_problem(times: Sequence[float | None], heads: Sequence[tuple[int, float]]) -> str | None:
     """What is wrong between the times of events and those of heads; None if nothing is.
 
@@ -561,12 +648,18 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
     seq, _, problem = first_fault(rows, start_of(meta))
     if problem:
         problem += f"; what stands before it, up to event {seq}, is as it was written"
-    found.append(
-        (
-            problem is None,
-            f"chain{what}: {problem or f'{seq} events, none changed, dropped or moved'}",
-        )
-    )
+    fine = f"{seq} events, none changed, dropped or moved"
+    if n_bare := sum(map(is_bare, rows)):
+        fine += f"; the content of {n_bare} was erased"
+        erasures = ErasureCheck()
+        try:
+            for row in rows:
+                erasures.add(row)
+            fault = erasures.fault()
+        except (KeyError, TypeError, ValueError) as error:
+            fault = (0, f"a record of erased rows cannot be read ({error})")
+        problem = problem or (fault[1] if fault else None)
+    found.append((problem is None, f"chain{what}: {problem or fine}"))
     start = prefix + "artifacts/"
     artifacts = {name.rpartition("/")[2]: name for name in bundle.names if name.startswith(start)}
     changed = [
@@ -638,9 +731,7 @@ def _heads_lines(
     )
     found = [(True, f"heads{what}: {len(lines)} signed heads, all in the journal{more}")]
     if timed:
-        problem = time_problem(
-            [seconds_of(row.time_utc.decode(errors="replace")) for row in rows], timed
-        )
+        problem = time_problem(times_of(rows), timed)
         found.append(
             (
                 problem is None,

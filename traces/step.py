@@ -17,6 +17,7 @@ from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
+from lakatos.traces import standalone
 from lakatos.traces.apart import APART, ApartKinds, make_secret
 from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.digest import Digest, digest_of
@@ -25,9 +26,9 @@ from lakatos.traces.files import ARTIFACT_FOLDER as ARTIFACT_FOLDER
 from lakatos.traces.files import INBOX_FILE as INBOX_FILE
 from lakatos.traces.files import JOURNAL_FILE as JOURNAL_FILE
 from lakatos.traces.inbox import Inbox, check_place
-from lakatos.traces.journal import INTENT, Event, EventEntry, Journal, step_key
+from lakatos.traces.journal import INTENT, Event, EventEntry, Journal, step_key, stored_of
 from lakatos.traces.object_store import artifacts_in
-from lakatos.traces.record import OWN_TYPES, Record, body_of, kind_of, parse_record
+from lakatos.traces.record import OWN_TYPES, Record, RowsErased, body_of, kind_of, parse_record
 from lakatos.traces.stores import ADDRESS_SUFFIX
 from lakatos.traces.validity import Validity
 
@@ -368,13 +369,19 @@ class Trace:
                 yield self._returned(event, returns)
 
     def erase_derived(
-        self, gone: Sequence[Digest], *, acts: frozenset[str], sweep: bool = False
+        self,
+        gone: Sequence[Digest],
+        *,
+        acts: frozenset[str],
+        named: frozenset[str] = frozenset(),
+        sweep: bool = False,
     ) -> int:
         """Erase the bodies of records that derive from erased ones, where bodies are kept apart.
 
         Args:
             gone: Records of which a tombstone says that they no longer hold.
             acts: As for `Validity`; what was done stays, and so does what rests on it alone.
+            named: Kinds of records whose rows keep their names: only their bodies are erased.
             sweep: Whether artifacts that no record names are erased although no body is left to erase.
 
         Returns:
@@ -387,9 +394,32 @@ class Trace:
             return 0
         validity = Validity(self.journal.events(), roots=self.artifacts.has, acts=acts)
         derived = {name for target in gone for name in validity.downstream(target)}
-        return self.journal.erase(
-            {name for name in derived if not validity.valid(name)}, sweep=sweep
-        )
+        stale = {name for name in derived if not validity.valid(name)}
+        n_bodies = self.journal.erase(stale, sweep=sweep)
+        seqs = [row.seq for row in self.journal.erasable(stale, named)]
+        self.list_erased(seqs)
+        if seqs or sweep:
+            self.journal.erase_rows(frozenset(seqs))
+        return n_bodies
+
+    def list_erased(self, seqs: Sequence[int]) -> None:
+        """Record which rows an erasure takes, unless one that was cut short has done so.
+
+        Args:
+            seqs: Numbers of the rows, in order; nothing is recorded where there are none.
+        """
+        if not seqs:
+            return
+        ranges: list[tuple[int, int]] = []
+        for seq in seqs:
+            if ranges and seq == ranges[-1][1] + 1:
+                ranges[-1] = (ranges[-1][0], seq)
+            else:
+                ranges.append((seq, seq))
+        wanted = frozenset(seqs)
+        rows = [stored_of(row) for row in self.journal.store.rows() if row.seq in wanted]
+        listed = RowsErased(rows=tuple(ranges), digest=standalone.erasure_digest(rows))
+        self.record(listed, name="erase rows", position={"digest": listed.digest})
 
     def close(self) -> None:
         """Close the journal and let others write."""

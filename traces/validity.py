@@ -60,6 +60,8 @@ class Validity:
         if event.kind == INTENT or event.record_digest in self._inputs:
             return
         digest, inputs = event.record_digest, event.inputs
+        if event.is_bare:
+            self._erase(digest, "a person withdrew")
         if event.kind == "tombstone":
             target = str(event.body["target"])
             # The tombstone may cite what it erases; it stands all the same.

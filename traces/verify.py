@@ -36,7 +36,15 @@ from lakatos.traces.journal import (
 )
 from lakatos.traces.object_store import artifacts_in
 from lakatos.traces.record import OWN_TYPES, Record, Tombstone, digests_in, parse_record
-from lakatos.traces.standalone import ChainFaultError, StoredRow, seconds_of, sound, time_problem
+from lakatos.traces.standalone import (
+    ChainFaultError,
+    ErasureCheck,
+    StoredRow,
+    seconds_of,
+    sound,
+    time_problem,
+    times_of,
+)
 from lakatos.traces.step import ARTIFACT_FOLDER, JOURNAL_FILE, Trace
 from lakatos.traces.stores import located, store_of
 from lakatos.traces.stores.store import EventStore
@@ -206,14 +214,23 @@ def _verify(
         _verify_head(heads, 0, start_of(stored_meta), findings)
         apart = BodiesApart.of(folder, meta_of(stored_meta))
         audit = _JournalAudit(types, roots, whole, artifacts.has, findings, apart)
-        last, times = 0, list[float | None]()
+        last, rows, erasures = 0, list[StoredRow](), ErasureCheck()
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
             if row.seq in heads:
                 _verify_head(heads, row.seq, row.hash.decode(errors="surrogateescape"), findings)
             last = row.seq
-            times.append(seconds_of(row.time_utc.decode(errors="replace")))
+            rows.append(row)
+            try:
+                erasures.add(row)
+            except (KeyError, TypeError, ValueError) as error:
+                findings.add(
+                    "chain", f"{place_of_stored(row)} lists no erased rows ({error}).", row.seq
+                )
         audit.finish()
+        if unlisted := erasures.fault():
+            findings.add("chain", f"{unlisted[1]}.", unlisted[0])
+        times = times_of(rows)
         findings.last, findings.orphans = last, told_orphans(folder, identity)
         if not (findings.n_signed or findings.unsigned):
             old = (
@@ -283,9 +300,9 @@ class _JournalAudit:
             return
         if self.apart is not None and event.kind != INTENT:
             self.inputs[event.record_digest] = event.inputs
-            if event.kind == ERASED:
+            if event.kind == ERASED and not event.is_bare:
                 self.without_body.append(event)
-        if event.key != key:
+        if event.key != key and not event.is_bare:
             self.findings.add(
                 "keys", f"{place(event)} has a key that is not that of its step.", event.seq
             )

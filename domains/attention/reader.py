@@ -68,7 +68,18 @@ CONGRUENCE = {
     "kongruent": 1.0, "inkongruent": -1.0, "congruente": 1.0, "incongruente": -1.0,
     "neutral": 0.0, "neut": 0.0, "none": 0.0, "n": 0.0, "0": 0.0, "0.0": 0.0,
 }  # fmt: skip
-"""What cells say of the distractor."""
+BEGINNINGS = (("incong", "incomp", "incons", "inkong"), ("cong", "comp", "cons", "kong"))
+"""What words for a distractor that suggests another answer, and the right one, begin with."""
+
+
+def said_of_distractor(cell: str) -> float | None:
+    """What a cell says of the distractor: 1 the right answer, -1 another one, 0 none; None where it says nothing."""
+    against, with_it = (any(map(cell.startswith, words)) for words in BEGINNINGS)
+    if cell in CONGRUENCE or not (against or with_it):
+        return CONGRUENCE.get(cell)
+    return -1.0 if against else 1.0
+
+
 YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
 """Cells of a column whose name says what they are about."""
 SLOWER, STRONG_REVERSAL = 3.0, 0.1
@@ -319,7 +330,8 @@ def _congruence_code(
         TrialsError: The cells are 0 and 1, and the column's name does not say which of them is congruent.
     """
     if not said <= set(YES_OR_NO):
-        return CONGRUENCE
+        known = {cell: said_of_distractor(cell) for cell in said}
+        return {**CONGRUENCE, **{cell: sign for cell, sign in known.items() if sign is not None}}
     words = set(words_of(column))
     if not words & (SAME | OTHER):
         raise TrialsError(
@@ -503,17 +515,36 @@ def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {"congruence": congruence}
     used = {congruence} if isinstance(congruence, str) else set(congruence)
-    for name, said in words.items():
-        is_key = name not in used and said & CORRECT and said & KEYS
-        if is_key and guessed_keys(set(folded(frame[name])) - {""}):
-            return found | {"right_key": name}
-    return found
+    cells = {
+        name: set(folded(frame[name].unique())) - {""}
+        for name, said in words.items()
+        if name not in used and said & (KEYS | RIGHT_KEYS)
+    }
+    right = [
+        name
+        for name, said in cells.items()
+        if guessed_keys(said)
+        and ((words[name] & CORRECT and words[name] & KEYS) or "cresp" in words[name])
+    ]
+    # Of several, the one in whose words the keys that were pressed stand.
+    pressed = [said for name, said in cells.items() if said and name not in right]
+    fits = [name for name in right if any(said <= cells[name] for said in pressed)]
+    return found | {"right_key": (fits or right)[0]} if right else found
+
+
+def _are_opposites(cells: set[str]) -> bool:
+    """Whether cells are words for distractors that go with the right answer and against it, such as comp and incomp."""
+    signs = [said_of_distractor(cell) for cell in cells]
+    is_word = all(len(cell) > 3 for cell in cells)
+    return is_word and None not in signs and {1.0, -1.0} <= set(signs)
 
 
 def _guessed_congruence(frame: pd.DataFrame, words: Mapping[str, set[str]]) -> Any:
     """The column whose name or cells tell of conflict, or those of target and distractor; empty if there are none."""
     for name, said in words.items():
         cells = set(folded(frame[name].unique())) - {""}
+        if _are_opposites(cells):
+            return name
         if len(cells) < 2 or not cells <= {*CONGRUENCE, *YES_OR_NO}:
             continue
         if said & (SAME | OTHER) and cells <= set(YES_OR_NO):
@@ -677,7 +708,7 @@ def _conflict(
     """The column that says what is congruent, or those of target and distractor; empty where there are none."""
     for item in columns:
         said = {cell.casefold() for cell in item.distinct}
-        signs = {CONGRUENCE.get(cell) for cell in said}
+        signs = {said_of_distractor(cell) for cell in said}
         is_word = all(len(cell) > 2 for cell in said) or {"c", "i"} <= said
         if None not in signs and {1.0, -1.0} <= signs and is_word:
             return item.name

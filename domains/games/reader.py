@@ -14,6 +14,7 @@ from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.recognised import accepts, completed
 from lakatos.experiments.adoption.signatures import (
+    NEARLY_ALL,
     ColumnSignature,
     TableSignature,
     counterparts,
@@ -90,7 +91,13 @@ def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading
         and item.between(1e-9, np.inf)
         and len(item.distinct) <= len(offer.distinct)
     ]
-    if len(sums) != 1 or not (offer.name.isidentifier() and sums[0].name.isidentifier()):
+    if len(sums) > 1:  # what the proposer keeps is the rest of the sum, and no sum
+        sums = [
+            item
+            for item in sums
+            if any(_is_rest(other, item, offer) for other in sums if other is not item)
+        ]
+    if len(sums) != 1:
         return None
     rest = f"{sums[0].name} - {offer.name}"
     stimulus = {"own": [[0, 0], [offer.name] * 2], "other": [[0, 0], [rest] * 2]}
@@ -104,6 +111,13 @@ def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading
     column = table.columns[reading.response]
     said = [cell for cell in column.distinct if cell not in reading.missing.get(column.name, ())]
     return replace(reading, responses=accepts(column, said))
+
+
+def _is_rest(rest: ColumnSignature, whole: ColumnSignature, offer: ColumnSignature) -> bool:
+    known = np.isfinite(rest.values) & np.isfinite(whole.values) & np.isfinite(offer.values)
+    return bool(known.any()) and bool(
+        np.isclose(rest.values + offer.values, whole.values)[known].mean() >= NEARLY_ALL
+    )
 
 
 def _games(parts: Mapping[str, Array]) -> Stimuli:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,17 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
+from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells, stimuli_in_sets
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
+    NEARLY_ALL,
     SCHEDULES,
     ColumnSignature,
     TableSignature,
+    association,
     changes_within,
+    counterparts,
+    is_clock,
     is_function_of,
     is_running_sum,
     stays_after_reward,
@@ -40,6 +45,7 @@ from lakatos.experiments.adoption.step_cells import (
     number_of_options,
     rewards,
 )
+from lakatos.experiments.adoption.tables import places_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -92,8 +98,8 @@ def sequence_of_steps(
     order = np.argsort(participant, kind="stable")
     step[order] = step.copy()
     schedule = {
-        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps)
-        for part in ("stage", "block_start")
+        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps, starts=starts)
+        for part, starts in (("stage", None), ("block_start", participant))
         if part in columns.stimulus
     }
     payoff = None
@@ -188,9 +194,9 @@ def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state:
     Names that first choices do not have are in the order of the alphabet, within each state.
     """
     said = cells.text(second)
+    cells.refuse_empty(said == "", second)
     if set(said.tolist()) & set(columns.responses) or not columns.responses:
         return chosen_options(cells, columns.model_copy(update={"response": second}))
-    cells.refuse_empty(said == "", second)
     frame = pd.DataFrame({"state": cells.text(state), "cell": said})
     names = {own: sorted(rows["cell"].unique()) for own, rows in frame.groupby("state")}
     too_many = {own: cells_said for own, cells_said in names.items() if len(cells_said) > 2}
@@ -253,9 +259,20 @@ def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: 
     return kept
 
 
-def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
-    """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
+def _same_for_all(
+    cells: RowCells, column: str, step: Array, n_steps: int, *, starts: Array | None = None
+) -> Array:
+    """``(n_steps,)`` what a column says of each step, which must be the same for everybody.
+
+    Where participants are given (``starts``), it may number games, which begin where the number changes.
+    """
     values = cells.numbers(column)
+    if starts is not None and not np.isin(values, (0, 1)).all():
+        order = np.argsort(starts, kind="stable")
+        rises, same = np.diff(values[order]), np.diff(starts[order]) == 0
+        if (rises[same] >= 0).all():  # numbers of games, which never fall
+            values = np.ones(len(values))
+            values[order[1:]] = 1.0 * ((rises != 0) | ~same)
     cells.refuse(~np.isin(values, (0, 1)), column, "is neither 0 nor 1")
     found = _most_say(values, step, n_steps)
     cells.refuse(
@@ -315,6 +332,8 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     found = [item for item in found if item not in sums]
     named = [item for item in found if item.words & REWARDS]
     reward = named or [item for item in found if item.is_number and _is_paid(item, table)]
+    steady = [item for item in reward if not _drifts(item, table.person)]
+    reward = steady or reward  # chances of rewards wander, and may be called rewards, too
     reward = [item for item in reward if _is_paid(item, table)] if len(reward) > 1 else reward
     if len(reward) != 1:
         return None
@@ -327,6 +346,11 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     else:
         parts = {}
         chosen = _learned(choices, paid, table)
+        repeating = [
+            item for item in choices if item.words & CHOICES and _is_among_shown(item, table)
+        ]
+        if len(chosen) != 1 and len(repeating) == 1 and not table.response:
+            chosen = repeating
         if not chosen:
             return None
         if len(chosen) > 1:
@@ -334,10 +358,17 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
             question = f"several columns may hold the choices; say which: {options}"
             return Reading({"options": 2}, questions=(question,), feedback={"reward": paid.name})
         response = chosen[0]
+    means, game = ((), "") if parts else _hidden_means(table, response, paid)
+    parts |= {"block_start": game} if game else {}
+    places = _places(
+        table, [table.columns[name] for name in dict.fromkeys((response.name, *parts.values()))]
+    )
     unexplained = [
         item
         for item in table.numbers()
-        if item is not paid and item is not response and item not in sums
+        if item is not paid and item is not response and item not in sums and item.name not in places
+        and item.name not in means
+        and not is_clock(item, table.person) and not _drifts(item, table.person)
         and item.name not in parts.values() and not is_function_of(item, response)
         and not (parts and _says_transitions(item))
         and not item.words & (NO_PROPERTY | SCHEDULES)
@@ -346,19 +377,178 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     ]  # fmt: skip
     if unexplained:
         return None
+    if not parts and (offered := _offered(table, response)):
+        return replace(
+            offered,
+            feedback={"reward": paid.name},
+            notes=(*offered.notes, _in_words(paid, offered)),
+        )
     missing = missed_cells(table, response)
     n_options = {"options": max(len(response.distinct) - len(missing), 2)} if missing else {}
+    notes = [
+        f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice"
+    ]
+    if game:
+        notes.append(
+            f"{' and '.join(means)} are taken for what options pay on average, which nobody sees, and a new {game} for "
+            "a new game, as they change with it; --column block_start= says that games go on"
+        )
     return Reading(
         n_options | parts,
         response=response.name,
         feedback={"reward": paid.name},
         missing={response.name: missing} if missing else {},
-        notes=(
-            f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice",
-        ),
+        notes=tuple(notes),
     )
 
 
+def _hidden_means(
+    table: TableSignature, response: ColumnSignature, paid: ColumnSignature
+) -> tuple[tuple[str, ...], str]:
+    """Columns of what each option pays on average, and that of the games in which they are the same; else nothing.
+
+    There is one for each option, rewards spread around that of the option chosen, and it is constant within a game.
+    """
+    if not paid.is_number or not response.is_whole or not 2 <= len(response.distinct) <= 4:
+        return (), ""
+    options = sorted(response.distinct, key=float)
+    stems: dict[str, list[ColumnSignature]] = {}
+    for item in table.numbers():
+        if item is not paid and item is not response and item.name[-1:].isdigit():
+            stems.setdefault(item.name.rstrip("0123456789"), []).append(item)
+    games = [item for item in table.columns.values() if item.words & SCHEDULES and item.is_whole]
+    for own in stems.values():
+        own.sort(key=lambda item: int(item.name.removeprefix(item.name.rstrip("0123456789"))))
+        if len(own) != len(options):
+            continue
+        of_chosen = np.select(
+            [(response.cells == cell).to_numpy() for cell in options],
+            [item.values for item in own],
+            np.nan,
+        )
+        rest = paid.values - of_chosen
+        known = np.isfinite(rest)
+        if not known.any() or association(paid.values, of_chosen) < CLEAR:
+            continue
+        spread = float(paid.values[known].std())
+        if abs(float(rest[known].mean())) > SMALL_BIAS * spread or rest[known].std() > spread:
+            continue
+        for game in games:
+            place = places_of(table.person, game.code)
+            pairs = places_of(place, *(item.code for item in own))
+            if int(pairs.max()) == int(place.max()) and len(np.unique(pairs)) > len(options):
+                return tuple(item.name for item in own), game.name
+    return (), ""
+
+
+SMALL_BIAS = 0.1
+"""Mean difference of rewards from what options pay on average, in standard deviations of rewards."""
+
+
+def _in_words(paid: ColumnSignature, reading: Reading) -> str:
+    return (
+        f"{paid.name} is taken for the reward of each choice, and {reading.response} for the choice"
+    )
+
+
+def _offered(table: TableSignature, response: ColumnSignature) -> Reading | None:
+    """The choice among stimuli whose places change, where two columns say which stood on the left and on the right.
+
+    It is the column that repeats one of both, or else the response, if its cells say places.
+    """
+    for one, other in _shown_pairs(table):
+        said = set(one.distinct)
+        filled = ((one.cells != "") & (other.cells != "")).to_numpy()
+        chosen = [
+            item for item in table.free if item not in (one, other) and _repeats(item, one, other)
+        ]
+        if table.response:
+            chosen = [item for item in chosen if item is response]
+        if len(chosen) == 1:
+            response, parts = chosen[0], {}
+        elif places_of_cells(set(response.distinct)):
+            parts = {SHOWN: [one.name, other.name]}
+        else:
+            continue
+        if len(said) == 2:
+            # Where the response itself names stimuli, their places are not needed.
+            return (
+                Reading({"options": 2, **parts}, response=response.name)
+                if parts or chosen
+                else None
+            )
+        for sets in [item for item in table.columns.values() if item.words & SCHEDULES]:
+            frame = pd.DataFrame({"chosen": one.cells, "set": sets.cells})[filled]
+            if code := stimuli_in_sets(frame, "chosen", "set", 2):
+                note = f"the stimuli of each {sets.name} are learned apart"
+                return Reading(
+                    {"options": 2, **parts},
+                    response=response.name,
+                    responses={} if parts else code,
+                    experiment=sets.name,
+                    notes=(note,),
+                )
+    return None
+
+
+def _shown_pairs(
+    table: TableSignature,
+) -> Iterator[tuple[ColumnSignature, ColumnSignature]]:
+    """Columns that say which of a few stimuli stood on the left and on the right, never the same one."""
+    sides = [[item for item in table.free if item.words & side] for side in (LEFT, RIGHT)]
+    for one, other in product(*sides):
+        filled = ((one.cells != "") & (other.cells != "")).to_numpy()
+        differ = (one.cells != other.cells).to_numpy()[filled]
+        is_pair = one.name != other.name and set(one.distinct) == set(other.distinct)
+        if is_pair and 2 <= len(one.distinct) <= MOST_STIMULI and bool(differ.all()):
+            yield one, other
+
+
+def _is_among_shown(item: ColumnSignature, table: TableSignature) -> bool:
+    return any(_repeats(item, one, other) for one, other in _shown_pairs(table))
+
+
+def _repeats(item: ColumnSignature, one: ColumnSignature, other: ColumnSignature) -> bool:
+    """Whether a column says in each row what one of two others says, and not always the same one."""
+    filled = (item.cells != "").to_numpy()
+    is_one, is_other = ((item.cells == own.cells).to_numpy()[filled] for own in (one, other))
+    is_either = bool(len(is_one)) and (is_one | is_other).mean() >= NEARLY_ALL
+    return bool(is_either and is_one.any() and is_other.any())
+
+
+LEFT, RIGHT = {"left", "l"}, {"right", "r"}
+MOST_STIMULI = 12
+
+
+def _places(table: TableSignature, chosen: Sequence[ColumnSignature]) -> set[str]:
+    """Columns that say at which place each option stood: they hold the cells of a choice, and one of two its own."""
+    found: set[str] = set()
+    for choice in chosen:
+        said, filled = set(choice.distinct), (choice.cells != "").to_numpy()
+        alike = [item for item in table.free if item is not choice and set(item.distinct) == said]
+        for one, other in combinations(alike, 2):
+            is_one = (choice.cells == one.cells).to_numpy() | (
+                choice.cells == other.cells
+            ).to_numpy()
+            differ = (one.cells != other.cells).to_numpy()
+            if is_one[filled].mean() >= NEARLY_ALL and differ[filled].mean() >= NEARLY_ALL:
+                found |= {one.name, other.name}
+    return found
+
+
+def _drifts(item: ColumnSignature, person: NDArray[np.int64]) -> bool:
+    """Whether a column wanders by small steps, as the chances of rewards do that nobody sees."""
+    if len(item.distinct) < FEWEST_OF_WALK or item.is_whole:
+        return False
+    steps = np.abs(np.diff(item.values))[person[1:] == person[:-1]]
+    steps = steps[np.isfinite(steps)]
+    spread = float(np.nanstd(item.values))
+    return bool(len(steps)) and spread > 0 and float(np.mean(steps)) < SMALL_STEP * spread
+
+
+FEWEST_OF_WALK = 50
+SMALL_STEP = 0.5
+"""Mean step of a column that wanders, in standard deviations; independent numbers have more than one."""
 NO_PROPERTY = {
     "confidence", "conf", "certainty", "mood", "acc", "accuracy", "correct", "corr", "onset", "duration", "rt",
     "latency", "time", "key", "ms", "sec", "timestamp", "total", "cum", "n",
@@ -430,18 +620,63 @@ def _learned(
 def _stages(
     table: TableSignature, choices: Sequence[ColumnSignature]
 ) -> tuple[ColumnSignature, ColumnSignature, ColumnSignature] | None:
-    """The first choice, the state it led to and the second choice, where a column says which transitions were rare."""
+    """The first choice, the state it led to and the second choice.
+
+    A column says which transitions were rare; or two columns are called the first and the second choice, and a third
+    one of two cells follows the first of them in most rows.
+    """
     said = [item for item in table.free if _says_transitions(item)]
     if len(said) != 1:
-        return None
+        return _numbered_stages(choices)
     for first, state in permutations([item for item in choices if item is not said[0]], 2):
-        follows = is_function_of(said[0], first, state) and is_function_of(state, first, said[0])
-        if not follows or is_function_of(said[0], first) or is_function_of(said[0], state):
+        rare, one, other = _where_said(said[0], first, state)
+        follows = is_function_of(rare, one, other) and is_function_of(other, one, rare)
+        if not follows or is_function_of(rare, one) or is_function_of(rare, other):
             continue
         others = [item for item in choices if item not in (first, state, said[0])]
         second = [item for item in others if 2 <= len(item.distinct) <= 4]
+        named = [item for item in second if item.words & CHOICES]
+        second = named if len(second) > 1 else second
         return (first, state, second[0]) if len(second) == 1 else None
     return None
+
+
+def _where_said(*columns: ColumnSignature) -> list[ColumnSignature]:
+    """The rows in which all of some columns say something."""
+    is_said = np.logical_and.reduce([(item.cells != "").to_numpy() for item in columns])
+    return [
+        ColumnSignature(item.name, item.cells[is_said].reset_index(drop=True)) for item in columns
+    ]
+
+
+def _numbered_stages(
+    choices: Sequence[ColumnSignature],
+) -> tuple[ColumnSignature, ColumnSignature, ColumnSignature] | None:
+    by_name = {item.name: item for item in choices if item.words & CHOICES}
+    for words, pairs in counterparts(list(by_name)).items():
+        if words not in STAGES or len(pairs) != 1:
+            continue
+        first, second = (by_name[name] for name in pairs[0])
+        states = [
+            item
+            for item in choices
+            if item not in (first, second) and len(item.distinct) == len(first.distinct) == 2
+            and not is_function_of(item, first)
+            and association(item.code.astype(np.float64), first.code.astype(np.float64)) > CLEAR
+            and (_is_state(item) or association(item.code.astype(np.float64), second.code.astype(np.float64)) < CLEAR)
+        ]  # fmt: skip
+        named = [item for item in states if _is_state(item)]
+        if len(named or states) == 1:
+            return first, (named or states)[0], second
+    return None
+
+
+def _is_state(item: ColumnSignature) -> bool:
+    return bool(item.words & {"state", "planet", "world"})
+
+
+STAGES = (("1", "2"), ("first", "second"), ("a", "b"))
+"""Words in which the names of the choices at two stages differ."""
 
 
 def _says_transitions(item: ColumnSignature) -> bool:
@@ -452,7 +687,7 @@ def _says_transitions(item: ColumnSignature) -> bool:
 
 def _recognised_prediction(table: TableSignature) -> Reading | None:
     """A prediction and what came: two columns with the same few cells, and no reward besides."""
-    choices = [item for item in _choices(table) if item.name.isidentifier()]
+    choices = _choices(table)
     if len(choices) != 2 or any(item.words & REWARDS - OUTCOMES for item in table.numbers()):
         return None
     one, other = choices
@@ -523,7 +758,8 @@ LAYOUT = StimulusLayout(
         "options": "number of options",
         PAYOFF: "list of columns: what each option would have paid at the step, for participants who are simulated",
         "stage": "column: 0 for a first or only stage, 1 for the second",
-        "block_start": "column: 1 where a new game begins",
+        "block_start": "column: 1 where a new game begins, or the number of the game",
+        SHOWN: "columns, from the left: the stimulus at each place, where responses say places",
         SECOND: "column: the choice at the second stage, where a row is a trial of two stages",
         "state": "column: likewise the state that the first choice led to",
     },

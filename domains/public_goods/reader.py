@@ -367,7 +367,8 @@ def guessed_parts(names: Sequence[str]) -> dict[str, Any]:
     own = {name: said for name, said in words.items() if not MEMBER.search(name)}
     group = next((name for name, said in own.items() if said & GROUPS and not said & NO_GROUP), "")
     number = named(ROUNDS)
-    if not (group and number and named(GIFTS)):
+    gifts = [name for name, said in words.items() if said & GIFTS and not said & OF_TIME]
+    if not (group and number and gifts):
         return {}
     size = next((name for name, said in words.items() if "size" in said and said & GROUPS), "?")
     multiplier = next((name for name, said in words.items() if "multiplier" in said), "?")
@@ -389,7 +390,9 @@ def recognise(table: TableSignature) -> Reading | None:
     """
     found = guessed_parts(list(table.columns))
     names = [found.get("group", ""), found.get("round", "")]
-    gifts = [item for item in table.numbers() if item.words & GIFTS and not item.words & SUMS]
+    gifts = [
+        item for item in table.numbers() if item.words & GIFTS and not item.words & (SUMS | OF_TIME)
+    ]
     if len(gifts) != 1 or not all(name in table.columns for name in names):
         return None
     group = places_of(*(table.columns[name].cells for name in names))
@@ -426,6 +429,8 @@ def recognise(table: TableSignature) -> Reading | None:
 
 
 SUMS = {"total", "sum", "group", "average", "mean", "others"}
+OF_TIME = {"time", "ok", "rt", "latency", "seconds"}
+"""Words in names of columns of times, such as those when a gift was confirmed."""
 SUMS_OF_ALL = {"total", "sum"}
 LARGEST_ROUNDING = 0.06
 """Coins by which gains are rounded at most."""

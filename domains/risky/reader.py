@@ -169,7 +169,7 @@ def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
         if said & CHOICES and frame[name].nunique() > MOST_CODES and not _is_accepting(frame[name]):
             return {}  # more than two options
     is_positive = (pd.to_numeric(frame[loss[0]], errors="coerce").dropna() > 0).any()
-    lost = f"-{loss[0]}" if is_positive and loss[0].isidentifier() else loss[0]
+    lost = f"-{loss[0]}" if is_positive else loss[0]
     return {
         "a_amounts": sure[:1] or [0], "a_probabilities": [1],
         "b_amounts": [gain[0], lost], "b_probabilities": [0.5, 0.5],
@@ -222,8 +222,6 @@ class _Option:
         if own is None:
             return None
         shares = [_as_share(item) for item in chances]
-        if not all(shares):
-            return None
         by_name = {item.name: share for item, share in zip(chances, shares, strict=True)}
         first = [item for item in amounts if item.name in own]
         rest = [item for item in amounts if item.name not in own]
@@ -241,10 +239,8 @@ class _Option:
 
 
 def _as_share(chance: ColumnSignature) -> str:
-    """A column of chances as shares of one; empty where it cannot be computed with."""
-    if chance.between(0, 1):
-        return chance.name
-    return f"{chance.name} / 100" if chance.name.isidentifier() else ""
+    """A column of chances as shares of one."""
+    return chance.name if chance.between(0, 1) else f"{chance.name} / 100"
 
 
 def _chances_of(
@@ -494,8 +490,6 @@ def _mixed_with_chance(
         return None
     gain, loss, lost = sides
     chance = _as_share(chances[0])
-    if not chance:
-        return None
     is_of_loss = bool(chances[0].words & LOSSES)
     stimulus = {
         "a_amounts": [0], "a_probabilities": [1],
@@ -522,8 +516,6 @@ def _gain_and_loss(
         return None
     loss = losses[0]
     lost = f"-{loss.name}" if loss.between(0, np.inf) else loss.name
-    if lost != loss.name and not loss.name.isidentifier():
-        return None
     return gains[0], loss, lost
 
 

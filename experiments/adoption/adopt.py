@@ -78,6 +78,7 @@ from lakatos.experiments.adoption.row_cells import (
 )
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
@@ -91,6 +92,7 @@ from lakatos.experiments.adoption.time_window import (
     window_of,
 )
 from lakatos.experiments.adoption.timed_answers import with_answer_code
+from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -224,13 +226,17 @@ def _adopted(
         rows = prepared(rows, columns)
     frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
-    if columns.wide:
+    if NUMBER in columns.wide:
+        frame = numbered_rows(frame, columns.wide, table.questions, table.name)
+    elif columns.wide:
         frame = melted(frame, columns, table.name)
     if items is not None:
         frame = with_items(frame, items, columns, table.name)
     if columns.wide or items is not None:
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
+    rows, columns = with_chosen_stimuli(replace(rows, frame=frame), columns, notes)
+    frame = rows.frame
     notes += rows.notes
     _check_named(rows, columns, notes)
     _check_grouped(rows, columns, notes)

@@ -143,6 +143,47 @@ def days_of(cell: str) -> float | None:
     return days
 
 
+AMOUNT_OF_MONEY = re.compile(
+    r"(?:[$€£¥]\s?(?P<before>\d[\d.,]*\d|\d))|(?:(?P<after>\d[\d.,]*\d|\d)\s?(?:[$€£¥]|euros?\b|dollars?\b|eur\b|usd\b|chf\b))",
+    re.IGNORECASE,
+)
+MOST_WORDS = 5
+"""Words of a delay."""
+
+
+def dated_amounts(text: str) -> list[tuple[float, float]]:
+    """Amounts of money that a text says with the delays in days that follow them: ``$34 today or $35 in 186 days``."""
+    found = list(AMOUNT_OF_MONEY.finditer(text))
+    if not found:
+        return []
+    ends = [*(own.start() for own in found[1:]), len(text)]
+    amounts = []
+    for own, end in zip(found, ends, strict=True):
+        marks = marks_of([number := own["before"] or own["after"]])
+        words = re.sub(r"[,;:?!]", " ", text[own.end() : end]).split()
+        delays = [days_of(" ".join(words[:n])) for n in range(min(len(words), MOST_WORDS), 0, -1)]
+        days = next((delay for delay in delays if delay is not None), None)
+        if marks is None or days is None:
+            return []
+        amounts.append((float(plain_number(number, *marks)), days))
+    return amounts
+
+
+def amount_said(cell: str) -> float:
+    """The only amount of a text, a delay aside: 30 of ``£30 in 14 days`` and of ``30``; NaN of other texts."""
+    if NUMBER.fullmatch(cell.strip()):
+        return float(cell.replace(",", "."))
+    if dated := dated_amounts(cell):
+        return dated[0][0] if len(dated) == 1 else float("nan")
+    found = with_unit(cell)
+    marks = None if found is None or not found.unit else marks_of([found.number])
+    return (
+        float("nan")
+        if found is None or marks is None
+        else float(plain_number(found.number, *marks))
+    )
+
+
 def has_units(cells: Sequence[str]) -> bool:
     """Whether all cells are numbers, and units stand beside some."""
     found = [with_unit(cell) for cell in cells if cell.strip()]

@@ -37,7 +37,10 @@ def chosen_rows(
         is_in = cells.is_in(column, wanted, lambda cell: whole(cell.strip()))
         rows = table.frame[kept & ~is_in]
         others.add(
-            f"{column} is not {' or '.join(said)}", rows, rows.index.to_numpy(), is_trial=False
+            f"{column} is not {' or '.join(word or 'empty' for word in said)}",
+            rows,
+            rows.index.to_numpy(),
+            is_trial=False,
         )
         kept &= is_in
     if not kept.any():
@@ -63,6 +66,8 @@ def without_copies(
     """
     is_twice = not columns.is_pooled and _is_table_twice(frame)
     copies = np.arange(len(frame)) >= len(frame) // 2 if is_twice else frame.duplicated().to_numpy()
+    if columns.response in frame.columns and not is_twice:
+        copies = copies & (frame[columns.response].str.strip() != "").to_numpy()
     if columns.is_pooled or not copies.any():
         return frame
     rows = frame.index.to_numpy()[copies].tolist()

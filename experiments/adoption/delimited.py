@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from array import array
 from collections.abc import Generator, Iterator
 from contextlib import closing
@@ -27,6 +28,8 @@ from lakatos.experiments.errors import TrialsError
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabulators", "|": "bars", " ": "spaces"}
 SPACES = " "
+NO_NAME = re.compile(r"|nan|na|[+-]?\d+([.,]\d+)?(e[+-]?\d+)?", re.IGNORECASE)
+"""A cell of a row of data, and not the name of a column."""
 BLOCK = 2**22
 ROWS_AT_ONCE = 50_000
 MARKS = {
@@ -295,6 +298,11 @@ def _names(path: Path, cells: list[str]) -> list[str]:
     """Names of columns from the cells of a header."""
     check_size(path, 0, len(cells))
     names = [name.strip() for name in cells]
+    if len(set(names)) < len(names) > 2 and all(NO_NAME.fullmatch(name) for name in names):
+        raise TrialsError(
+            f"{path}: row 1 holds numbers alone, some of them twice, so that the file seems to have no header. Write a "
+            f"first row with a name for each of its {len(names)} columns."
+        )
     check_names(path, [name for name in names if name])
     return [name or f"column {place}" for place, name in enumerate(names, start=1)]
 

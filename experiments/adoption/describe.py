@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from lakatos.experiments.adoption.cell_units import has_units
 from lakatos.experiments.adoption.chosen_rows import chosen_rows
+from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
@@ -39,6 +40,7 @@ from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
     rows_in_words,
+    rows_that_count,
     rows_that_do_not_count,
 )
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
@@ -48,25 +50,35 @@ from lakatos.experiments.adoption.recognised import (
     completed,
     missed_in_words,
     recognised,
+    shared_marks,
     sides_of,
 )
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
+    RANKS,
     SCHEDULES,
     ColumnSignature,
     TableSignature,
     order_by_values,
     participant_by_values,
+    ranks_rows,
     table_signature,
 )
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
 from lakatos.experiments.adoption.timed_answers import (
     folded,
     guessed_correctness,
     guessed_keys,
     guessed_response,
+)
+from lakatos.experiments.adoption.wide_rows import (
+    NUMBER,
+    guessed_wide,
+    items_in_words,
+    numbered_rows,
+    wide_in_words,
 )
 from lakatos.experiments.answer_scale import heaping_in_words, scale_of
 from lakatos.experiments.domain_lookup import all_domains
@@ -103,6 +115,8 @@ PRACTICE = {
 """Words in names of columns of trials that do not count."""
 SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "running"}
 """Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
+SUMS = {"total", "balance", "bank"}
+"""Words in names of columns of what was won so far."""
 IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
 """Words in names of columns that name participants, beside those such as ``Participant Status``."""
 OF_TRIALS = {
@@ -244,7 +258,10 @@ class TableDescription:
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
-            mapping = AnswerColumns.model_validate(guessed | dict(columns) | {"stimulus": kept})
+            rows = {"where": {**self.mapping.where, **said.where}}
+            mapping = AnswerColumns.model_validate(
+                guessed | dict(columns) | {"stimulus": kept} | rows
+            )
             mapping = _with_named_units(mapping)
             if ONE_PARTICIPANT in mapping.accept and mapping.participant == OPEN_QUESTION:
                 mapping = mapping.model_copy(update={"participant": ""})
@@ -268,7 +285,10 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     return _described(table, domain, AnswerColumns())
 
 
-CHANGES_GUESSES = ("missing", "recode", "where", "alternative", "response", "responses", "stimulus")
+CHANGES_GUESSES = (
+    "missing", "recode", "where", "wide", "accept", "experiment", "condition", "alternative", "response", "responses",
+    "stimulus",
+)  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
 
 
@@ -295,8 +315,22 @@ def _prepared(
     meanings = _meanings(source.frame, summaries)
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
-    changes = {key: getattr(said, key) for key in ("missing", "recode", "where")}
+    changes = {key: getattr(said, key) for key in ("missing", "recode")}
+    changes |= {"where": _where(source.frame, said)}
+    if not said.wide:
+        changes["wide"] = guessed_wide(source.frame, who, source.questions)
+    elif NUMBER in said.wide:
+        changes["wide"] = said.wide
     changes = {key: value for key, value in changes.items() if value}
+    if NUMBER in changes.get("wide", ""):
+        kept = chosen_rows(source, AnswerColumns(where=changes.get("where", {})))
+        note = wide_in_words(source.frame, changes["wide"])
+        frame = numbered_rows(kept, changes["wide"], source.questions, source.name)
+        source = replace(source, frame=frame, notes=(*source.notes, note))
+        changes["participant"] = who
+        summaries = [_summary(source.frame, name) for name in source.columns]
+        meanings = _with_participant(_meanings(source.frame, summaries), who)
+        by_meaning = {meaning: name for name, meaning in meanings.items()}
     rows = alternative_rows(source.frame, who) if not said.alternative else None
     if said.alternative:
         changes |= {"alternative": said.alternative, "choice_set": said.choice_set}
@@ -308,14 +342,22 @@ def _prepared(
         response=said.response or by_meaning.get("response", ""),
         order=said.order or by_meaning.get("order", ""),
         experiment=said.experiment or by_meaning.get("experiment", ""),
-        **changes,
+        **{key: value for key, value in changes.items() if key != "participant"},
     )
-    if known.response in source.columns and not said.missing:
+    if not said.missing:
         signature = table_signature(source.frame, meanings)
-        if missed := missed_in_words(signature, signature.columns[known.response]):
-            changes["missing"] = {known.response: missed}
-            known = known.model_copy(update={"missing": changes["missing"]})
-    frame = chosen_rows(source, known) if said.where else source.frame
+        missing = shared_marks(signature)
+        if known.response in signature.columns and (
+            missed := missed_in_words(signature, signature.columns[known.response])
+        ):
+            missing |= {known.response: missed}
+        if missing:
+            changes["missing"] = missing
+            known = known.model_copy(update={"missing": missing})
+    if reward := by_meaning.get("reward", ""):
+        known = known.model_copy(update={"feedback": {"reward": reward}})
+    is_long = NUMBER in changes.get("wide", "")
+    frame = chosen_rows(source, known) if known.where and not is_long else source.frame
     table = prepared(replace(source, frame=frame), known)
     if table.frame is not source.frame:
         summaries = [_summary(table.frame, name) for name in table.columns]
@@ -323,10 +365,46 @@ def _prepared(
     return table, summaries, changes, None if known.alternative else rows
 
 
+def _with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
+    """The meanings of columns, given the one that names participants."""
+    rest = {name: own for name, own in meanings.items() if own != "participant" and name != who}
+    return rest | {who: "participant"}
+
+
+def _where(frame: pd.DataFrame, said: AnswerColumns) -> dict[str, Any]:
+    """The rows that count: those that the user names, and of them none of practice unless these are accepted."""
+    if "practice_rows" in said.accept:
+        return dict(said.where)
+    used = {said.participant, said.response, said.experiment, said.condition, *said.attributes}
+    used |= {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback])} | set(said.where)
+    return {**rows_that_count(frame, sorted(used)), **said.where}
+
+
+def _practice_in_words(
+    frame: pd.DataFrame, where: Mapping[str, Any], said: AnswerColumns
+) -> list[str]:
+    """Which rows of practice or of nobody are left out without the user having said so."""
+    lines = []
+    for column, wanted in where.items():
+        if column in said.where:
+            continue
+        kept = {wanted} if isinstance(wanted, str) else set(wanted)
+        cells = frame[column].str.strip()
+        rows = frame.index.to_numpy()[(~cells.isin(kept) & (cells != "")).to_numpy()]
+        others = sorted(set(cells) - kept - {""})
+        what = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
+        lines.append(
+            f"{rows_named(rows)} are left out as practice or of nobody, since {what}; --accept practice_rows reads them"
+        )
+    return lines
+
+
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
     table, summaries, changes, nameless = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
+    if "participant" in changes:
+        meanings = _with_participant(meanings, changes["participant"])
     response = changes.get("response", said.response)
     if response in table.columns:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
@@ -349,7 +427,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         meanings[reading.response] = "response"
     mapping = _mapping(table, meanings, chosen, stimulus, said)
     mapping = _with_reading(mapping, reading, said).model_copy(update=changes)
+    if chosen and not mapping.order and (order := _ranked(table, meanings, mapping)):
+        mapping = mapping.model_copy(update={"order": order})
     mapping = _with_named_units(mapping)
+    items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -370,9 +451,11 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *_doubts(reading, kinds, "" if chosen or nameless else _own_task(table, meanings)),
             *_alternatives_in_words(changes, said),
             *((_nameless_in_words(nameless),) if nameless else ()),
+            *((items,) if items and not chosen else ()),
         ),
         odd=(
             *table.notes,
+            *_practice_in_words(source.frame, changes.get("where", {}), said),
             *_taken_by_values(meanings),
             *(line for line in reading.notes if not _is_answered(line, said)),
             *_assumed_unit(source, mapping, said),
@@ -408,10 +491,12 @@ def _recognised(
     if is_known and named_response and not is_timed:
         return nothing, ()
     is_paid = "reward" in meanings.values() or _won_and_lost(table) != OPEN_QUESTION
-    if domain is not None and domain.sequential and named_response and is_paid:
-        return nothing, ()
     frame = _without_practice(table.frame)
     signature = table_signature(frame, meanings, said.response, said.participant)
+    if domain is not None and domain.sequential and named_response and is_paid:
+        layout = layouts_to_guess().get(domain.name)
+        reading = layout.recognise(signature) if layout and layout.recognise else None
+        return (reading if reading is not None and _names_stimuli(reading) else nothing), ()
     if is_known and domain is None:
         task = all_domains()[chosen]
         if scale_of(task) is not None or task.sequential:
@@ -421,8 +506,10 @@ def _recognised(
     layouts = layouts_to_guess()
     if chosen and domain is None:
         recognise = layouts[chosen].recognise
-        reading = recognise(signature) if recognise and stimulus else None
-        return (_filled(stimulus, reading), ()) if reading is not None else (nothing, ())
+        reading = recognise(signature) if recognise else None
+        if reading is None or not (stimulus or _names_stimuli(reading)):
+            return nothing, ()
+        return _filled(stimulus, reading), ()
     if domain is not None:
         if domain.name not in layouts:
             return nothing, ()
@@ -435,6 +522,25 @@ def _recognised(
     if "order" not in meanings.values():
         order = order_by_values(signature, reading.shown)
     return replace(reading, order=order), (kind,)
+
+
+def _ranked(table: AnswerTable, meanings: Mapping[str, str], mapping: AnswerColumns) -> str:
+    """The column that is called a rank and numbers the rows of each participant, where no column counts them."""
+    used = {str(leaf) for leaf in leaves_of(mapping.model_dump())}
+    named = [
+        name for name in table.columns if set(words_of(name)) & RANKS and name not in used
+        and meanings.get(name, "order") == "order"
+    ]  # fmt: skip
+    if len(named) != 1 or mapping.participant not in table.columns:
+        return ""
+    person = places_of(table.frame[mapping.participant])
+    column = ColumnSignature(named[0], table.frame[named[0]].str.strip().reset_index(drop=True))
+    return named[0] if ranks_rows(column, person) else ""
+
+
+def _names_stimuli(reading: Reading) -> bool:
+    """Whether a reading says which stimuli stood where, or are learned apart."""
+    return bool(reading.experiment) or "shown" in reading.stimulus
 
 
 def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
@@ -479,6 +585,8 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
         changes["order"] = reading.order
     if reading.time:
         changes["response_time"] = reading.time
+    if reading.experiment:
+        changes["experiment"] = reading.experiment
     if reading.response and reading.response in (mapping.experiment, mapping.order):
         changes |= {
             key: "" for key in ("experiment", "order") if getattr(mapping, key) == reading.response
@@ -514,7 +622,15 @@ def _nameless_in_words(rows: AlternativeRows) -> str:
 
 
 def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:
-    return own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+    words = own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+    response = next((name for name, meaning in meanings.items() if meaning == "response"), "")
+    marks = [mark for mark in table.marked.get(response, ()) if mark.strip().casefold() == "none"]
+    if words and marks:
+        words += (
+            f"; {response} says {marks[0]} in some rows, which are read as empty: if it is an answer of its own, give "
+            "it another name in the file, and an option in the task"
+        )
+    return words
 
 
 def _doubts(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str, ...]:
@@ -540,8 +656,14 @@ def _taken_by_values(meanings: Mapping[str, str]) -> list[str]:
 
 def _without_practice(frame: pd.DataFrame) -> pd.DataFrame:
     """The columns that do not belong to practice trials alone; all of them where there are no others."""
-    kept = [name for name in frame.columns if not set(words_of(str(name))) & PRACTICE]
+    kept = [name for name in frame.columns if not _is_of_practice(frame, str(name))]
     return frame[kept] if kept else frame
+
+
+def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column's name speaks of practice; a train may be one on rails where every row says something."""
+    words = set(words_of(name)) & PRACTICE
+    return bool(words) and not (words == {"train"} and bool((frame[name] != "").all()))
 
 
 def _with_named_units(mapping: AnswerColumns) -> AnswerColumns:
@@ -799,13 +921,13 @@ def _task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
         return ""
     tasks = [name for name, task in all_domains().items() if task.sequential]
     response = next(name for name, meaning in meanings.items() if meaning == "response")
-    explained = {*re.findall(r"\w+", gains), *_second_stage(table, response, "").values()}
+    explained = {*columns_in(gains, table.frame), *_second_stage(table, response, "").values()}
     unexplained = [
         name
         for name in table.columns
         if not meanings.get(name)
         and name not in explained
-        and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES)
+        and not set(words_of(name)) & (SCHEDULE | STIMULUS_WORDS | OUTCOMES | SUMS)
         and numbers_of(table.frame[name]).nunique() > 1
     ]
     return tasks[0] if len(tasks) == 1 and not unexplained else ""
@@ -823,7 +945,7 @@ def _prediction_came_true(table: AnswerTable, response: str) -> str:
         and set(words_of(name)) & OUTCOMES
         and set(table.frame[name].str.strip()) - {""} <= said
     ]
-    if len(came) != 1 or not (response.isidentifier() and came[0].isidentifier()):
+    if len(came) != 1:
         return ""
     return f"{response} == {came[0]}"
 
@@ -834,7 +956,7 @@ def _won_and_lost(table: AnswerTable) -> str:
     Where every row has a gain and a loss, they may be what a gamble offers, not what was won and lost.
     """
     of = [[n for n in table.columns if set(words_of(n)) & kind] for kind in (GAINS, LOSSES)]
-    if not all(len(names) == 1 and names[0].isidentifier() for names in of):
+    if not all(len(names) == 1 for names in of):
         return OPEN_QUESTION
     gain, loss = of[0][0], of[1][0]
     lost = numbers_of(table.frame[loss]).dropna()

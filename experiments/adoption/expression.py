@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -50,16 +51,18 @@ class ColumnExpression:
         """
         if len(text) > LONGEST:
             raise ValueError(f"an expression has at most {LONGEST} letters")
+        plain, self._named = _with_plain_names(text.strip(), columns)
         try:
-            self._tree = ast.parse(text.strip(), mode="eval").body
+            self._tree = ast.parse(plain, mode="eval").body
         except (SyntaxError, RecursionError, MemoryError):
             raise ValueError(f"{text!r} is no expression") from None
         self.equal = _equal_parts(self._tree)
         """The column, and the column or the text in quotation marks, that are compared; None in arithmetic."""
         parts = self.equal or (self._tree,)
         known = [part for part in parts if not isinstance(part, ast.Constant)]
-        names = [name for part in known for name in _checked_names(part, set(columns))]
-        self.columns = tuple(dict.fromkeys(names))
+        allowed = {*columns, *self._named}
+        names = [name for part in known for name in _checked_names(part, allowed)]
+        self.columns = tuple(dict.fromkeys(self._named.get(name, name) for name in names))
         """The columns that it names, in their order."""
         if not self.columns or isinstance(self._tree, ast.Name):
             raise ValueError(f"{text!r} computes nothing from columns")
@@ -69,7 +72,7 @@ class ColumnExpression:
         assert self.equal is not None
         n_rows = len(cells[self.columns[0]])
         left, right = (
-            cells[part.id]
+            cells[self._named.get(part.id, part.id)]
             if isinstance(part, ast.Name)
             else np.full(n_rows, str(cast(ast.Constant, part).value), dtype=object)
             for part in self.equal
@@ -79,7 +82,22 @@ class ColumnExpression:
     def value(self, numbers: Mapping[str, Array]) -> Array:
         """``(n_rows,)`` its value in each row, given the numbers of its columns."""
         with np.errstate(all="ignore"):
-            return np.asarray(_value(self._tree, numbers), dtype=np.float64)
+            known = {**numbers, **{own: numbers[name] for own, name in self._named.items()}}
+            return np.asarray(_value(self._tree, known), dtype=np.float64)
+
+
+def _with_plain_names(text: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """An expression with plain names for columns such as ``values.gain``, and the column of each of these names."""
+    named: dict[str, str] = {}
+    odd = [name for name in columns if not name.isidentifier() and name in text and name != text]
+    for name in sorted(odd, key=len, reverse=True):
+        if not re.search(r"[A-Za-z]", name):
+            continue
+        own = f"column_{len(named)}_"
+        text, n_found = re.subn(rf"(?<![\w.]){re.escape(name)}(?![\w.])", own, text)
+        if n_found:
+            named[own] = name
+    return text, named
 
 
 def columns_in(name: str, frame: pd.DataFrame) -> tuple[str, ...]:

@@ -57,6 +57,7 @@ class Reading:
     responses: Mapping[str, int] = field(default_factory=dict)
     order: str = ""
     time: str = ""
+    experiment: str = ""
     feedback: Mapping[str, str] = field(default_factory=dict)
     recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -103,7 +103,7 @@ class AnswerColumns(BaseModel):
     """Column of both files that identifies the item."""
     wide: str = ""
     """Files with one row per participant: pattern of the columns that hold one item each, such as
-    ``Q*``."""
+    ``Q*``; or patterns of columns that number trials, such as ``choice_#,reward_#``."""
     stimulus: dict[str, Any] = {}
     """For each part of the domain's trials, a column, a number, or a list of them."""
     feedback: dict[str, str] = {}
@@ -187,7 +187,7 @@ class AnswerColumns(BaseModel):
             raise ValueError(
                 "counts of answers have no conditions within participants; leave out condition"
             )
-        if self.wide and not self.item:
+        if self.wide and not self.item and "#" not in self.wide:
             raise ValueError(
                 "wide: columns name questions, so say which file of items tells what they show"
             )

@@ -49,7 +49,7 @@ GERMAN = {
     "fehler": "error", "wort": "word", "farbe": "color", "druckfarbe": "ink", "rz": "rt", "antwortzeit": "rt",
     "wahrsch": "probability", "zeit": "time", "alter": "age", "geschlecht": "gender", "korr": "correct",
     "kongruenz": "congruence", "angebot": "offer", "annehmen": "accept", "angenommen": "accepted",
-    "prozent": "percent", "hoch": "high",
+    "zustand": "state", "stufe": "stage", "prozent": "percent", "hoch": "high",
     "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor",
 }  # fmt: skip
 """German words in names of columns, for which readers know the English ones."""
@@ -60,7 +60,7 @@ FRENCH = {
     "probabilite": "probability", "risque": "risky", "bloc": "block", "groupe": "group", "sexe": "sex",
     "accepter": "accept", "accepte": "accept", "refuser": "reject", "choisi": "chosen",
     "mot": "word", "couleur": "color", "bonne": "correct", "exactitude": "accuracy",
-    "tot": "sooner", "tard": "later", "gagne": "won",
+    "etat": "state", "etape": "stage", "tot": "sooner", "tard": "later", "gagne": "won",
 }  # fmt: skip
 SPANISH = {
     "participante": "participant", "sujeto": "subject", "ensayo": "trial", "eleccion": "choice",
@@ -71,7 +71,7 @@ SPANISH = {
     "seguro": "safe", "arriesgado": "risky", "bloque": "block", "grupo": "group", "condicion": "condition",
     "edad": "age", "sexo": "sex", "aceptar": "accept", "rechazar": "reject", "oferta": "offer", "elegido": "chosen",
     "correcto": "correct", "palabra": "word", "tinta": "ink", "puntos": "points", "pronto": "sooner",
-    "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
+    "estado": "state", "etapa": "stage", "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
 }  # fmt: skip
 DUTCH = {
     "proefpersoon": "participant", "proef": "trial", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
@@ -79,6 +79,7 @@ DUTCH = {
     "wachttijd": "wait", "dagen": "days", "weken": "weeks", "maanden": "months", "kans": "probability",
     "winst": "gain", "verlies": "loss", "vroeger": "sooner", "eerder": "sooner", "nu": "now",
     "reactietijd": "rt", "juist": "correct", "blok": "block", "groep": "group",
+    "toestand": "state",
     "zeker": "safe", "riskant": "risky", "bod": "offer", "voorspelling": "prediction", "uitkomst": "outcome",
 }  # fmt: skip
 """French, Spanish and Dutch words likewise, without accents."""

@@ -123,7 +123,7 @@ def code_of_cells(
                 f"{column}: {' and '.join(code)} are the options, in the order of the alphabet"
             )
     if n_options == 2 and code and not set(code) <= {"1", "2"}:
-        code = _turned(cells, columns, code, labels, notes)
+        code = _turned(cells, columns, code, labels, notes, names_of_arms=names_of_arms)
     return code
 
 
@@ -239,11 +239,17 @@ def _turned(
     code: dict[str, int],
     labels: Sequence[str],
     notes: list[str],
+    *,
+    names_of_arms: bool,
 ) -> dict[str, int]:
     """The code with 1 for the option that the column's name names, if it names one."""
     column = columns.response or "response"
     named = option_named(column, cells, columns, labels)
     if named is None:
+        if code == {"0": 0, "1": 1} and not names_of_arms:
+            notes.append(
+                f"{column}: 0 is taken for the first option and 1 for the second, as no name says which"
+            )
         return code
     high = max(code, key=lambda cell: code[cell])
     notes.append(

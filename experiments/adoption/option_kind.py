@@ -142,11 +142,11 @@ def side_compared(frame: pd.DataFrame, response: str, stimulus: Mapping[str, Any
     found = [
         name
         for name in map(str, frame.columns)
-        if name != response and name.isidentifier() and set(words_of(name)) & PLACE_WORDS
+        if name != response and set(words_of(name)) & PLACE_WORDS
         and set(frame[name].str.strip().str.casefold()) - {""} == said
         and option_named(f"{response} == {name}", RowCells(frame, ""), columns, ()) is not None
     ]  # fmt: skip
-    is_one = len(found) == 1 and len(said) == 2 and response.isidentifier()
+    is_one = len(found) == 1 and len(said) == 2
     return f"{response} == {found[0]}" if is_one else ""
 
 

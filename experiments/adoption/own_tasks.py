@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -21,6 +22,7 @@ GIVEN = {
     "passed", "given", "gave", "gift", "transfer", "transferred", "sent", "offer", "offered", "donated", "donation",
     "contribution",
 }  # fmt: skip
+KEPT = {"kept", "keep", "keeps"}
 RATED = {
     "rating",
     "rate",
@@ -45,7 +47,7 @@ ESTIMATES = {
     "reported",
     "schaetzung",
 }
-MOST_LEVELS = 11
+MOST_LEVELS, FEWEST_LEVELS = 11, 4
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
@@ -67,8 +69,9 @@ def own_task_in_words(table: TableSignature) -> str:
         )
     if gift := _gift(table):
         given, coins = gift
+        what = "what is kept" if set(words_of(given)) & KEPT else "a gift"
         return (
-            f"{given} seems to be a gift out of {coins}: that is a task of your own, such as "
+            f"{given} seems to be {what} out of {coins}: that is a task of your own, such as "
             f"studies/tasks/giving.toml. {DECLARE}"
         )
     if estimated := _estimate(table):
@@ -135,7 +138,11 @@ def _without(said: Sequence[str], label: Sequence[str]) -> list[str]:
 def _gift(table: TableSignature) -> tuple[str, str] | None:
     """A column of gifts that never lies above one of coins."""
     numbers = table.numbers()
-    given = [item for item in numbers if item.words & GIVEN and len(item.distinct) >= FEWEST_GIFTS]
+    named = [item for item in numbers if item.words & GIVEN]
+    named = named or [
+        item for item in table.columns.values() if item.words & KEPT and item.is_number
+    ]
+    given = [item for item in named if len(item.distinct) >= FEWEST_GIFTS]
     coins = [item for item in (*numbers, *table.constants()) if item.words & COINS]
     fits = [(a, b) for a in given for b in coins if a is not b and is_not_above(a.values, b.values)]
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
@@ -143,8 +150,8 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
 
 def _estimate(table: TableSignature) -> tuple[str, str] | None:
     """A column of numbers that are called estimates, and the only one that they follow closely."""
-    numbers = [item for item in table.numbers() if len(item.distinct) > MOST_LEVELS]
-    said = [item for item in numbers if item.words & ESTIMATES]
+    numbers = [item for item in table.numbers() if len(item.distinct) >= FEWEST_LEVELS]
+    said = [item for item in numbers if item.words & ESTIMATES and len(item.distinct) > MOST_LEVELS]
     if len(said) != 1:
         return None
     strength = np.sqrt(len(said[0].values)) * CLOSE

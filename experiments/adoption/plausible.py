@@ -58,7 +58,7 @@ UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuf
 MOST_UNITS = 6
 PRACTICE = {
     "practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung", "oefening", "oefen",
-    "entrainement", "aufwaermen", "ejercicio", "practica",
+    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial",
 }  # fmt: skip
 TRAINING, MAIN = (
     {"training", "train", "prueba", "entrenamiento"},
@@ -73,6 +73,10 @@ FINISHED = "finished"
 """Name of the column in which exports of questionnaires say whether a participant came to the end."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
 MOST_PHASES = 12
+MOST_PRACTICE = 0.5
+"""Share of rows that practice, and rows of nobody, may be without a question."""
+COUNTS = {"n", "trial", "trials", "count", "number", "index"}
+"""Words in names of columns that count the rows of a loop."""
 USUAL_AMOUNT = 20.0
 USUAL_AMOUNTS = (0.5, 500.0)
 """Medians of amounts of money between which priors of sensitivities hold the values that participants have."""
@@ -256,6 +260,11 @@ def check_units(
         )
 
 
+def words_of_cell(cell: str) -> set[str]:
+    """The words of a cell, and all of it as one word."""
+    return {*words_of(cell), cell.casefold().replace("-", "").replace(" ", "")}
+
+
 def rows_that_do_not_count(
     frame: pd.DataFrame, column: str
 ) -> tuple[list[str], list[str], str] | None:
@@ -263,9 +272,7 @@ def rows_that_do_not_count(
     said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
     if not 2 <= len(said) <= MOST_PHASES:
         return None
-    words = {
-        cell: {*words_of(cell), cell.casefold().replace("-", "").replace(" ", "")} for cell in said
-    }
+    words = {cell: words_of_cell(cell) for cell in said}
     named = set(words_of(column))
     of_practice = PRACTICE | TRAINING if any(own & MAIN for own in words.values()) else PRACTICE
     is_named = bool(named & PRACTICE)
@@ -281,6 +288,52 @@ def rows_that_do_not_count(
         what = "of participants who did not finish"
     others = [cell for cell in said if cell not in odd]
     return (odd, others, what) if odd and others else None
+
+
+def rows_that_count(frame: pd.DataFrame, used: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+    """What columns say in the rows that count (`AnswerColumns.where`), where they mark others as practice or of nobody.
+
+    Nothing where the marked rows are the larger part, which may be a part of the study.
+
+    Args:
+        frame: All rows.
+        used: Columns that the mapping uses for something else.
+    """
+    marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
+    for column in map(str, frame.columns):
+        cells = frame[column].str.strip()
+        # A column that says something in some rows alone is one of the trials there, not of all rows.
+        is_of_practice = bool(set(words_of(column)) & PRACTICE) and bool((cells == "").any())
+        is_free = column not in used and not is_of_practice
+        found = rows_that_do_not_count(frame, column) if is_free else None
+        if found is not None:
+            odd, others, _ = found
+            if any(
+                not words_of_cell(cell) & PRACTICE and words_of_cell(cell) & TRAINING
+                for cell in odd
+            ):
+                continue  # training may be a part of the task, so that the user is asked
+            wanted = others[0] if len(others) == 1 else tuple(others)
+            marked.append((cells.isin(odd).to_numpy(), column, wanted))
+        elif column not in used and _counts_practice(frame, column):
+            marked.append(((cells != "").to_numpy(), column, ""))
+    where: dict[str, str | tuple[str, ...]] = {}
+    gone = np.zeros(len(frame), dtype=bool)
+    for rows, column, wanted in sorted(marked, key=lambda item: -int(item[0].sum())):
+        if (rows & ~gone).any() and rows.mean() <= MOST_PRACTICE:
+            where[column] = wanted
+            gone |= rows
+    return where if gone.mean() <= MOST_PRACTICE else {}
+
+
+def _counts_practice(frame: pd.DataFrame, column: str) -> bool:
+    """Whether a column, such as ``practice_trials.thisN``, counts rows of practice and is empty in the others."""
+    words = set(words_of(column))
+    if not words & PRACTICE or not words & COUNTS:
+        return False
+    filled = frame[column].str.strip() != ""
+    is_count = bool(numbers_of(frame[column][filled]).notna().all())
+    return is_count and bool(0 < filled.mean() < 1)
 
 
 def check_practice(

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.cell_units import without_units
+from lakatos.experiments.adoption.cell_units import amount_said, without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
+    NUMBER,
     AnswerTable,
     by_distinct,
     numbers_of,
@@ -44,7 +45,7 @@ def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
         TrialsError: The mapping names a column that is not there, or rows of one choice do not fit together.
     """
     table = without_units(_recoded(_without_marks(table, columns), columns), columns)
-    table = _with_computed_columns(table, columns)
+    table = _with_feedback_below(_with_computed_columns(table, columns), columns)
     return with_a_row_for_each_choice(table, columns) if columns.alternative else table
 
 
@@ -101,6 +102,46 @@ def _check_columns(table: AnswerTable, names: Sequence[str], key: str) -> None:
         )
 
 
+MOST_BETWEEN = 3
+"""Rows from a response to that of its feedback, others such as fixation marks lying between them."""
+NEARLY_ALL = 0.9
+"""Share of responses whose feedback stands in a row of its own."""
+
+
+def _with_feedback_below(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
+    """The table with feedback in the row of its response, where it stands in a row of its own soon after each of them.
+
+    So do cells of other columns that say something in rows of feedback alone.
+    """
+    frame, reward = table.frame, columns.feedback.get("reward", "")
+    if not {columns.response, reward} <= set(frame.columns) or columns.response == reward:
+        return table
+    is_response = (frame[columns.response].str.strip() != "").to_numpy()
+    is_feedback = (frame[reward].str.strip() != "").to_numpy()
+    n_pairs = min(int(is_response.sum()), int(is_feedback.sum()))
+    if not n_pairs or (is_response & is_feedback).any():
+        return table
+    places = np.flatnonzero(is_response | is_feedback)
+    first, then = places[:-1], places[1:]
+    who = [name for name in (columns.participant, "file") if name in frame.columns]
+    person = places_of(*(frame[name] for name in who)) if who else np.zeros(len(frame), np.int64)
+    is_pair = is_response[first] & is_feedback[then] & (person[first] == person[then])
+    is_pair &= then - first <= MOST_BETWEEN
+    if is_pair.sum() < NEARLY_ALL * max(int(is_response.sum()), int(is_feedback.sum())):
+        return table
+    first, then = first[is_pair], then[is_pair]
+    changed, moved = frame.copy(), []
+    for name in table.columns:
+        cells = frame[name].to_numpy(dtype=object)
+        if (frame[name].iloc[is_response].str.strip() == "").all() and any(cells[then] != ""):
+            cells = cells.copy()
+            cells[first], cells[then] = cells[then], ""
+            changed[name] = pd.Series(cells, frame.index, dtype="str")
+            moved.append(name)
+    note = f"{', '.join(moved)}: in a row of feedback after that of each response, and read with the response"
+    return replace(table, frame=changed, notes=(*table.notes, note))
+
+
 def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     """The table with a column for each expression, such as ``gain + loss``, that the mapping names as one."""
     named = [columns.response, columns.response_time, columns.order, columns.count, columns.share]
@@ -124,7 +165,7 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
         return [
-            "" if "" in (one, two) else str(int(one == _folded(two)))
+            "" if "" in (one, two) else str(int(_is_same(one, _folded(two))))
             for one, two in zip(left, right, strict=True)
         ]
     numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
@@ -135,6 +176,13 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         for row in np.flatnonzero(wrong):
             found[row] = own.iloc[row]
     return found
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two cells say the same: the same text, or an amount in words and its number."""
+    if one == other or not NUMBER.fullmatch(other) or NUMBER.fullmatch(one):
+        return one == other
+    return amount_said(one) == amount_said(other)
 
 
 # A row for each alternative -------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
@@ -22,6 +23,7 @@ from lakatos.experiments.adoption.option_code import (
 )
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
+    NEARLY_ALL,
     ColumnSignature,
     TableSignature,
     changes_within,
@@ -30,6 +32,7 @@ from lakatos.experiments.adoption.signatures import (
     is_function_of,
     is_one_to_one,
 )
+from lakatos.experiments.adoption.tables import by_distinct
 from lakatos.experiments.adoption.timed_answers import guessed_keys
 
 Array = NDArray[np.float64]
@@ -52,6 +55,8 @@ MISSED = {
     "pas de réponse", "-",
 }  # fmt: skip
 """Cells of responses that say in words that there was none, where there is no time either."""
+NOTHING = {-1.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0}
+"""Negative numbers that stand for missing values in many laboratories."""
 MORE_CODES = 1
 """Different cells beside those of the options, such as marks of missed responses."""
 
@@ -90,6 +95,8 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
 def _with_response(table: TableSignature, reading: Reading) -> Reading:
     if table.response:
         return replace(reading, response=table.response)
+    if compared := chosen_amount(table, reading.stimulus):
+        return replace(reading, response=compared)
     shown = [table.columns[name] for name in reading.shown]
     candidates = choice_columns(table, shown)
     named = [item for item in candidates if item.words & CHOICES]
@@ -107,6 +114,38 @@ def _with_response(table: TableSignature, reading: Reading) -> Reading:
     options = " or ".join(f"--column response={item.name}" for item in candidates[:4])
     question = f"several columns may hold the responses; say which: {options}"
     return replace(reading, questions=(*reading.questions, question))
+
+
+def chosen_amount(table: TableSignature, stimulus: Mapping[str, Any]) -> str:
+    """A comparison such as ``Response == amount_later``, where a column repeats the amount of one of two options.
+
+    It may say it in words, as ``£30 in 14 days`` does. Empty where not exactly one column does so.
+    """
+    pair = [str(leaf) for place in (0, 1) for leaf in leaves_of_option(stimulus, place)[:1]]
+    is_pair = len(pair) == 2 and "amounts" in stimulus and set(pair) <= set(table.columns)
+    if not is_pair:
+        return ""
+    first, second = (table.columns[name].values for name in pair)
+    found: dict[str, Array] = {}
+    for column in table.free:
+        if column.name in pair or len(column.distinct) <= 2:
+            continue
+        said = by_distinct(column.cells, amount_said).astype(np.float64)
+        known = np.isfinite(first) & np.isfinite(second) & (column.cells != "").to_numpy()
+        is_second = (said == second)[known]
+        is_either = is_second | (said == first)[known]
+        if len(is_either) and is_either.mean() >= NEARLY_ALL and 0 < is_second.mean() < 1:
+            found[column.name] = np.where(said == second, 1.0, np.where(said == first, 0.0, np.nan))
+    # Of two columns that never say the same, each says what stood at a place.
+    for one, other in combinations(list(found), 2):
+        if {one, other} <= set(found) and _are_places(found[one], found[other]):
+            del found[one], found[other]
+    return f"{next(iter(found))} == {pair[1]}" if len(found) == 1 else ""
+
+
+def _are_places(one: Array, other: Array) -> bool:
+    known = np.isfinite(one) & np.isfinite(other)
+    return bool(known.any()) and bool((one + other == 1)[known].mean() >= NEARLY_ALL)
 
 
 def choice_columns(
@@ -182,6 +221,35 @@ def missed_in_words(table: TableSignature, column: ColumnSignature) -> tuple[str
         if is_missed:
             found.append(cell)
     return tuple(found)
+
+
+def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
+    """Negative numbers such as -1 or -99 that stand for missing values, by column.
+
+    Such a number is rare, all others of its column are positive or 0, and in just these rows another column holds
+    the same number, or is empty.
+    """
+    marked: dict[str, tuple[str, NDArray[np.bool_]]] = {}
+    for name, column in table.columns.items():
+        if name == table.participant or not column.is_number:
+            continue
+        negative = column.values < 0
+        marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
+        if len(marks) == 1 and float(next(iter(marks))) in NOTHING and negative.mean() < MOST_RARE:
+            marked[name] = (next(iter(marks)), negative)
+    found: dict[str, tuple[str, ...]] = {}
+    for name, (mark, rows) in marked.items():
+        others = [
+            own[1]
+            for other, own in marked.items()
+            if other != name and float(own[0]) == float(mark)
+        ]
+        others += [
+            (other.cells == "").to_numpy() for other in table.columns.values() if other.name != name
+        ]
+        if any((other == rows).all() for other in others):
+            found[name] = (mark,)
+    return found
 
 
 def sides_of(stimulus: Mapping[str, Any]) -> tuple[str, str]:

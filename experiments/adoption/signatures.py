@@ -39,6 +39,20 @@ SCHEDULES = {"block", "session", "phase", "run", "stage", "part", "round", "wave
 """Words in names of columns that divide the rows of a participant."""
 ITEMS = {"item", "question", "q", "row", "problem", "game", "card", "list"}
 """Words in names of columns that number what is shown, in which order that may be."""
+RANKS = {
+    "rank",
+    "rang",
+    "order",
+    "position",
+    "pos",
+    "sequence",
+    "seq",
+    "volgorde",
+    "reihenfolge",
+    "ordre",
+    "orden",
+}
+"""Words in names of columns that number rows as they came, in whatever order they stand in the file."""
 COUNTERS = {
     "trial", "task", "aufgabe", "taak", "tache", "tarea", "index", "sequence", "number", "num", "nr", "no", "id",
     *ITEMS, *SCHEDULES,
@@ -242,6 +256,16 @@ def counts_choices(column: ColumnSignature, person: Places) -> bool:
     return is_count and bool(starts.isin([0, 1]).all()) and bool((steps == 1).any())
 
 
+def ranks_rows(column: ColumnSignature, person: Places) -> bool:
+    """Whether a column numbers the rows of each participant from 1 on, each once, in whatever order they stand."""
+    if not column.is_whole or (column.cells == "").any() or len(column.distinct) < FEWEST_ROWS:
+        return False
+    frame = pd.DataFrame({"who": person, "number": column.values})
+    own = frame.groupby("who")["number"].agg(["min", "max", "nunique", "size"])
+    is_each_once = own["nunique"] == own["size"]
+    return bool((is_each_once & (own["min"] == 1) & (own["max"] <= own["size"] + 1)).all())
+
+
 def changes_within(column: ColumnSignature, person: Places) -> float:
     """Share of a participant's rows in which a column says something else than in the row before."""
     same_person = person[1:] == person[:-1]
@@ -266,7 +290,7 @@ def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:
             or (column.cells == "").any()
             or n_runs != len(column.distinct)
             or sizes.min() < FEWEST_ROWS
-            or words & SCHEDULES
+            or (words & SCHEDULES and "label" not in words)
             or (column.is_number and not column.is_whole)
         ):
             continue
@@ -292,10 +316,11 @@ def order_by_values(table: TableSignature, shown: Iterable[str]) -> str:
     """
     trial = [table.columns[name].code for name in shown if name in table.columns]
     for name, column in table.columns.items():
-        if name == table.participant or not counts_up(column, table.person):
+        if name == table.participant:
             continue
-        if not is_clock(column, table.person, least=1.0):
-            continue  # it begins anew
+        is_sorted = counts_up(column, table.person) and is_clock(column, table.person, least=1.0)
+        if not is_sorted and not (column.words & RANKS and ranks_rows(column, table.person)):
+            continue
         if trial:
             pairs = places_of(column.code, *trial)
             is_item = int(pairs.max()) + 1 < 2 * len(column.distinct)
@@ -412,7 +437,7 @@ def _one_difference(one: str, other: str) -> tuple[str, str] | None:
             one, other = differs[0]
             letter = _one_letter(one, other) if len(one) == len(other) > 1 else None
             return letter or differs[0]
-    if len(one) != len(other) or len(one) < 2:
+    if len(one) != len(other):
         return None
     return _one_letter(one, other)
 

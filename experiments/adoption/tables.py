@@ -13,7 +13,9 @@ import lzma
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,9 @@ from lakatos.experiments.adoption.delimited import (
     ROWS_AT_ONCE,
     check_names,
     encoding_of,
+    lines_of,
     read_delimited,
+    text_of,
 )
 from lakatos.experiments.adoption.json_rows import (
     is_json,
@@ -49,10 +53,11 @@ from lakatos.experiments.adoption.limits import (
     check_size,
     open_steady,
 )
+from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".iqdat")
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".iqdat", ".xls")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 THOUSANDS = re.compile(r"[+-]?\d+,\d{3}")
 """A number that may be one of thousands, or one with three decimals."""
@@ -82,6 +87,9 @@ KEY_VALUE = re.compile(r"([a-z]+)-([A-Za-z0-9]+)")
 """Parts of file names in Psych-DS and BIDS, as in ``sub-01_task-choice_events.tsv``."""
 
 
+NAME_AND_PART = re.compile(r"(?P<name>[A-Za-z]{0,12}[_-]?\d+)[_-](?P<part>[A-Za-z]+)")
+"""Names of files such as ``03187_game``: a participant, and a part of what the participant did."""
+MOST_PARTS = 6
 PEOPLE = "participants.tsv"
 """What BIDS calls the file of participants' attributes."""
 NUMBERS_OF_ROWS = re.compile(r"__index_level_\d+__")
@@ -102,6 +110,8 @@ class AnswerTable:
     """For each column the words in its cells that were taken as empty, such as NA."""
     grouped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
+    questions: Mapping[str, str] = field(default_factory=dict)
+    """What a questionnaire asked, by column."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -268,9 +278,16 @@ def _read_text(path: Path) -> AnswerTable:
     encoding, notes = encoding_of(path)
     if is_json(path, encoding):
         return AnswerTable(path.name, read_json(path, encoding), (*notes, OBJECTS))
+    if is_z_tree(text_of(path, encoding, 200)):
+        with closing(lines_of(path, encoding)) as lines:
+            frame, told = read_z_tree(path, lines)
+        return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *told)), may_group=False)
     frame, told = read_delimited(path, encoding)
+    asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
-    read = _with_empty_cells(AnswerTable(path.name, frame, (*notes, *told, *found)))
+    questions = asked if found else {}
+    read = AnswerTable(path.name, frame, (*notes, *told, *found), questions=questions)
+    read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
 
 
@@ -548,11 +565,11 @@ def _read_folder(path: Path) -> AnswerTable:
     grouped: dict[str, tuple[str, ...]] = {}
     n_rows, names = 0, dict[str, None]()
     marked: dict[str, tuple[str, ...]] = {}
-    for file in chosen:
+    of_names = _said_by_names([file.stem for file in chosen])
+    for file, said in zip(chosen, of_names, strict=True):
         table = read_answers(file)
         marked |= table.marked
         grouped |= table.grouped
-        said = dict(KEY_VALUE.findall(file.stem))
         extra = {key: value for key, value in said.items() if key not in table.columns}
         parts.append(table.frame.assign(**extra, file=file.relative_to(path).as_posix()))
         n_rows += len(table.frame)
@@ -566,6 +583,24 @@ def _read_folder(path: Path) -> AnswerTable:
     for note, by in said_by.items():
         notes.append(f"{by[0]}{f' and {len(by) - 1} more' if len(by) > 1 else ''}: {note}")
     return _checked(AnswerTable(path.name, frame, tuple(notes), marked, grouped))
+
+
+def _said_by_names(stems: Sequence[str]) -> list[dict[str, str]]:
+    """What names of files say, for each of them: values of keys that most of them have; or a participant and a part.
+
+    ``03187_game`` and ``03187_tutorial`` are parts of what the participant 03187 did, where others have the same parts.
+    """
+    pairs = [dict(KEY_VALUE.findall(stem)) for stem in stems]
+    counts = Counter(key for own in pairs for key in own)
+    if shared := {key for key, count in counts.items() if 2 * count >= len(stems)}:
+        return [{key: value for key, value in own.items() if key in shared} for own in pairs]
+    found = [NAME_AND_PART.fullmatch(stem) for stem in stems]
+    parts = Counter(own["part"].casefold() for own in found if own)
+    names = {own["name"] for own in found if own}
+    is_divided = all(found) and 2 <= len(parts) <= MOST_PARTS and min(parts.values()) >= 2
+    if not is_divided or len(names) == len(stems) or len(names) < 2:
+        return [{} for _ in stems]
+    return [{"participant": own["name"], "part": own["part"]} for own in found if own]
 
 
 def _files_below(folder: Path) -> list[Path]:
@@ -643,7 +678,7 @@ FOLDER_SUFFIXES: Sequence[str] = (".csv", ".tsv")
 PACKED = {".gz", ".zip", ".bz2", ".xz", ".7z", ".tar", ".tgz", ".zst", ".rar"}
 READERS: dict[str, Callable[[Path], AnswerTable]] = {
     ".csv": _read_text, ".tsv": _read_text, ".txt": _read_text, ".dat": _read_text,
-    ".iqdat": _read_text,
+    ".iqdat": _read_text, ".xls": _read_text,
     ".parquet": _read_parquet, ".pq": _read_parquet,
     ".jsonl": _read_json_lines, ".ndjson": _read_json_lines, ".json": _read_json,
     ".sav": _read_spss, ".rds": _read_r, ".rdata": _read_r,

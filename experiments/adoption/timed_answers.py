@@ -131,7 +131,7 @@ def guessed_response(
     known = set(folded(frame[right_key].unique())) - {""} if right_key in frame.columns else set()
     of_correctness = {*ACCURACY, *ERRORS}
     told = KEYS if has_keys else {*of_correctness, "response"}
-    fits = []
+    fits, in_words = [], []
     for name in map(str, frame.columns):
         said = set(folded(frame[name].unique())) - {""}
         code = guessed_keys(said) if has_keys else guessed_correctness(said, name)
@@ -142,4 +142,8 @@ def guessed_response(
             continue
         if code and (len(said) > 1 or may_be_one) and name not in used and words & told:
             fits.append(name)
+        elif not has_keys and code and said & {"correct", "incorrect"} and name not in used:
+            in_words.append(name)
+    if not fits and len(in_words) == 1:
+        return in_words[0]
     return named if named in fits else next(iter(fits), "?")

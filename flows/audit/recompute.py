@@ -288,7 +288,12 @@ class _WalkedTrace(Trace):
         return self._returned(event, type(record))
 
     def erase_derived(
-        self, gone: Sequence[Digest], *, acts: frozenset[str], sweep: bool = False
+        self,
+        gone: Sequence[Digest],
+        *,
+        acts: frozenset[str],
+        named: frozenset[str] = frozenset(),
+        sweep: bool = False,
     ) -> int:
         """Nothing: an audit erases nothing."""
         return 0

@@ -22,7 +22,7 @@ from lakatos.traces.digest import Digest
 from lakatos.traces.errors import RecordError
 from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Event
-from lakatos.traces.record import Record, RecordTypes, body_of, kind_of, parse_record
+from lakatos.traces.record import Record, RecordTypes, RowsErased, body_of, kind_of, parse_record
 from lakatos.traces.step import ARTIFACT_FOLDER, Trace
 from lakatos.traces.system import link_file
 
@@ -265,7 +265,14 @@ def branch(
             folder, seed=own_seed, types=types, meta=described, roots=sorted(trace.roots)
         ) as made:
             _link_artifacts(origin / ARTIFACT_FOLDER, folder / ARTIFACT_FOLDER)
+            erased_rows = list[int]()
             for event in kept:
+                if event.kind == RowsErased.model_fields["kind"].default:
+                    continue
+                if event.is_bare:
+                    made.journal.append_erased(event.record_digest)
+                    erased_rows.append(made.journal.head[0])
+                    continue
                 is_changed = edit is not None and event.seq == chosen.seq
                 made.journal.append(
                     event.body["was"] if event.kind == ERASED else event.kind,
@@ -273,6 +280,7 @@ def branch(
                     key=event.key, name=event.name, position=event.position, inputs=event.inputs,
                     attempt=event.attempt, apart=None if is_changed else event.apart,
                 )  # fmt: skip
+            made.list_erased(erased_rows)
     write_head(folder, begins=True)
     return cited
 

@@ -42,7 +42,7 @@ from lakatos.flows.roles.remember import library_path
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
-from lakatos.flows.run.records import ACTS, RECORD_TYPES
+from lakatos.flows.run.records import ACTS, NAMED, RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.summary import SUMMARY_FILE
@@ -180,6 +180,11 @@ class WithdrawalReport(Result):
             f"so is what was computed from them ({plural(self.n_derived, 'record')}). "
             f"`lakatos resume {escape(str(self.folder))}` computes anew what rested on them."
         )
+        if self.n_derived:
+            yield (
+                "A reader of the journal can still see how many rows were erased, when passes ended, and the designs "
+                "and predictions that were frozen later."
+            )
         if self.keeps_numbers:
             yield (
                 "An earlier version began this run: its records keep numbers about each participant, from which "
@@ -220,9 +225,10 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
 def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalReport:
     """Erase everything that a person left in a run; scores that used it are computed anew by the next pass.
 
-    The records stay, so that the chain still verifies; the answers, in an artifact of their own, are gone, and so is
-    the content of all records that were derived from them, and reports in the run's folder. Designs and predictions
-    that were frozen later stay, because others responded to them. Doing it twice changes nothing.
+    The answers, in an artifact of their own, are gone, and so are reports in the run's folder, and all records that
+    were derived from the answers: each of their rows keeps its number, digest and hashes, so that the chain still
+    verifies. Designs and predictions that were frozen later stay, because others responded to them. Doing it twice
+    changes nothing.
 
     Raises:
         LockedError: A pass is writing the run; stop it first.
@@ -269,7 +275,9 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
                 )
         for item in own:
             trace.artifacts.erase(item.record.answers)
-        n_derived = trace.erase_derived([item.digest for item in own], acts=ACTS, sweep=True)
+        n_derived = trace.erase_derived(
+            [item.digest for item in own], acts=ACTS, named=NAMED, sweep=True
+        )
         keeps_numbers = bool(own) and not trace.journal.erases
     for path in _told_elsewhere(folder):
         erase_file(path)

@@ -61,7 +61,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "model": ("language_model_called", "tool_called", "investigated", "role_answered", "models_chosen",
               "budget_raised"),
-    "erasure": ("tombstone", "person_withdrawn", "erased"),
+    "erasure": ("tombstone", "person_withdrawn", "erased", "rows_erased"),
     "verdict": ("campaign_started", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
                 "groups_compared",
                 "effects_learned",
@@ -308,7 +308,10 @@ _SENTENCES: Mapping[str, Callable[[Body, RecordWords], str]] = {
     "tool_called": _called,
     "tombstone": lambda body, words: f"a record was erased: {body['reason']}",
     "erased": lambda body, words: (
-        f"a {body['was'].replace('_', ' ')} record, erased with the responses that it was computed from"
+        f"a {(body['was'] + ' record').replace('_', ' ').strip()}, erased with the responses that it was computed from"
+    ),
+    "rows_erased": lambda body, words: (
+        f"{plural(sum(last - first + 1 for first, last in body['rows']), 'event')} erased, with their names and times"
     ),
 }
 """What a record of each kind says, in a line."""

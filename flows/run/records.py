@@ -271,3 +271,6 @@ APART_KINDS = ApartKinds(
     roots=frozenset([kind_of(AnswersArrived)]), stay=ACTS | {kind_of(Tombstone)}
 )
 """Bodies that a run with single participants keeps apart, so that a withdrawal can erase them."""
+NAMED = frozenset([kind_of(TrialsCollected)])
+"""Kinds of records whose rows keep their names when their bodies are erased: that a collection had enough participants
+is not decided again when one of them withdraws."""

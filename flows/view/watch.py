@@ -26,11 +26,12 @@ from lakatos.flows.view.outline import JournalOutline
 from lakatos.flows.view.words import address
 from lakatos.memory.library import RECORDS as LESSONS
 from lakatos.memory.library import Library
+from lakatos.traces.apart import ERASED
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import INTENT, Event, event_of
 from lakatos.traces.place import run_folders
-from lakatos.traces.record import Record, Tombstone, kind_of
+from lakatos.traces.record import Record, RowsErased, Tombstone, kind_of
 from lakatos.traces.step import JOURNAL_FILE, Recorded, Trace
 from lakatos.traces.stores.store import EventRow
 from lakatos.traces.system import is_named
@@ -320,6 +321,8 @@ class RunWatch:
     def _follow(self) -> bool:
         """Take in what was written since the last time; whether there was anything."""
         new = self.outline.follow()
+        if self._has_lost_rows():
+            new = self._begin_anew()
         if not new:
             return False
         again = self._follow_validity([seq for seq, _ in new], {kind for _, kind in new} & ERASING)
@@ -342,6 +345,26 @@ class RunWatch:
                         f"a record of kind {item.record.kind} has no place where it stands: {error!r}"
                     )
         return True
+
+    def _has_lost_rows(self) -> bool:
+        """Whether rows were erased that were read before."""
+        listed = self.outline.values(kind_of(RowsErased), "rows")
+        n_listed = sum(last - first + 1 for (rows,) in listed for first, last in rows)
+        n_known = self.outline.count(ERASED)
+        if n_listed <= n_known:
+            return False
+        # Read each time until the rows are gone: they are listed first.
+        ((n_erased,),) = self.outline.read("SELECT count(*) FROM event WHERE kind = ?", ERASED)
+        return int(n_erased) > n_known
+
+    def _begin_anew(self) -> list[tuple[int, str]]:
+        """Forget everything and read the journal from its first event."""
+        self.outline = JournalOutline(self.outline.path, self.outline.whole)
+        self._state, self.validity = RunState(), None
+        self._folded.clear()
+        self._parsed.clear()
+        self._kept.clear()
+        return self.outline.follow()
 
     def _follow_validity(self, new: list[int], erasing: set[str]) -> bool:
         """Whether something was erased just now, so that what was folded may not hold any more."""

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from lakatos.experiments import power
 from lakatos.experiments.errors import DesignError
-from lakatos.experiments.information import ShapeError
+from lakatos.experiments.information import ShapeError, rounded_chances
 from lakatos.experiments.interval import exact_interval, wilson_interval
 from lakatos.experiments.power import (
     PowerTable,
@@ -400,3 +400,16 @@ def test_the_exact_interval_is_clopper_and_pearsons(case):
     k, n = case
     expected = binomtest(k, n).proportion_ci(method="exact")
     assert exact_interval(k, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_counts_are_the_same_where_probabilities_differ_in_the_last_digit() -> None:
+    below, above = np.nextafter(0.5, 0.0), np.nextafter(0.5, 1.0)
+    drawn = [
+        np.random.default_rng(1).multinomial(7, rounded_chances(np.array([[p, 1 - p]] * 200)))
+        for p in (below, 0.5, above)
+    ]
+    assert (drawn[0] == drawn[1]).all()
+    assert (drawn[1] == drawn[2]).all()
+    shares = np.random.default_rng(2).dirichlet(np.ones(20), size=2000)
+    counts = np.random.default_rng(3).multinomial(5, rounded_chances(shares))
+    assert (counts.sum(axis=1) == 5).all()

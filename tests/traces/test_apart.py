@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -13,8 +16,8 @@ import pytest
 
 from lakatos.traces.apart import APART, SECRET_FILE, ApartKinds
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
-from lakatos.traces.record import Record, Tombstone
-from lakatos.traces.step import Recorded, Trace
+from lakatos.traces.record import Record, RowsErased, Tombstone
+from lakatos.traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
 from lakatos.traces.verify import verify
 
@@ -102,7 +105,7 @@ def test_a_withdrawal_leaves_no_number_in_any_file_of_the_run(tmp_path: Path) ->
         held = [trace.artifacts.get(digest) for digest in trace.artifacts.digests()]
         kinds = [event.kind for event in trace.journal.events()]
     assert held == [ANSWERS[0]]  # of the participant who stays
-    assert kinds == ["answered", "answered", "erased", "decided", "tombstone"]
+    assert kinds == ["answered", "answered", "erased", "decided", "tombstone", "rows_erased"]
     assert verify(folder, TYPES, unsigned=True).ok
     assert withdraw(folder, items[1].digest) == 0
 
@@ -125,14 +128,14 @@ def test_the_digest_of_an_erased_body_cannot_be_found_by_trying_all_scores(tmp_p
     folder = tmp_path / "run"
     items = begin(folder)
     before = (folder / SECRET_FILE).read_bytes()
+    record = items[2].record.model_dump(mode="json")
+    (pointer,) = [body[APART] for body in bodies(folder) if set(body) == {APART}]
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        row = list(trace.journal.store.rows())[2]
     withdraw(folder, items[1].digest)
     after = (folder / SECRET_FILE).read_bytes()
     assert before != after
-    (pointer,) = [body[APART] for body in bodies(folder) if set(body) == {APART}]
-    record = items[2].record.model_dump(mode="json")
     assert pointer != digest_bytes(canonical_json(record))
-    with Trace.open(folder, TYPES, read_only=True) as trace:
-        row = list(trace.journal.store.rows())[2]
     salt = sha256(after + row.key.encode()).hexdigest()
     tried = b'{"salt":"%b","body":%b}' % (salt.encode(), canonical_json(record))
     assert pointer != digest_bytes(tried)  # the secret that is left does not lead to the salt
@@ -207,3 +210,101 @@ def test_what_was_done_stays_valid_and_readable(tmp_path: Path) -> None:
         assert validity.valid(items[3].digest)
         assert not validity.valid(items[2].digest)
         assert trace.get(items[3].digest, Decided).what == "go on"
+
+
+def begin_erased(folder: Path) -> list[Recorded[Record]]:
+    """A run whose second participant withdrew after the scores."""
+    items = begin(folder)
+    withdraw(folder, items[1].digest)
+    return items
+
+
+def test_an_erased_row_keeps_its_place_in_the_chain_and_nothing_else(tmp_path: Path) -> None:
+    items = begin(tmp_path / "run")
+    with Trace.open(tmp_path / "run", TYPES, read_only=True) as trace:
+        before = list(trace.journal.store.rows())[2]
+    withdraw(tmp_path / "run", items[1].digest)
+    with Trace.open(tmp_path / "run", TYPES, read_only=True) as trace:
+        row = list(trace.journal.store.rows())[2]
+        (listed,) = trace.records(RowsErased)
+    kept = (before.seq, before.record_digest, before.previous_hash, before.hash)
+    assert (row.seq, row.record_digest, row.previous_hash, row.hash) == kept
+    assert row.key == row.hash
+    told = (row.time_utc, row.kind, row.name, row.position, row.attempt, row.inputs)
+    assert told == ("", "erased", "", "{}", 0, "[]")
+    assert listed.record.rows == ((3, 3),)
+    stored = b"".join(path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file())
+    assert before.key.encode() not in stored
+    assert before.time_utc.encode() not in stored
+
+
+def test_rows_of_scores_that_began_and_of_others_that_stay_are_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+
+    def score(_: StepContext) -> Scored:
+        return Scored(scores=(-3.0,), table=items[2].record.table)  # type: ignore[attr-defined]
+
+    with Trace.open(folder, TYPES) as trace:
+        for number, item in enumerate(items[:2]):
+            asyncio.run(trace.step(f"alone {number}", score, returns=Scored, inputs=[item.digest]))
+    withdraw(folder, items[1].digest)
+    with Trace.open(folder, TYPES, read_only=True) as trace:
+        names = [(event.kind, event.name) for event in trace.journal.events()]
+    assert names[4:6] == [("intent", "alone 0"), ("scored", "alone 0")]
+    assert names[6:8] == [("erased", ""), ("erased", "")]
+    assert verify(folder, TYPES, unsigned=True).ok
+
+
+def change(folder: Path, statement: str) -> None:
+    """Change a row of the journal as only its owner can, behind the triggers."""
+    with closing(sqlite3.connect(folder / JOURNAL_FILE)) as sql, sql:
+        (refused,) = sql.execute("SELECT sql FROM sqlite_schema WHERE name = 'event_update'")
+        sql.execute("DROP TRIGGER event_update")
+        sql.execute(statement)
+        sql.execute(refused[0])
+
+
+def test_a_row_that_is_emptied_without_a_withdrawal_fails_the_check(tmp_path: Path) -> None:
+    begin(tmp_path / "run")
+    change(
+        tmp_path / "run",
+        "UPDATE event SET time_utc = '', kind = 'erased', name = '', position = '{}', attempt = 0, inputs = '[]', "
+        """body = '{"kind":"erased","version":1,"was":""}', key = hash WHERE seq = 3""",
+    )
+    (failure,) = verify(tmp_path / "run", TYPES, unsigned=True).failures
+    assert failure.name == "chain"
+    assert "event 3 has no content, and no later record lists it as erased" in failure.detail
+
+
+def test_what_stands_before_an_erased_row_cannot_be_written_anew(tmp_path: Path) -> None:
+    begin_erased(tmp_path / "run")
+    change(
+        tmp_path / "run",
+        f"UPDATE event SET record_digest = '{'0' * 64}', previous_hash = previous_hash WHERE seq = 3",
+    )
+    failures = verify(tmp_path / "run", TYPES, unsigned=True).failures
+    assert "lists erased rows ((3, 3),), which were changed" in failures[0].detail.replace(
+        "[[3, 3]]", "((3, 3),)"
+    )
+
+
+def test_an_erasure_that_ended_between_the_list_and_the_rows_is_ended_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr("lakatos.traces.journal.Journal.erase_rows", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            withdraw(folder, items[1].digest)
+    assert verify(folder, TYPES, unsigned=True).ok
+    with Trace.open(folder, TYPES) as trace:
+        trace.erase_derived([items[1].digest], acts=ACTS)
+        assert [event.is_bare for event in trace.journal.events()][2]
+        assert len(list(trace.records(RowsErased))) == 1
+    assert verify(folder, TYPES, unsigned=True).ok
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -163,7 +163,7 @@ def test_a_record_that_cannot_be_read_is_told_and_the_rest_is_shown(
 
 def test_bulky_kinds_are_known_kinds() -> None:
     assert set(RECORD_TYPES) | {INTENT} >= BULKY
-    assert set(RECORD_TYPES) | {"tombstone", ERASED} >= set(GROUP_OF)
+    assert set(RECORD_TYPES) | {"tombstone", ERASED, "rows_erased"} >= set(GROUP_OF)
 
 
 def test_a_folder_of_runs_is_listed_newest_first_with_what_cannot_be_read(

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
 
+from lakatos.traces.erasure import clear_free_pages
 from lakatos.traces.errors import JournalError, LockedError, NewerFormatError, ReadOnlyError
 from lakatos.traces.stores.store import EventRow
 from lakatos.traces.system import FileLock, HeldLockError, sync_folder
@@ -213,14 +214,14 @@ class SqliteStore:
 
     def append(self, row: EventRow) -> None:
         """Store ``row`` durably, whole or not at all."""
-        with self._writing(row) as connection:
+        with self._writing(_doing(row)) as connection:
             connection.execute(_INSERT, row)
 
     def append_all(self, rows: Sequence[EventRow]) -> None:
         """Store ``rows`` durably in one commit: all of them or none."""
         if not rows:
             return
-        with self._writing(rows[0]) as connection:
+        with self._writing(_doing(rows[0])) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.executemany(_INSERT, rows)
@@ -231,7 +232,7 @@ class SqliteStore:
                 raise
 
     @contextmanager
-    def _writing(self, row: EventRow) -> Iterator[sqlite3.Connection]:
+    def _writing(self, doing: str) -> Iterator[sqlite3.Connection]:
         if self._connection is None:
             raise ReadOnlyError(
                 f"{self.path} is closed or open for reading only; open it for writing to record something."
@@ -240,9 +241,33 @@ class SqliteStore:
             with self._guard:
                 yield self._connection
         except sqlite3.Error as error:
-            raise JournalError(
-                problem_of(error, self.path, f"writing {row.kind!r} of {row.name!r} to")
-            ) from error
+            raise JournalError(problem_of(error, self.path, doing)) from error
+
+    def erase_rows(self, rows: Sequence[EventRow]) -> None:
+        """Put ``rows`` in the place of those of the same numbers, and write the file anew."""
+        refused = next(text for text in _SCHEMA if text.startswith("CREATE TRIGGER event_update"))
+        changed = ", ".join(f"{name} = ?" for name in EventRow._fields[1:])
+        with self._writing("erasing in") as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            if rows:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    connection.execute("DROP TRIGGER event_update")
+                    connection.executemany(
+                        f"UPDATE event SET {changed} WHERE seq = ?",
+                        [(*row[1:], row.seq) for row in rows],
+                    )
+                    connection.execute(refused)
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            if not clear_free_pages(connection):
+                raise JournalError(
+                    f"what was erased from {self.path} is still in its write-ahead log, because another program reads "
+                    "it; end that program (such as `lakatos view`) and do this again."
+                )
 
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored."""
@@ -338,6 +363,10 @@ class SqliteStore:
             raise JournalError(
                 f"cannot read {self.path}: {error.strerror}; check the folder."
             ) from error
+
+
+def _doing(row: EventRow) -> str:
+    return f"writing {row.kind!r} of {row.name!r} to"
 
 
 def _lock_path(path: Path) -> Path:

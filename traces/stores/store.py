@@ -56,6 +56,13 @@ class EventStore(Protocol):
     def append_all(self, rows: Sequence[EventRow]) -> None:
         """Store ``rows`` durably in one commit: all of them or none."""
 
+    def erase_rows(self, rows: Sequence[EventRow]) -> None:
+        """Put ``rows`` in the place of those of the same numbers, all or none, and clear what they held.
+
+        Raises:
+            JournalError: They could not be written, or another program keeps what they held in the file.
+        """
+
     def stored(self, after_seq: int = 0) -> Iterator[tuple[Any, ...]]:
         """As `rows`, with text as the bytes that are stored: what `traces.standalone.sound` walks along."""
 

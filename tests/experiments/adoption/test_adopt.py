@@ -246,9 +246,8 @@ def test_a_row_a_person_with_questions_in_a_second_file() -> None:
     assert trials.response.tolist() == [1, 0, 1]
     assert trials.trial.tolist() == [0, 1, 1]
     assert found.about_rows[0] == "1 row is left out: the response is empty (row 3)"
-    assert (
-        "since a row holds all responses of a participant" in found.closed["order"] + found.notes[0]
-    )
+    told = " ".join(found.notes)
+    assert "since a row holds all responses of a participant" in found.closed["order"] + told
 
 
 def test_steps_of_people_who_learn_are_numbered_in_their_order() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import read_answers, table_of_frame
@@ -271,7 +272,7 @@ def test_a_column_that_is_said_to_be_one_thing_is_not_guessed_to_be_another(
     assert only(found).n_people == 4  # one experiment, not one for each condition
 
 
-def test_rows_of_practice_are_questioned(rng: np.random.Generator) -> None:
+def test_rows_of_practice_are_left_out_and_named(rng: np.random.Generator) -> None:
     frame = conflicts(rng).frame
     early = frame["trial"] <= 8
     for column, cells, others in (
@@ -279,9 +280,11 @@ def test_rows_of_practice_are_questioned(rng: np.random.Generator) -> None:
         ("phase", ("practice", "main"), "main"),
     ):
         made = frame.assign(**{column: np.where(early, *cells)})
+        found = read(made)
+        assert only(found).n_responses == int((~early).sum())
+        assert any(f"{column} is not {others}" in line for line in found.left_out.lines())
         with pytest.raises(ImplausibleError, match=rf"where.{column}={others}"):
-            read(made)
-        assert only(read(made, where={column: others})).n_responses == int((~early).sum())
+            adopt(table_of_frame("a.csv", made), _guessed(frame), DOMAINS["attention"])
         assert only(read(made, accept="practice_rows")).n_responses == len(frame)
 
 

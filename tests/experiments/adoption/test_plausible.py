@@ -171,8 +171,9 @@ def test_places_of_stimuli_that_change_sides_are_not_what_is_learned(said: dict[
         }
     )
     with pytest.raises(ImplausibleError, match="left_stim and right_stim hold the same stimuli"):
-        read(frame, DOMAINS["learning"], **said)
-    read(frame, DOMAINS["learning"], **said, accept=["one_set_of_options"])
+        read(frame, DOMAINS["learning"], **said, stimulus={"shown": ""})
+    places = {"stimulus": {"shown": ""}, "accept": ["one_set_of_options"]}
+    read(frame, DOMAINS["learning"], **said, **places)
     chosen = shapes[(square_left == left).astype(int)]
     code = {"circle": 0, "square": 1}
     found = only(

@@ -691,11 +691,35 @@ def test_names_of_trials_are_no_participants(rng: np.random.Generator) -> None:
 
 
 def test_rows_of_nobody_and_of_those_who_did_not_finish_are_named() -> None:
-    lines = described(questionnaire()).odd
-    assert any("where.Status=IP Address" in line and "rows 2" in line for line in lines)
-    assert any("where.Finished=True" in line for line in lines)
-    said = described(questionnaire()).with_columns({"where": {"Finished": "True"}})
-    assert not any("where.Finished" in line for line in said.odd)
+    frame = questionnaire().assign(
+        Finished=["False" if place == 5 else "True" for place in range(12)]
+    )
+    found = described(frame)
+    assert any(
+        "Status is Spam or Survey Preview" in line and "rows 2" in line for line in found.odd
+    )
+    assert any("Finished is False" in line and "row 7" in line for line in found.odd)
+    assert found.mapping.where == {"Status": "IP Address", "Finished": "True"}
+    said = found.with_columns({"where": {"Finished": "True"}})
+    assert not any("Finished is False" in line for line in said.odd)
+    accepted = found.with_columns({"accept": "practice_rows"})
+    assert accepted.mapping.where == {}
+
+
+def test_practice_that_is_the_larger_part_is_asked_about(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    frame["stage"] = np.where(frame["trial"] < 30, "practice", "test")
+    assert described(frame).mapping.where == {}
+    with pytest.raises(ImplausibleError, match=r"--column 'where.stage=test'"):
+        read(frame)
+
+
+def test_rows_that_the_loop_of_practice_counts_are_left_out(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame.astype(str)
+    is_early = frame["trial"].astype(int) < 10
+    frame["practice_trials.thisN"] = frame["trial"].where(is_early, "")
+    assert described(frame).mapping.where == {"practice_trials.thisN": ""}
+    assert only(read(frame)).n_responses == int((~is_early).sum())
 
 
 @pytest.mark.parametrize(
@@ -729,3 +753,52 @@ def test_words_for_missed_responses_are_known_where_there_is_no_time(
     assert described(late).mapping.missing == {}
     nameless = missed.assign(rt=missed["rt"].where(missed["rt"] > 0)).rename(columns={"rt": "x_ms"})
     assert described(nameless).mapping.missing == {"choice": (word,)}
+
+
+# What others leave open --------------------------------------------------------------------------
+
+
+def test_negative_numbers_in_the_same_rows_of_two_columns_are_missing() -> None:
+    frame = people(4, 20)
+    frame["estimate"] = [3 + place % 7 for place in range(len(frame))]
+    frame["seconds"] = [0.5 + place / 100 for place in range(len(frame))]
+    lost = frame.index % 13 == 4
+    for mark, other, is_missing in ((-99, -99.0, True), (-99, 0.3, False), (4, 4.0, False)):
+        marked = frame.copy()
+        marked.loc[lost, "estimate"] = mark
+        marked.loc[lost, "seconds"] = other
+        found = described(marked).mapping.missing
+        assert set(found) == ({"estimate", "seconds"} if is_missing else set())
+
+
+def two_stages(rng: np.random.Generator) -> pd.DataFrame:
+    """A first choice that leads to its usual state in 70% of trials, a second choice there, and a reward."""
+    frame = people(6, 100)
+    n = len(frame)
+    frame["choix1"] = rng.integers(1, 3, n)
+    is_usual = rng.random(n) < 0.7
+    frame["etat"] = np.where(is_usual, frame["choix1"], 3 - frame["choix1"]) + 1
+    frame["choix2"] = rng.integers(1, 3, n)
+    frame["gain"] = (rng.random(n) < np.where(frame["choix2"] == 1, 0.7, 0.3)).astype(int)
+    return frame
+
+
+def test_two_numbered_choices_and_a_state_are_a_two_step_task(rng: np.random.Generator) -> None:
+    frame = two_stages(rng)
+    lost = frame.index % 17 == 3
+    frame.loc[lost, ["choix1", "etat", "choix2"]] = -1
+    frame["gain"] = frame["gain"].astype(object).where(~lost, "")
+    mapping = described(frame).mapping
+    assert (mapping.response, mapping.feedback) == ("choix1", {"reward": "gain"})
+    assert {mapping.stimulus["second_choice"], mapping.stimulus["state"]} == {"choix2", "etat"}
+    assert mapping.stimulus["state"] == "etat"
+    assert only(read(frame)).n_responses == 2 * int((~lost).sum())
+
+
+def test_columns_that_drift_or_count_time_describe_no_option(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    n = len(frame)
+    frame["chance_1"] = 0.5 + np.cumsum(rng.normal(0, 0.01, n))
+    frame["time_elapsed"] = 1000 * np.arange(n) + rng.integers(0, 900, n)
+    assert described(frame).domain == "learning"
+    assert described(frame.assign(stake=rng.normal(0, 1, n))).domain == ""

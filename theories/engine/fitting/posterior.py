@@ -38,6 +38,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from lakatos.experiments.information import rounded_chances
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.fitting import metropolis
@@ -399,7 +400,8 @@ class PosteriorInference:
     ) -> list[Trials]:
         if not self.theory.learns or self.domain is None:
             asked = trials.counts.sum(axis=-1).astype(np.int64)
-            counts = rng.multinomial(asked, self._probabilities(place, values))
+            chances = rounded_chances(self._probabilities(place, values))
+            counts = rng.multinomial(asked, chances)
             return [_with_counts(trials, item) for item in counts]
         n_draws, n_units, _ = values.shape
         sequences = trials.sequences

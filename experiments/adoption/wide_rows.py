@@ -1,0 +1,154 @@
+"""Tables with a row for each participant, whose columns number the trials: ``choice_1``, ``choice_2`` and so on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lakatos.experiments.adoption.cell_units import dated_amounts
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.errors import TrialsError
+
+NUMBER = "#"
+"""Stands in a pattern for the number of the trial, as in ``choice_#``."""
+FEWEST = 6
+"""Numbers of a column's name, from which on they may be those of trials."""
+TRIAL = ("trial", "number", "number of the trial")
+"""Names for the column of numbers; the first that the table does not have."""
+
+
+def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, str]) -> str:
+    """Patterns of the columns that number trials, separated by commas; empty where a row is no participant.
+
+    Several columns have the same numbers, from 0 or from 1; or questions say what was offered in each of one's cells.
+
+    Args:
+        frame: Rows of text cells.
+        participant: The column that names participants.
+        questions: What a questionnaire asked, by column.
+    """
+    if participant not in frame.columns or frame[participant].duplicated().any():
+        return ""
+    numbers: dict[tuple[str, str], dict[int, str]] = {}
+    for name in map(str, frame.columns):
+        for found in re.finditer(r"\d+", name):
+            key = name[: found.start()], name[found.end() :]
+            if found[0] == str(int(found[0])):
+                numbers.setdefault(key, {})[int(found[0])] = name
+    groups: dict[tuple[int, ...], list[tuple[str, str]]] = {}
+    for key, own in numbers.items():
+        places = tuple(sorted(own))
+        is_count = places[0] in (0, 1) and places == tuple(
+            range(places[0], places[0] + len(places))
+        )
+        if len(places) >= FEWEST and is_count and "," not in "".join(key):
+            groups.setdefault(places, []).append(key)
+    for places in sorted(groups, key=lambda own: (-len(groups[own]), -len(own))):
+        keys = groups[places]
+        of_one = [numbers[keys[0]][place] for place in places]
+        if len(keys) > 1 or all(
+            len(dated_amounts(questions.get(name, ""))) == 2 for name in of_one
+        ):
+            return ",".join(NUMBER.join(key) for key in keys)
+    return ""
+
+
+def numbered_rows(
+    frame: pd.DataFrame, wide: str, questions: Mapping[str, str], name: str
+) -> pd.DataFrame:
+    """A row for each number of the columns that patterns name, with the cells of each pattern in one column.
+
+    Where questions say two amounts and when each is paid, they are ``amount_1``, ``days_1``, ``amount_2``, ``days_2``.
+
+    Raises:
+        TrialsError: No column is like a pattern.
+    """
+    named = {pattern: _numbered(frame.columns, pattern) for pattern in wide.split(",")}
+    for pattern, own in named.items():
+        if not own:
+            raise TrialsError(
+                f"{name} has no columns like {pattern!r}, where {NUMBER} stands for the number of a trial; say "
+                f"--column 'wide=choice_{NUMBER},reward_{NUMBER}' (participants.columns.wide)."
+            )
+    numbers = sorted({number for own in named.values() for number in own})
+    taken = {column for own in named.values() for column in own.values()}
+    others = [column for column in frame.columns if column not in taken]
+    n_rows, n_each = len(frame), len(numbers)
+    made = {
+        str(column): np.repeat(frame[column].to_numpy(dtype=object), n_each) for column in others
+    }
+    trial = next(own for own in TRIAL if own not in frame.columns)
+    made[trial] = np.tile(np.array([str(number) for number in numbers], dtype=object), n_rows)
+    for pattern, own in named.items():
+        empty = np.full(n_rows, "", dtype=object)
+        cells = [
+            frame[own[number]].to_numpy(dtype=object) if number in own else empty
+            for number in numbers
+        ]
+        made[_stem(pattern, made)] = np.stack(cells, axis=1).ravel()
+    if len(named) == 1:
+        (own,) = named.values()
+        made |= _offered([questions.get(own.get(number, ""), "") for number in numbers], n_rows)
+    index = np.repeat(frame.index.to_numpy(), n_each)
+    return pd.DataFrame(made, index=index).astype("str")
+
+
+def _numbered(columns: Sequence[str], pattern: str) -> dict[int, str]:
+    before, _, after = pattern.partition(NUMBER)
+    shape = re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}")
+    found = {str(column): shape.fullmatch(str(column)) for column in columns}
+    return {int(match[1]): column for column, match in found.items() if match}
+
+
+def _stem(pattern: str, taken: Mapping[str, object]) -> str:
+    """The name of a pattern's column: the pattern without the number and the mark before it."""
+    before, _, after = pattern.partition(NUMBER)
+    stem = (before.rstrip("_.- ") + after).strip("_.- ") or "cell"
+    return stem if stem not in taken else f"{stem} {NUMBER}"
+
+
+def _offered(questions: Sequence[str], n_rows: int) -> dict[str, np.ndarray]:
+    """Two amounts and their delays in days, as each question says them; nothing where one does not."""
+    said = [dated_amounts(text) for text in questions]
+    if not all(len(own) == 2 for own in said):
+        return {}
+    found = {}
+    for place in (0, 1):
+        for key, part in (("amount", 0), ("days", 1)):
+            cells = np.array([f"{own[place][part]:g}" for own in said], dtype=object)
+            found[f"{key}_{place + 1}"] = np.tile(cells, n_rows)
+    return found
+
+
+def wide_in_words(frame: pd.DataFrame, wide: str) -> str:
+    """How columns are read as rows, for the user to check."""
+    patterns = wide.split(",")
+    numbers = sorted(_numbered(frame.columns, patterns[0]))
+    shown = " and ".join(patterns[:4]) + (" and others" if len(patterns) > 4 else "")
+    return (
+        f"a row is a participant, and columns {shown}, numbered {numbers[0]} to {numbers[-1]}, are read as a row for "
+        f"each number: --column 'wide={wide if len(wide) < 200 else patterns[0] + ',...'}'"
+    )
+
+
+def items_in_words(frame: pd.DataFrame, participant: str) -> str:
+    """What to say of columns that number questions of which nothing says what they offered; empty where none do."""
+    if participant not in frame.columns or frame[participant].duplicated().any():
+        return ""
+    stems: dict[str, int] = {}
+    for name in map(str, frame.columns):
+        found = re.fullmatch(r"(.*?[A-Za-z_.])\d+", name)
+        if found and 2 <= frame[name].nunique() <= 4 and words_of(found[1]):
+            stems[found[1]] = stems.get(found[1], 0) + 1
+    named = [stem for stem, count in stems.items() if count >= FEWEST]
+    if len(named) != 1:
+        return ""
+    return (
+        f"a row is a participant, and columns {named[0]}1 and so on seem to hold one response each, while nothing says "
+        f"what each offered: write a file with a row for each column (item) and columns of what it offers, and say "
+        f"--domain NAME --column 'wide={named[0]}*' --column items=FILE --column item=item --column "
+        "response=response, with --column PART=COLUMN for each part of a trial"
+    )
