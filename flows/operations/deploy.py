@@ -70,7 +70,7 @@ from lakatos.flows.run.next_pass import (
     resource_of,
     take_dropped,
 )
-from lakatos.flows.run.progress import LeaderRow, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, ProgressEvent
 from lakatos.traces.system import end_with_parent
 
 RunName = Annotated[
@@ -119,7 +119,8 @@ def next_pass(
         planned = prefect.runtime.flow_run.scheduled_start_time or datetime.now(UTC)
         name = (schedule or CampaignSchedule(run, study, new_run=True)).run_name(planned)
     folder = Path(runs) / name
-    progress = InPrefect(name)
+    display = InPrefect(name)
+    progress = CampaignProgress(display)
     progress.note(f"pass of {folder}{f', because {reason}' if reason else ''}")
     try:
         done = with_retries(
@@ -138,7 +139,7 @@ def next_pass(
     except refusals() as error:
         return Failed(name=type(error).__name__, message=f"{error}")
     finally:
-        progress.close()
+        display.close()
     names = {"idle": "NothingToDo", "busy": "Busy", "waiting": "Waiting", "concluded": "Concluded"}
     return Completed(name=names[done.ended], message=done.text)
 
@@ -160,7 +161,7 @@ def transient_errors() -> tuple[type[Exception], ...]:
 # -- what Prefect's pages show ---------------------------------------------------------------------------------------
 
 
-class InPrefect(SilentProgress):
+class InPrefect:
     """Shows a pass in Prefect: notes as logs, cycles as a progress artifact, the standings as a table."""
 
     def __init__(self, name: str) -> None:
@@ -169,28 +170,33 @@ class InPrefect(SilentProgress):
         self._n_cycles = 1
         self._stage: tuple[int, str] = (-1, "")
 
-    def start(self, title: str, n_cycles: int) -> None:
-        """The question, and an empty bar."""
-        self._n_cycles = max(n_cycles, 1)
-        self.log.info("%s", title)
-        self._try(self._begin)
+    def __call__(self, event: ProgressEvent) -> None:
+        """Log the question, each stage, the notes and the verdict; move the bar, and renew the table of standings."""
+        match event.kind:
+            case "campaign":
+                self._n_cycles = max(event.n_cycles, 1)
+                self.log.info("%s", event.text)
+                self._try(self._begin)
+            case "stage" if (event.cycle, event.text) != self._stage:
+                self._show_stage(event.cycle, event.text, event.detail)
+            case "leaderboard" if event.rows:
+                self._show_standings(event.rows)
+            case "note" | "finished":
+                self.log.info("%s", event.text)
 
     async def _begin(self) -> None:
         self._artifact = await acreate_progress_artifact(
             progress=0.0, key=key_of(self.name, "progress"), description=f"cycles of {self.name}"
         )
 
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """A log line per stage; the bar moves with the cycles."""
-        if (cycle, name) != self._stage:
-            self.log.info("cycle %d: %s %s", cycle, name, detail)
-            if cycle != self._stage[0] and self._artifact is not None:
-                share = 100.0 * max(cycle - 1, 0) / self._n_cycles
-                self._try(partial(aupdate_progress_artifact, self._artifact, progress=share))
-            self._stage = (cycle, name)
+    def _show_stage(self, cycle: int, name: str, detail: str) -> None:
+        self.log.info("cycle %d: %s %s", cycle, name, detail)
+        if cycle != self._stage[0] and self._artifact is not None:
+            share = 100.0 * max(cycle - 1, 0) / self._n_cycles
+            self._try(partial(aupdate_progress_artifact, self._artifact, progress=share))
+        self._stage = (cycle, name)
 
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """The standings as an artifact."""
+    def _show_standings(self, rows: Sequence[LeaderRow]) -> None:
         table = [
             {
                 "theory": row.name,
@@ -200,17 +206,8 @@ class InPrefect(SilentProgress):
             }
             for row in rows
         ]
-        if table:
-            key = key_of(self.name, "leaderboard")
-            self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
-
-    def note(self, text: str) -> None:
-        """Write a line into the flow run's log."""
-        self.log.info("%s", text)
-
-    def finish(self, text: str) -> None:
-        """The verdict, or what is waited for."""
-        self.log.info("%s", text)
+        key = key_of(self.name, "leaderboard")
+        self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
 
     def close(self) -> None:
         """Fill the progress bar, since the pass has ended."""
