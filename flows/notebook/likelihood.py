@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from rich.text import Text
 
 from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.flows.argument import Argument
@@ -18,7 +17,6 @@ from lakatos.flows.notebook.answers import PeoplesAnswers, table_of
 from lakatos.flows.notebook.fitted import TheoryLike
 from lakatos.flows.notebook.participants import participants_of
 from lakatos.flows.notebook.time_left import TimeLeft
-from lakatos.flows.result import Result, Shown
 from lakatos.theories.engine.sandbox.likelihoods import Columns, LikelihoodSandbox, limits_of_calls
 from lakatos.theories.engine.scoring.score import UnitScores
 from lakatos.theories.errors import TheoryError
@@ -46,7 +44,7 @@ NAME_COLUMN = "~name"
 
 
 @dataclass(frozen=True, repr=False)
-class FittedFunction(Result):
+class FittedFunction:
     """A likelihood function with its population, or the parameters of each participant."""
 
     fitted: FittedLikelihood
@@ -67,14 +65,20 @@ class FittedFunction(Result):
         """A row for each participant."""
         return self.fitted.participants
 
-    def lines(self) -> list[Shown]:
-        """What was fitted, and the table."""
+    @property
+    def headline(self) -> str:
+        """What was fitted to what."""
         n_responses = sum(own.n_responses for own in self.fitted.draws)
-        what = (
-            f"{self.fitted.likelihood.name}: {plural(n_responses, 'response')} of "
-            f"{plural(len(self.fitted.names), 'participant')}"
-        )
-        return [Text(what), Text(self.to_frame().to_string(index=False))]
+        n_people = plural(len(self.fitted.names), "participant")
+        return f"{self.fitted.likelihood.name}: {plural(n_responses, 'response')} of {n_people}"
+
+    @property
+    def text(self) -> str:
+        """The headline and the table."""
+        return f"{self.headline}\n{self.to_frame().to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def imported_likelihood(

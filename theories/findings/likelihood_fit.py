@@ -91,7 +91,7 @@ class LikelihoodPopulation:
 
     def log_density(self, z: Array) -> Array:
         """``(n_draws,)`` log density of draws."""
-        return np.asarray(norm.logpdf(z, self.mean, self.sd)).sum(axis=1)
+        return np.asarray(np.sum(norm.logpdf(z, self.mean, self.sd), axis=1))
 
 
 @dataclass(frozen=True)

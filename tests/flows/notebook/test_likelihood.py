@@ -1,4 +1,4 @@
-"""A researcher's own function is imported, fitted, scored and simulated by commands, beside theories of the language."""
+"""A researcher's own function is imported, fitted, scored and simulated by commands, beside other theories."""
 
 from __future__ import annotations
 
