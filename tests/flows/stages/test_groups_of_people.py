@@ -188,4 +188,4 @@ def test_a_design_and_its_preregistration_say_how_often_groups_would_be_told_apa
     assert "1 between-participant SD in " in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis
-    assert "labels of groups are exchanged among the participants" in frozen.to_markdown()
+    assert "labels of groups are exchanged among the participants" in frozen.analysis
