@@ -82,6 +82,8 @@ RunName = Annotated[
 ]
 GRACE = timedelta(seconds=90)
 """After which Prefect has missed a time: its scheduler comes round once a minute, and looks ahead only."""
+_QUERY_S = 2.0
+"""Between two looks at what is due."""
 _STEADY_S = 900.0
 """A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 
@@ -449,9 +451,7 @@ async def serve_schedules(
     by_event: bool = False,
     others: Mapping[str, CampaignSchedule] | None = None,
     say: Callable[[str], None] = print,
-    ready: Callable[[], None] = lambda: None,
     check: Callable[[], None] | None = None,
-    query_s: float = 2.0,
 ) -> None:
     """Serve the schedules of a laboratory as deployments until SIGINT or SIGTERM.
 
@@ -461,24 +461,22 @@ async def serve_schedules(
         by_event: Announce arrivals as events for automations, instead of starting the pass from here.
         others: Deployments for which nothing is scheduled, by name: started by hand or by arrivals.
         say: Told what happens.
-        ready: Called when everything is served.
         check: Called when the server is lost; raises where it will not come back.
-        query_s: Seconds between two looks at what is due.
     """
     served = ServedDeployments(runs, by_event=by_event, say=say, others=others)
     stopped = asyncio.Event()
-    watching = asyncio.create_task(_watch(served, query_s))
+    watching = asyncio.create_task(_watch(served))
     n_failures = 0
     try:
         while not stopped.is_set():
             began = time.monotonic()
-            problem = await _serve_once(served, stopped, limit, query_s, ready)
+            problem = await _serve_once(served, stopped, limit)
             if problem is None:
                 return
             if check is not None:
                 check()
             n_failures = 1 if time.monotonic() - began > _STEADY_S else n_failures + 1
-            pause = min(query_s * 2**n_failures, 60.0)
+            pause = min(_QUERY_S * 2**n_failures, 60.0)
             say(
                 f"Prefect's server is lost ({problem}); trying again in {pause:.0f} s. What was recorded is safe"
             )
@@ -492,12 +490,10 @@ async def _serve_once(
     served: ServedDeployments,
     stopped: asyncio.Event,
     limit: int,
-    query_s: float,
-    ready: Callable[[], None],
 ) -> str | None:
     """Serve until asked to stop (None), or until the server is lost (why)."""
     loop = asyncio.get_running_loop()
-    runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=query_s)
+    runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=_QUERY_S)
     try:
         await served.begin(runner)
     except Exception as error:
@@ -510,7 +506,6 @@ async def _serve_once(
             RuntimeError, ValueError, NotImplementedError
         ):  # another thread, or Windows
             loop.add_signal_handler(number, stopped.set)
-    ready()
     await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
     served.runner = None
     ending.cancel()
@@ -531,13 +526,13 @@ def _in_one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-async def _watch(served: ServedDeployments, query_s: float) -> None:
+async def _watch(served: ServedDeployments) -> None:
     """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
     clock = LabClock(served.runs, keeps_times=False, retry_s=60.0)
     pending: list[DuePass] = []
     sizes: dict[Path, int] = {}
     while True:
-        await asyncio.sleep(query_s)
+        await asyncio.sleep(_QUERY_S)
         try:
             await asyncio.to_thread(take_dropped, served.runs, sizes, served.say)
             if served.runner is None:

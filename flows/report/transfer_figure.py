@@ -9,7 +9,7 @@ from typing import Any, cast
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
 from lakatos.theories.findings.transfer import TransferLine
 
 MOST_PUBLISHED = 8
@@ -44,16 +44,14 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
             len(panels), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
         for axes, (name, own) in zip(all_axes, panels, strict=True):
-            axes.axvline(0.0, color=INK, lw=0.8, ls=":")
-            for place, line in enumerate(own):
-                ahead, error = -(line.behind or 0.0), 2 * (line.behind_error or 0.0)
-                axes.errorbar(
-                    ahead, place, xerr=error, fmt="o", ms=4, color=COLORS[line.role], lw=1.2
-                )
-            axes.set_yticks(range(len(own)), [_label(line) for line in own])
-            axes.set_ylim(len(own) - 0.5, -0.5)
+            ahead = [-(line.behind or 0.0) for line in own]
+            errors = [2 * (line.behind_error or 0.0) for line in own]
+            ends = [
+                (value - error, value + error) for value, error in zip(ahead, errors, strict=True)
+            ]
+            colors = [COLORS[line.role] for line in own]
+            forest(axes, [_label(line) for line in own], ahead, ends, colors)
             axes.set_title(name, loc="left", fontsize=8, color=MUTED)
-            axes.grid(axis="y", visible=False)
         all_axes[-1].set_xlabel(
             "nats per choice ahead of the best published theory, fitted to these answers"
         )

@@ -215,22 +215,15 @@ def relearned(
         Each with the people that all answers teach, and its scores of each experiment; why others do not run on these
         trials.
     """
-    pooled = all(item.pooled for item in trials)
-    people = laboratory.people_of(list(forms.values()), [{}] * len(forms), trials)
-    failed: dict[str, str] = {}
-    fitted = []
-    for (name, form), found in zip(forms.items(), people, strict=True):
-        if isinstance(found, TheoryError):
-            failed[name] = f"{type(found).__name__}: {found}"
-        else:
-            fitted.append(form.with_people(found, pooled=pooled))
-    found_scores = []
-    for theory, scored in zip(fitted, laboratory.scores_of(fitted, trials, n_draws), strict=True):
+    fitted, failed = laboratory.with_people_of(forms, trials)
+    scores = laboratory.scores_of(list(fitted.values()), trials, n_draws)
+    found = []
+    for (name, theory), scored in zip(fitted.items(), scores, strict=True):
         if isinstance(scored, TheoryError):
-            failed[theory.name] = f"{type(scored).__name__}: {scored}"
+            failed[name] = f"{type(scored).__name__}: {scored}"
         else:
-            found_scores.append((theory, tuple(item.left_out for item in scored)))
-    return found_scores, failed
+            found.append((theory, tuple(item.left_out for item in scored)))
+    return found, failed
 
 
 def rescaled(
