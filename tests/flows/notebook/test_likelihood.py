@@ -23,8 +23,8 @@ def ask(*arguments: str | Path) -> Result:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example of the documentation, and responses of learners."""
     folder = tmp_path_factory.mktemp("likelihood")
-    page = (DOCS / "extending.md").read_text(encoding="utf-8")
-    section = page[page.index("## A likelihood function") :]
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    section = page[page.index("### A likelihood function") :]
     (folder / "model.py").write_text(section.split("```python\n")[1].split("```")[0])
     rng, rows = np.random.default_rng(1), []
     for person in range(10):
