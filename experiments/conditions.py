@@ -151,11 +151,6 @@ def conditions_of(domain: Domain) -> tuple[str, ...]:
     return domain.conditions_within if isinstance(domain, ConditionedDomain) else ()
 
 
-def without_conditions(domain: Domain) -> Domain:
-    """The domain as it is without conditions."""
-    return domain.base if isinstance(domain, ConditionedDomain) else domain
-
-
 def condition_of(stimuli: Stimuli) -> Array:
     """``(n_trials,)`` place of each trial's condition; 0 where there are none."""
     return np.asarray(stimuli.arrays.get(CONDITION, np.zeros(len(stimuli))), dtype=np.float64)

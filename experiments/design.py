@@ -73,7 +73,6 @@ def choose_trials(
     rng: np.random.Generator,
     random_share: float = 0.25,
     repetitions: int = 1,
-    log_weights: Sequence[Array] | None = None,
     costs: Array | None = None,
     budget: float = float("inf"),
     n_ways: int = MOST_WAYS,
@@ -102,7 +101,6 @@ def choose_trials(
         random_share: Share of the trials, and of the budget, for trials drawn at random, for surprises outside all
             theories.
         repetitions: Presentations of each trial; its information is that of all of them together.
-        log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
         costs: ``(n_candidates,)`` of asking each trial, repetitions included; all 1 when None.
         budget: Most that all trials together may cost.
         n_ways: Ways of answering that are kept.
@@ -117,7 +115,7 @@ def choose_trials(
         Techniques, 234-243 (lazy evaluation); Leskovec et al. (2007), KDD 13, 420-429 (costs); Fearnhead & Clifford
         (2003), Journal of the Royal Statistical Society B 65(4), 887-899 (which ways are kept).
     """
-    weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
+    weights = check_rivals(probabilities, log_prior)
     n_candidates = probabilities[0].shape[1]
     if not 1 <= n_trials <= n_candidates:
         raise DesignError(

@@ -67,7 +67,6 @@ def information_of_batch(
     rng: np.random.Generator,
     n_people: int = 1000,
     repetitions: int = 1,
-    log_weights: Sequence[Array] | None = None,
     asked: NDArray[np.integer[Any]] | None = None,
 ) -> DesignInformation:
     """Mutual information between theory and one participant's answers to all of the trials.
@@ -81,14 +80,13 @@ def information_of_batch(
         rng: Source of the people and their answers.
         n_people: Simulated people per theory.
         repetitions: Presentations of each trial.
-        log_weights: Per theory ``(n_draws,)`` normalised log weights of the draws; equal when None.
         asked: ``(n_people, n_trials)`` answers of people to each trial, one of whom is drawn for each simulated person,
             instead of ``repetitions`` by everybody.
 
     Raises:
         ShapeError: The arrays disagree on ``n_theories`` or ``n_trials``.
     """
-    weights = check_rivals(probabilities, log_weights, log_prior=log_prior)
+    weights = check_rivals(probabilities, log_prior)
     prior = np.exp(log_prior)
     n_trials, n_options = probabilities[0].shape[1:]
     if asked is None and comb(repetitions + n_options - 1, repetitions) ** n_trials <= MOST_EXACT:
@@ -145,15 +143,10 @@ def _divergence(log_predictive: Array, log_prior: Array) -> Array:
 
 
 def check_rivals(
-    probabilities: Sequence[Array],
-    log_weights: Sequence[Array] | None,
-    *,
-    log_prior: Array | None = None,
+    probabilities: Sequence[Array], log_prior: Array | None = None
 ) -> tuple[Array, ...]:
-    """Check that the rivals' arrays agree; return each rival's weights of its draws, ``(n_draws,)``, summing to 1."""
-    check_first_axes(
-        "n_theories", probabilities=probabilities, log_prior=log_prior, log_weights=log_weights
-    )
+    """Check that the rivals' arrays agree; return each rival's equal weights of its draws, ``(n_draws,)``."""
+    check_first_axes("n_theories", probabilities=probabilities, log_prior=log_prior)
     shapes = [np.shape(p) for p in probabilities]
     if (
         not shapes
@@ -163,11 +156,7 @@ def check_rivals(
         raise ShapeError(
             f"probabilities have shapes {shapes}; give every theory (n_draws, n_trials, n_options) for the same trials."
         )
-    if log_weights is None:
-        return tuple(np.full(shape[0], 1.0 / shape[0]) for shape in shapes)
-    for p, w in zip(probabilities, log_weights, strict=True):
-        check_first_axes("n_draws", probabilities=p, log_weights=w)
-    return tuple(softmax(np.asarray(w, dtype=np.float64), axis=0) for w in log_weights)
+    return tuple(np.full(shape[0], 1.0 / shape[0]) for shape in shapes)
 
 
 def simulate_counts(

@@ -110,7 +110,6 @@ def recovery_power(
     rng: np.random.Generator,
     *,
     n_simulations: int = 200,
-    log_weights: Sequence[Array] | None = None,
     pooled: bool = False,
     n_answers: Array | None = None,
 ) -> PowerTable:
@@ -122,7 +121,6 @@ def recovery_power(
         n_participants: People in each simulated sample.
         rng: Source of the people and their answers.
         n_simulations: Simulated samples per true theory.
-        log_weights: Per rival ``(n_draws,)`` normalised log weights of the draws; equal when None.
         pooled: Only counts per trial come back: the unit is the trial, answered by the people's mean.
         n_answers: ``(n_trials,)`` answers to each trial when pooled; ``n_participants * repetitions`` when None.
 
@@ -130,7 +128,7 @@ def recovery_power(
         ShapeError: The rivals' arrays disagree.
         DesignError: There are fewer than two rivals, or nobody is asked.
     """
-    weights = _check(probabilities, log_weights, repetitions, n_participants, n_simulations)
+    weights = _check(probabilities, repetitions, n_participants, n_simulations)
     if not pooled:
         people = _simulate(probabilities, weights, repetitions, n_participants, rng, n_simulations)
         return _table(people, np.ones(n_participants))
@@ -177,7 +175,7 @@ def power_of_answers(
         DesignError: There are fewer than two rivals, or nobody answered.
     """
     n_people, n_trials = asked.shape
-    weights = _check(probabilities, None, 1, n_people, n_simulations)
+    weights = _check(probabilities, 1, n_people, n_simulations)
     if n_trials != probabilities[0].shape[1]:
         raise ShapeError(
             f"asked has {n_trials} trials and the probabilities {probabilities[0].shape[1]}."
@@ -297,7 +295,6 @@ def find_n_participants(
     least: int = 2,
     pairs: Iterable[Pair] | None = None,
     n_simulations: int = 200,
-    log_weights: Sequence[Array] | None = None,
 ) -> PowerTable:
     """The power of the smallest sample that tells apart every pair that ``most`` people tell apart.
 
@@ -305,7 +302,7 @@ def find_n_participants(
     up to ``most`` falls below the power, so that chance does not pick a lucky size.
 
     Args:
-        probabilities, repetitions, rng, n_simulations, log_weights: As for `recovery_power`.
+        probabilities, repetitions, rng, n_simulations: As for `recovery_power`.
         most: People that can be afforded.
         power: Required in both directions of a pair.
         least: Smallest sample to consider.
@@ -318,7 +315,7 @@ def find_n_participants(
         ShapeError: The rivals' arrays disagree.
         DesignError: There are fewer than two rivals, or the sizes make no sense.
     """
-    weights = _check(probabilities, log_weights, repetitions, most, n_simulations)
+    weights = _check(probabilities, repetitions, most, n_simulations)
     differences = _simulate(probabilities, weights, repetitions, most, rng, n_simulations)
     return _smallest(differences, _pairs(len(probabilities), pairs), least, most, power)
 
@@ -423,7 +420,6 @@ def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: floa
 
 def _check(
     probabilities: Sequence[Array],
-    log_weights: Sequence[Array] | None,
     repetitions: int,
     n_participants: int,
     n_simulations: int,
@@ -437,7 +433,7 @@ def _check(
             f"repetitions={repetitions}, n_participants={n_participants}, n_simulations={n_simulations}: "
             "each is at least 1."
         )
-    return check_rivals(probabilities, log_weights)
+    return check_rivals(probabilities)
 
 
 def _pairs(n_theories: int, pairs: Iterable[Pair] | None) -> list[Pair]:
@@ -506,13 +502,11 @@ def scores_of_people(
     repetitions: int,
     n_people: int,
     rng: np.random.Generator,
-    *,
-    log_weights: Sequence[Array] | None = None,
 ) -> Array:
     """People drawn from every theory in turn, scored by all of them.
 
     Args:
-        probabilities, repetitions, rng, log_weights: As for `recovery_power`.
+        probabilities, repetitions, rng: As for `recovery_power`.
         n_people: Per theory.
 
     Returns:
@@ -522,7 +516,7 @@ def scores_of_people(
         ShapeError: The rivals' arrays disagree.
         DesignError: There are fewer than two rivals, or nobody is asked.
     """
-    weights = _check(probabilities, log_weights, repetitions, n_people, 1)
+    weights = _check(probabilities, repetitions, n_people, 1)
     return _scores_of_all(probabilities, weights, repetitions, n_people, rng)
 
 

@@ -41,50 +41,6 @@ class Preregistration(Record):
     stopping_rule: str
     """Rule that ends collection."""
 
-    def to_markdown(self) -> str:
-        """The preregistration as a page for people."""
-        name = {digest: _cell(text) for digest, text in self.rivals.items()}
-        rules = [f"- {rule}" for rule in self.exclusion_rules] or ["None: every answer counts."]
-        powers = [
-            f"| {name.get(line.first, line.first[:8])} | {name.get(line.second, line.second[:8])} "
-            f"| {line.power_first:.2f} | {line.power_second:.2f} | {'yes' if line.separable else 'no'} |"
-            for line in self.powers
-        ]
-        table = [
-            "| first | second | power if first is true | if second is true | told apart |",
-            "|---|---|---|---|---|",
-        ]
-        return "\n".join(
-            [
-                f"# Preregistration: {self.experiment}",
-                "",
-                *([self.design_summary, ""] if self.design_summary else []),
-                f"Design: `{self.design}`  ",
-                f"Predictions: `{self.predictions}` ({self.n_draws} draws per theory)",
-                "",
-                "## Theories",
-                "",
-                *(f"- {text} (`{digest[:12]}`)" for digest, text in name.items()),
-                "",
-                "## Sample",
-                "",
-                f"{self.n_participants} participants. Stopping rule: {self.stopping_rule}",
-                "",
-                "## Exclusions",
-                "",
-                *rules,
-                "",
-                "## Analysis",
-                "",
-                self.analysis,
-                "",
-                "## Planned power",
-                "",
-                *([*table, *powers] if powers else ["No pair of rivals was simulated."]),
-                "",
-            ]
-        )
-
 
 def check_preregistered(preregistration: Preregistration | None, design: Design) -> None:
     """Refuse to ask people anything that was not preregistered.
@@ -130,7 +86,3 @@ def summarise_design(design: Design, n_answers: int = 0) -> str:
         f"{trials}, each shown {design.repetitions} time{'' if design.repetitions == 1 else 's'} to each of "
         f"{design.n_participants} participants ({where}).{words_of_conditions(design)}"
     )
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")

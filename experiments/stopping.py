@@ -90,8 +90,6 @@ class OperatingCharacteristics:
     """``(n_theories,)`` mean number of participants asked."""
     n_expected_error: Array
     """``(n_theories,)`` its standard error."""
-    n_quantiles: Array
-    """``(n_theories, 3)`` participants asked: 10%, 50% and 90% of samples need no more."""
     n_simulations: int
 
     def to_text(self, names: Sequence[str]) -> str:
@@ -169,7 +167,6 @@ def operate(
         wrong,
         asked.mean(axis=1),
         asked.std(axis=1, ddof=1) / np.sqrt(n_simulations),
-        np.quantile(asked, (0.1, 0.5, 0.9), axis=1, method="inverted_cdf").T,
         n_simulations,
     )
 

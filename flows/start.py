@@ -11,7 +11,7 @@ from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.notify import notify
 from lakatos.flows.run.parts import EngineName
-from lakatos.flows.run.progress import CampaignProgress, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress
 from lakatos.flows.run.run import Run, check_code, create_run, open_run, read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
@@ -50,7 +50,7 @@ def run_study(
         >>> print(verdict.text)  # doctest: +SKIP
     """
     config = study if isinstance(study, CampaignConfig) else load_study(study)
-    shown = progress or SilentProgress()
+    shown = progress or CampaignProgress()
     warm_up(engine)
     try:
         with (
@@ -97,7 +97,7 @@ def resume_run(
     # Without the mark, the pass that concluded did not come to its end: lessons or the signature may be missing.
     if state.campaign.concluded is not None and not joined and look(folder).ended == "concluded":
         return state.campaign.concluded.record
-    shown = progress or SilentProgress()
+    shown = progress or CampaignProgress()
     with shown, open_run(folder, data=data, progress=shown, n_workers=n_workers) as run:
         carry = _close_and_carry_on if enough else run_campaign
         try:

@@ -8,7 +8,7 @@ whether it holds. A judge that returns to a slot takes a new seat: what it said 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from lakatos.judges.errors import EpochMismatchError, MeasurementError
@@ -121,7 +121,3 @@ class JudgeMeasurements:
     def explain(self, digest: Digest) -> list[ValidityLink]:
         """The way from a measurement to what does not hold; empty if it holds."""
         return self.validity.explain(digest)
-
-    def subjects(self) -> Iterable[Digest]:
-        """All that was ever measured."""
-        return self._by_subject.keys()

@@ -19,7 +19,6 @@ from lakatos.language_models.call import RecordedCall
 from lakatos.language_models.client import ChatMessage, ModelCompletion, ModelRequest
 from lakatos.language_models.errors import SchemaRefusedError
 from lakatos.language_models.outcome import Outcome, outcome_of
-from lakatos.language_models.schema import NOT_ENFORCEABLE
 from lakatos.language_models.thinking import after_thinking
 from lakatos.language_models.withheld import schema_in_words
 from lakatos.traces.digest import Digest
@@ -54,6 +53,16 @@ _UNPRINTABLE: Final = re.compile(
 References:
     Boucher & Anderson (2023), Trojan Source: invisible vulnerabilities, USENIX Security.
 """
+NOT_ENFORCEABLE: Final = (
+    "multipleOf",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "patternProperties",
+    "propertyNames",
+)
+"""Keywords of a JSON schema that vLLM's default backend and hosted providers do not enforce."""
 _FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 
 

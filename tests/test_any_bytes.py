@@ -16,8 +16,7 @@ import pandas as pd
 import pytest
 
 from lakatos.experiments.adoption.describe import describe_table
-from lakatos.experiments.adoption.tables import READERS, read_answers
-from lakatos.experiments.participants.file import read_table
+from lakatos.experiments.adoption.tables import READERS, read_answers, read_cells
 from lakatos.experiments.participants.prolific.plan import load_settings
 from lakatos.flows.audit.bundle import unbundle
 from lakatos.flows.operations.backup import restore, save
@@ -75,8 +74,8 @@ def samples(folder: Path) -> dict[str, tuple[str, bytes, Callable[[Path], Any]]]
         described,
     )
     found["answers.parquet"] = (".parquet", parquet, described)
-    found["import.csv"] = (".csv", b"participant,trial,choice\na,0,1\nb,1,0\n", read_table)
-    found["import.parquet"] = (".parquet", parquet, read_table)
+    found["import.csv"] = (".csv", b"participant,trial,choice\na,0,1\nb,1,0\n", read_cells)
+    found["import.parquet"] = (".parquet", parquet, read_cells)
     (folder / "runs").mkdir()
     (folder / "runs" / "schedules.json").write_text('{"version": 1, "schedules": {}}')
     save(folder / "runs", folder / "b.tar.gz")

@@ -164,14 +164,14 @@ def cell(group: str, source: str, target: str, data: Path) -> dict[str, Any]:
     learner = predict_others(domain, learned, unseen, kind=left_out_kind(learned)).scores
     with Laboratory(domain, n_workers=1) as laboratory:
         named = named_theory(laboratory, learned)
-        lines, _ = relearned(published, learned, laboratory, N_DRAWS)
-        textbook = max(lines, key=lambda item: item[0].score.value)[1]
+        rivals, _ = relearned(published, learned, laboratory, N_DRAWS)
+        textbook = max(rivals, key=lambda item: mean_score(item[1]).value)[0]
         scores: dict[str, list[UnitScores]] = {}
-        for theory in (named, *(theory for _, theory in lines)):
+        for theory in (named, *(theory for theory, _ in rivals)):
             evidence = laboratory.evidence(theory, unseen, N_DRAWS)
             scores[theory.digest] = [log_predictive(item) for item in evidence]
     best_there = max(
-        (theory for _, theory in lines), key=lambda theory: mean_score(scores[theory.digest]).value
+        (theory for theory, _ in rivals), key=lambda theory: mean_score(scores[theory.digest]).value
     )
 
     def told(theory: Theory) -> dict[str, Any]:

@@ -107,6 +107,8 @@ def recognise(table: TableSignature) -> Reading | None:
     if len(amounts) != 2 or not 1 <= len(waits) <= 2:
         return None
     varied = [item for item in waits if len(item.distinct) > 1]
+    if len(waits) == 1 and not varied:
+        return None
     if len(varied) == 1:
         fixed: list[Any] = [item.name for item in waits if item is not varied[0]]
         ordered = [

@@ -149,7 +149,7 @@ def _are_places(one: Array, other: Array) -> bool:
 
 
 def choice_columns(
-    table: TableSignature, shown: Sequence[ColumnSignature], n_options: int = 2
+    table: TableSignature, shown: Sequence[ColumnSignature]
 ) -> list[ColumnSignature]:
     """Columns that may hold choices: a few codes that change from row to row and do not follow from the trial."""
     names = {item.name for item in shown}
@@ -158,7 +158,7 @@ def choice_columns(
         meaning = table.named.get(column.name, "")
         if (
             column.name not in names
-            and 2 <= len(column.distinct) <= n_options + MORE_CODES
+            and 2 <= len(column.distinct) <= 2 + MORE_CODES
             and meaning not in ("reward", "experiment", "share", "count", "attribute of people")
             and not column.words & ACCURACY
             and changes_within(column, table.person) > LEAST_CHANGES

@@ -138,11 +138,30 @@ def read_answers(path: Path) -> AnswerTable:
     path = Path(path)
     if path.is_dir():
         return _read_folder(path)
+    table = _read_file(path, READERS)
+    if (path.parent / PEOPLE).is_file() and path.name != PEOPLE:
+        told = f"{PEOPLE} stands beside the file and is not read; add the columns that are needed to the file"
+        table = replace(table, notes=(*table.notes, told))
+    return _checked(table)
+
+
+def read_cells(path: Path) -> AnswerTable:
+    """Read a table of text or a Parquet file as it stands: no cell is taken as empty, and no number is rewritten.
+
+    Raises:
+        TrialsError: As for `read_answers`.
+    """
+    parquet = dict.fromkeys((".parquet", ".pq"), _read_parquet)
+    return _read_file(Path(path), dict.fromkeys(TEXT_SUFFIXES, _cells_of_text) | parquet)
+
+
+def _read_file(path: Path, readers: Mapping[str, Callable[[Path], AnswerTable]]) -> AnswerTable:
+    """What one of the readers, by the end of the file's name, makes of a file that does not change meanwhile."""
     if not path.is_file():
         raise TrialsError(f"there is no file {path}; name a file of answers, or a folder of them.")
     begun = path.stat()
     check_bytes(path, begun.st_size)
-    reader = READERS.get(path.suffix.lower())
+    reader = readers.get(path.suffix.lower())
     if reader is None:
         then = (
             "Unpack it first."
@@ -151,7 +170,7 @@ def read_answers(path: Path) -> AnswerTable:
         )
         raise TrialsError(
             f"{path}: files that end in {path.suffix or 'nothing'} are not read; there are: "
-            f"{', '.join(READERS)}. {then}"
+            f"{', '.join(readers)}. {then}"
         )
     try:
         table = reader(path)
@@ -167,10 +186,7 @@ def read_answers(path: Path) -> AnswerTable:
             f"cannot read {path}: its values lie too deeply within one another. A row is an object with a value for "
             "each column."
         ) from None
-    if (path.parent / PEOPLE).is_file() and path.name != PEOPLE:
-        told = f"{PEOPLE} stands beside the file and is not read; add the columns that are needed to the file"
-        table = replace(table, notes=(*table.notes, told))
-    return _checked(table)
+    return table
 
 
 def _checked(table: AnswerTable) -> AnswerTable:
@@ -289,6 +305,13 @@ def _read_text(path: Path) -> AnswerTable:
     read = AnswerTable(path.name, frame, (*notes, *told, *found), questions=questions)
     read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
+
+
+def _cells_of_text(path: Path) -> AnswerTable:
+    """A table of text with a header, its cells as they stand."""
+    encoding, notes = encoding_of(path)
+    frame, told = read_delimited(path, encoding)
+    return AnswerTable(path.name, frame, (*notes, *told))
 
 
 def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -22,13 +22,13 @@ import difflib
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from lakatos.experiments.adoption.limits import MOST_BYTES, check_bytes, check_size
+from lakatos.experiments.adoption.tables import AnswerTable
 from lakatos.experiments.design import design_to_json
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import STATUSES, PersonAnswers
@@ -46,7 +46,6 @@ from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain, Stimuli
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json
-from lakatos.traces.files import read_named
 
 ASKED_FOLDER = "asked"
 """Folder of a run with the trials of each experiment, for whoever collects elsewhere."""
@@ -141,107 +140,13 @@ def stimulus_columns(stimuli: Stimuli) -> dict[str, np.ndarray[Any, Any]]:
     return columns
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """Rows of text with the number under which a reader finds each in the file."""
-
-    name: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int, dict[str, Any]], ...]
-
-
-def read_table(path: Path) -> TextTable:
-    """A CSV file (UTF-8, commas, points in numbers), or a Parquet file where pyarrow is installed.
-
-    Raises:
-        TrialsError: It is not such a file; the message names the row.
-    """
-    try:
-        return (
-            _read_parquet(path) if path.suffix.lower() in (".parquet", ".pq") else _read_csv(path)
-        )
-    except OSError as error:
-        raise TrialsError(f"cannot read {path}: {error.strerror or error}.") from None
-
-
-def _read_csv(path: Path) -> TextTable:
-    data = read_named(path, MOST_BYTES)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TrialsError(
-            f"{path} is UTF-16 text; save it as UTF-8 (in a spreadsheet: “CSV UTF-8”)."
-        )
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        row = data[: error.start].count(b"\n") + 1
-        raise TrialsError(
-            f"{path}: row {row} holds the byte {data[error.start]:#04x}, which is not UTF-8; save the file as UTF-8 "
-            "(in a spreadsheet: “CSV UTF-8”)."
-        ) from None
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows = []
-    try:
-        header = next(lines, [])
-        if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
-            what = "semicolons" if ";" in header[0] else "tabulators"
-            raise TrialsError(
-                f"{path}: row 1 is separated by {what}; save the file with commas, and decimal points."
-            )
-        columns = tuple(name.strip() for name in header)
-        check_size(path, 0, len(columns))
-        for cells in lines:
-            if not any(cell.strip() for cell in cells):
-                continue
-            if len(cells) != len(columns):
-                raise TrialsError(
-                    f"{path}: row {lines.line_num} has {len(cells)} cells and the header {len(columns)}. "
-                    "If numbers have decimal commas, write points; put text with commas in double quotes."
-                )
-            rows.append(
-                (
-                    lines.line_num,
-                    {name: cell.strip() for name, cell in zip(columns, cells, strict=True)},
-                )
-            )
-            check_size(path, len(rows), len(columns))
-    except csv.Error as error:
-        raise TrialsError(f"{path}: row {lines.line_num} cannot be read as CSV: {error}.") from None
-    return TextTable(str(path), columns, tuple(rows))
-
-
-def _read_parquet(path: Path) -> TextTable:
-    try:
-        import pyarrow  # type: ignore[import-untyped, unused-ignore]
-        import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
-    except ImportError:
-        raise TrialsError(
-            f"{path}: reading Parquet needs pyarrow; `pip install pyarrow`, or save it as CSV."
-        ) from None
-    if path.exists() and not path.is_file():
-        raise TrialsError(f"cannot read {path}: it is no file.")
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            about = file.metadata
-            check_size(path, about.num_rows, about.num_columns)
-            groups = [about.row_group(place) for place in range(about.num_row_groups)]
-            check_bytes(
-                path, sum(group.total_byte_size for group in groups), " when it is unpacked"
-            )
-        table = pyarrow.parquet.read_table(path)
-        rows = table.to_pylist()  # decodes texts, which may be no UTF-8
-    except (pyarrow.ArrowException, ValueError, OverflowError) as error:
-        raise TrialsError(f"{path} is not a Parquet file: {error}.") from None
-    found = [{name: "" if value is None else value for name, value in row.items()} for row in rows]
-    return TextTable(str(path), tuple(table.column_names), tuple(enumerate(found, start=1)))
-
-
 def read_answers(
-    table: TextTable, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
+    table: AnswerTable, designs: Mapping[str, Design], domain: Domain, name_of: Callable[[str], str]
 ) -> list[PersonAnswers]:
     """What each person did, checked against the designs of the experiments that are open.
 
     Args:
-        table: As the file has it.
+        table: As `read_cells` reads it.
         designs: By name of experiment.
         domain: Of the task.
         name_of: A person's identifier in the file to a pseudonym.
@@ -250,9 +155,9 @@ def read_answers(
         TrialsError: Something is missing, unknown or was not asked; the message names file, row and remedy.
     """
     _check_columns(table, designs, domain)
-    people: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+    people: dict[tuple[str, str], FileRows] = {}
     only = next(iter(designs)) if len(designs) == 1 else None
-    for number, row in table.rows:
+    for number, row in _rows_of(table):
         experiment = str(row.get("experiment") or only or "")
         if experiment not in designs:
             _refuse(
@@ -272,7 +177,7 @@ def read_answers(
     ]
 
 
-def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Domain) -> None:
+def _check_columns(table: AnswerTable, designs: Mapping[str, Design], domain: Domain) -> None:
     if not designs:
         raise TrialsError(
             "no experiment waits for responses; run the study until it waits for participants."
@@ -286,9 +191,6 @@ def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Doma
             f"{table.name}: row 1 has the columns 'key' and 'response'; give the key with its time, or the outcome "
             "that these are, not both."
         )
-    twice = next((name for name in table.columns if table.columns.count(name) > 1), None)
-    if twice is not None:
-        raise TrialsError(f"{table.name}: row 1 has the column {twice!r} twice; rename one.")
     for name in table.columns:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -316,12 +218,24 @@ def _check_columns(table: TextTable, designs: Mapping[str, Design], domain: Doma
         )
 
 
-FileRows = list[tuple[int, dict[str, Any]]]
+FileRows = list[tuple[int, dict[str, str]]]
 """Rows of a file with their numbers there."""
 
 
+def _rows_of(table: AnswerTable) -> FileRows:
+    """The rows of a table with their numbers; blanks around cells do not count, nor do rows of empty cells."""
+    numbers = [int(number) for number in table.frame.index]
+    columns = [[cell.strip() for cell in table.frame[name]] for name in table.frame]
+    rows = zip(*columns, strict=True)
+    return [
+        (number, dict(zip(table.columns, row, strict=True)))
+        for number, row in zip(numbers, rows, strict=True)
+        if any(row)
+    ]
+
+
 def _person(
-    table: TextTable,
+    table: AnswerTable,
     rows: FileRows,
     design: Design,
     domain: Domain,
@@ -369,7 +283,7 @@ def _person(
     return answers
 
 
-def _in_order(table: TextTable, rows: FileRows) -> FileRows:
+def _in_order(table: AnswerTable, rows: FileRows) -> FileRows:
     """A person's rows as the column ``order`` puts them; as the file has them where there is none."""
     if "order" not in table.columns:
         return rows
@@ -385,7 +299,7 @@ def _in_order(table: TextTable, rows: FileRows) -> FileRows:
     return sorted(rows, key=lambda item: places[item[0]])
 
 
-def _check_alike(table: TextTable, rows: FileRows) -> None:
+def _check_alike(table: AnswerTable, rows: FileRows) -> None:
     """Refuse rows of one person that differ in what is said of the person."""
     first, said = rows[0]
     for name in PER_PERSON:
@@ -399,7 +313,7 @@ def _check_alike(table: TextTable, rows: FileRows) -> None:
 
 
 def _given_answers(
-    table: TextTable, rows: FileRows, design: Design, domain: Domain
+    table: AnswerTable, rows: FileRows, design: Design, domain: Domain
 ) -> dict[str, Any]:
     """Trials, responses and times; in a timed task these come from keys."""
     trial = [_trial(table, number, row, design) for number, row in rows]
@@ -418,7 +332,7 @@ def _given_answers(
     }
 
 
-def _response_times(table: TextTable, rows: FileRows) -> tuple[float, ...]:
+def _response_times(table: AnswerTable, rows: FileRows) -> tuple[float, ...]:
     """Times of all of a person's answers, or of none."""
     without = [number for number, row in rows if row.get("response_time_ms", "") == ""]
     if len(without) == len(rows):
@@ -434,13 +348,17 @@ def _response_times(table: TextTable, rows: FileRows) -> tuple[float, ...]:
     )
 
 
-def _count(table: TextTable, number: int, name: str, value: object) -> int:
+def _count(table: AnswerTable, number: int, name: str, value: object) -> int:
     """A whole number; 0 where the cell is empty."""
     return 0 if value == "" else int(_number(table, number, name, value, whole=True))
 
 
 def _refuse_first(
-    table: TextTable, numbers: Sequence[int], answers: PersonAnswers, design: Design, domain: Domain
+    table: AnswerTable,
+    numbers: Sequence[int],
+    answers: PersonAnswers,
+    design: Design,
+    domain: Domain,
 ) -> NoReturn:
     """Name the row of the first answer to something that was not asked."""
     for end, number in enumerate(numbers, start=1):
@@ -466,7 +384,7 @@ def _refuse_first(
     raise AssertionError("the answers are as asked")
 
 
-def _trial(table: TextTable, number: int, row: Mapping[str, Any], design: Design) -> int:
+def _trial(table: AnswerTable, number: int, row: Mapping[str, Any], design: Design) -> int:
     if "trial" in table.columns:
         found = int(_number(table, number, "trial", row["trial"], whole=True))
         if found >= len(design.stimuli):
@@ -494,7 +412,7 @@ def _trial(table: TextTable, number: int, row: Mapping[str, Any], design: Design
 
 
 def _press(
-    table: TextTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
+    table: AnswerTable, number: int, row: Mapping[str, Any], trial: int, n_keys: int
 ) -> TimedPress:
     """What was measured in a trial, where an answer is a key with its time; without a key nothing was pressed."""
     time = row.get("response_time_ms", "")
@@ -510,7 +428,7 @@ def _press(
     return TimedPress(trial, key, _number(table, number, "response_time_ms", time))
 
 
-def _response(table: TextTable, number: int, value: Any, domain: Domain, design: Design) -> int:
+def _response(table: AnswerTable, number: int, value: Any, domain: Domain, design: Design) -> int:
     labels = {label.lower(): place for place, label in enumerate(domain.options)}
     if isinstance(value, str) and value.strip().lower() in labels:
         return labels[value.strip().lower()]
@@ -529,7 +447,7 @@ def _response(table: TextTable, number: int, value: Any, domain: Domain, design:
 
 
 def _number(
-    table: TextTable,
+    table: AnswerTable,
     number: int,
     column: str,
     value: Any,
@@ -553,5 +471,5 @@ def _number(
     return found
 
 
-def _refuse(table: TextTable, number: int, words: str) -> NoReturn:
+def _refuse(table: AnswerTable, number: int, words: str) -> NoReturn:
     raise TrialsError(f"{table.name}: row {number} {words}. Nothing was imported.")

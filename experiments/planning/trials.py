@@ -26,11 +26,6 @@ class ChosenTrials:
     random: tuple[int, ...]
     """Places of the trials drawn at random."""
 
-    @property
-    def searched(self) -> list[int]:
-        """Places of the trials that were chosen for what they tell."""
-        return [row for row in range(len(self.stimuli)) if row not in self.random]
-
 
 def choose_from(
     question: DesignQuestion, offer: StimulusOffer, rng: np.random.Generator

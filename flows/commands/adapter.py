@@ -156,8 +156,9 @@ def _ways_to_show(returned: Any) -> list[inspect.Parameter]:
     """The options ``--json``, ``--csv`` and ``--out``, where what a function returns can be shown so."""
     ways: list[tuple[str, Any, str, Any, str]] = []
     is_frame = getattr(returned, "__name__", "") == "DataFrame"
-    tabular = is_frame or hasattr(returned, "to_frame")
-    if hasattr(returned, "to_json") and not is_frame:
+    kinds = get_args(returned) if isinstance(returned, types.UnionType) else (returned,)
+    tabular = is_frame or all(hasattr(kind, "to_frame") for kind in kinds)
+    if all(hasattr(kind, "to_json") for kind in kinds) and not is_frame:
         ways.append(("as_json", bool, "--json", False, "One JSON object, for a machine."))
     if tabular and isinstance(returned, type) and issubclass(returned, Result):
         ways.append(("as_csv", bool, "--csv", False, "The table as CSV."))

@@ -14,8 +14,8 @@ import pandas as pd
 
 from lakatos.domains import ARCHIVES, DOMAINS, open_domain
 from lakatos.domains.published_data import find_reader, load_archive
+from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt_file, check_adopted
 from lakatos.experiments.adoption.adopt import adopt as adopt_table
-from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.content_order import in_content_order
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.mapping import AnswerColumns
@@ -245,17 +245,7 @@ def _adopted(
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
     check_adopted(adopted)
-    return PeoplesAnswers(
-        in_window(task, adopted.time_window),
-        adopted.trials,
-        adopted.told,
-        adopted.people,
-        adopted.closed,
-        adopted.beside,
-        tuple(table.columns),
-        excluded=adopted.excluded,
-        source=AnswerSource(data, found.mapping),
-    )
+    return _of_adopted(adopted, task, table.columns, AnswerSource(data, found.mapping))
 
 
 def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> PeoplesAnswers:
@@ -269,6 +259,13 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     names = read_answers(file).columns
     mapping = _with_known(mapping, known, names)
     adopted = adopt_file(file, mapping, task)
+    return _of_adopted(adopted, task, names, AnswerSource(file, mapping))
+
+
+def _of_adopted(
+    adopted: AdoptedAnswers, task: Domain, columns: Sequence[str], source: AnswerSource
+) -> PeoplesAnswers:
+    """What was adopted, as responses at hand."""
     return PeoplesAnswers(
         in_window(task, adopted.time_window),
         adopted.trials,
@@ -276,9 +273,9 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
         adopted.people,
         adopted.closed,
         adopted.beside,
-        tuple(names),
+        tuple(columns),
         excluded=adopted.excluded,
-        source=AnswerSource(file, mapping),
+        source=source,
     )
 
 

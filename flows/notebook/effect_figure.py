@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lakatos.experiments.errors import TrialsError
-from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
 from lakatos.theories.findings.differences.parameter_effect import (
     PERSON,
     ParameterEffects,
@@ -32,15 +32,13 @@ def draw_effects(found: ParameterEffects) -> Figure:
             len(parts), 1, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
         for axes, kind, part in zip(panels, kinds, parts, strict=True):
-            axes.axvline(0.0, color=INK, lw=0.8, ls=":")
-            for place, item in enumerate(part):
-                low, high = item.interval
-                color = SERIES[0] if item.is_shown else MUTED
-                axes.plot([low, high], [place, place], color=color, lw=1.4)
-                axes.plot(item.estimate, place, "o", ms=4.5, color=color)
-            axes.set_yticks(range(len(part)), [f"{item.parameter}: {item.label}" for item in part])
-            axes.set_ylim(len(part) - 0.5, -0.5)
-            axes.grid(axis="y", visible=False)
+            forest(
+                axes,
+                [f"{item.parameter}: {item.label}" for item in part],
+                [item.estimate for item in part],
+                [item.interval for item in part],
+                [SERIES[0] if item.is_shown else MUTED for item in part],
+            )
             axes.set_xlabel(f"effect ({AXES[kind]}), 95% interval")
     return figure
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,15 +15,18 @@ from lakatos.domains import DOMAINS, open_domain
 from lakatos.flows.argument import Argument, RunsFolder
 from lakatos.flows.notebook.answers import adopt
 from lakatos.flows.notebook.fitted import NamedTheory, find_theory, shapes_of
+from lakatos.flows.notebook.likelihood import Seconds, bounds_of, imported_likelihood, pairs
 from lakatos.flows.notebook.study import read_run
 from lakatos.flows.result import PlainText, Result, Shown, Written
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.check_report import CheckReport
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
 from lakatos.theories.findings.exchange.gecco import import_gecco
+from lakatos.theories.findings.exchange.likelihood import Said
 from lakatos.theories.findings.exchange.standalone import write_function
 from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.theory import TheoryProgram
@@ -115,21 +119,58 @@ def import_theory(
     cues: Annotated[int | None, Argument(least=1, most=8)] = None,
     answers: TheoryFile | None = None,
     function: str = "",
+    likelihood: bool = False,
+    argument: Annotated[Sequence[str], Argument(kind=list[str], metavar="NAME=COLUMN")] = (),
+    bound: Annotated[Sequence[str], Argument(kind=list[str], metavar="NAME=LOW,HIGH")] = (),
+    response: Annotated[Sequence[str], Argument(kind=list[str])] = (),
+    skip: Annotated[Sequence[str], Argument(kind=list[str], metavar="COLUMN=CELL")] = (),
+    participant: str = "",
+    returns: str = "",
+    seconds: Seconds = CALL_SECONDS,
 ) -> PlainText:
-    """Print a theory written for AutoCog or GeCCo as a theory of this laboratory; a study names it in theories.files.
+    """Print a theory or a likelihood function of others as a theory of this laboratory.
+
+    A study names theories of AutoCog and GeCCo in theories.files. With --likelihood, a function of one participant's
+    columns and parameters is tried on responses as it stands; `lakatos theory score` and `fit` take what is printed.
 
     Args:
-        file: YAML or JSON of AutoCog, or a cognitive model of GeCCo in Python.
+        file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function.
         name: Of the theory; what the file calls it by default.
         cues: AutoCog: cues of the trials, where a parameter has a value for each.
-        answers: AutoCog: the responses that it is for, whose cues are counted.
-        function: GeCCo: which of several functions; the first by default.
+        answers: The responses that it is for: AutoCog's cues are counted, likelihood functions tried on them.
+        function: Which of several functions; the first by default.
+        likelihood: The function returns a participant's likelihood; what its arguments mean is guessed and printed.
+        argument: Column of an argument of a likelihood function, where it is not guessed.
+        bound: Bounds of a parameter that the file does not state.
+        response: Argument that holds responses.
+        skip: Rows that are left out, such as missing responses, by a column and a cell.
+        participant: Column that names participants.
+        returns: log_likelihood, negative_log_likelihood, or of trials probabilities, log_probabilities or
+            negative_log_probabilities; found by default.
+        seconds: Processor time that one call of a likelihood function may use.
 
     Examples:
         $ lakatos theory import model.yaml --answers responses.csv > mine.py
+        $ lakatos theory import model.py --likelihood --answers responses.csv > mine.py
     """
     file = Path(file)
     text = read_theory_file(file)
+    if likelihood:
+        if answers is None:
+            raise TheoryError(
+                "a likelihood function is tried on responses; name them with --answers."
+            )
+        said = Said(
+            function=function,
+            participant=participant,
+            columns=pairs(argument, "--argument NAME=COLUMN"),
+            bounds=bounds_of(bound),
+            responses=tuple(response),
+            returns=returns,
+            skip=pairs(skip, "--skip COLUMN=CELL"),
+        )
+        found = imported_likelihood(text, Path(answers), said, seconds)
+        return PlainText(found.likelihood.written(), found.notes)
     with Sandbox() as sandbox:
         if file.suffix == ".py":
             program = import_gecco(text, sandbox, name=name, function=function)

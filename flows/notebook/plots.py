@@ -13,7 +13,7 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.notebook.effects import EffectsOnParameters
 from lakatos.flows.notebook.study import StudyOutcome
 from lakatos.flows.report.figures import predicted_shares
-from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
 from lakatos.flows.report.reader import open_reading, scattered_option, shortened
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ def plot_verdict(outcome: StudyOutcome, ax: Axes | None = None) -> Axes:
     if board.empty:
         raise StudyError(f"no theory of {outcome.folder} was scored yet; resume the run.")
     with _axes(ax, len(board)) as drawn:
-        value = -board["behind"].to_numpy(dtype=float)
-        low, high = (-board[f"behind_{end}"].to_numpy(dtype=float) for end in ("high", "low"))
-        _forest(drawn, board["theory"], value, low, high)
+        ends = [-board[f"behind_{end}"].to_numpy(dtype=float) for end in ("high", "low")]
+        _rows(drawn, board["theory"], -board["behind"].to_numpy(dtype=float), *ends)
         drawn.set_xlabel("log score minus that of the leading theory (nats per choice)")
     return drawn
 
@@ -111,7 +110,7 @@ def plot_effects(effects: EffectsOnParameters, theory: str = "", ax: Axes | None
     ]
     ends = (table[end].to_numpy(dtype=float) for end in ("estimate", "low", "high"))
     with _axes(ax, len(names)) as drawn:
-        _forest(drawn, names, *ends)
+        _rows(drawn, names, *ends)
         drawn.set_xlabel("effect on the scale of each parameter")
         title = f"{wanted} (n = {effects.n_people} participants)"
         drawn.set_title(title, loc="left", fontsize=9)
@@ -130,18 +129,14 @@ def _axes(ax: Axes | None, n_rows: int) -> Iterator[Axes]:
         yield ax
 
 
-def _forest(
+def _rows(
     axes: Axes,
     names: Sequence[str],
     value: np.ndarray[Any, Any],
     low: np.ndarray[Any, Any],
     high: np.ndarray[Any, Any],
 ) -> None:
-    """Values with intervals, a row each, from top to bottom, with a line at zero."""
-    rows = np.arange(len(value))
-    axes.axvline(0.0, color=INK, lw=0.8)
-    axes.hlines(rows, low, high, color=SERIES[0])
-    axes.plot(value, rows, "o", color=SERIES[0], ms=5)
-    axes.set_yticks(rows, [shortened(str(name), LONGEST_NAME) for name in names])
-    axes.set_ylim(len(value) - 0.5, -0.5)
-    axes.grid(axis="y", visible=False)
+    """Values with intervals in one color, a row each, whose names are shortened."""
+    labels = [shortened(str(name), LONGEST_NAME) for name in names]
+    intervals = list(zip(low.tolist(), high.tolist(), strict=True))
+    forest(axes, labels, value.tolist(), intervals, [SERIES[0]] * len(labels))

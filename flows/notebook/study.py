@@ -28,7 +28,7 @@ from lakatos.flows.run.evidence import counted_again, theory_of, trials_in
 from lakatos.flows.run.logs import progress
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.places import find_run, new_folder
-from lakatos.flows.run.progress import CampaignProgress, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress
 from lakatos.flows.run.run import read_begun
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
@@ -166,7 +166,7 @@ def run(
     config = study if isinstance(study, CampaignConfig) else load_study(Path(study))
     folder = new_folder(Path(runs), name or config.name, numbered=not name)
     published = data or os.environ.get("LAKATOS_DATA")
-    shown: CampaignProgress = SilentProgress() if quiet else progress(run=folder.name)
+    shown = CampaignProgress() if quiet else progress(run=folder.name)
     _outside_loops(
         lambda: run_study(
             config, folder, data=Path(published) if published else None, progress=shown, n_workers=n_workers

@@ -33,10 +33,18 @@ from lakatos.flows.notebook.fitted import (
     left_out,
 )
 from lakatos.flows.notebook.frames import in_kind, interval_columns
+from lakatos.flows.notebook.likelihood import (
+    FittedFunction,
+    Seconds,
+    divide_theories,
+    fit_function,
+    scores_of_functions,
+)
 from lakatos.flows.notebook.participants import fit_participants
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.flows.notebook.time_left import TimeLeft
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
 from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import mean_score
@@ -80,6 +88,7 @@ def score(
     columns: Columns = None,
     runs: RunsFolder = "runs",
     n_workers: Workers = 2,
+    seconds: Seconds = CALL_SECONDS,
 ) -> pd.DataFrame:
     """Score theories on responses that had no part in fitting them, the best first, with intervals.
 
@@ -101,6 +110,7 @@ def score(
             participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories scored at the same time. Does not change results.
+        seconds: Processor time that one call of an imported likelihood function may use.
 
     Returns:
         A frame with a row for each theory; ``behind`` is what the best is ahead by, paired, with ``behind_low`` and
@@ -113,6 +123,11 @@ def score(
         $ lakatos theory score responses.csv hyperbolic exponential
         >>> lakatos.score("responses.csv", ["hyperbolic", "exponential"])  # doctest: +SKIP
     """
+    theories, functions = divide_theories(theories)
+    if functions and not theories and not rivals:  # any table will do, of whatever task
+        scored = scores_of_functions(functions, answers, None, seconds)
+        sizes = {name: len(item.bounds) for name, item in functions.items()}
+        return in_kind(_score_table(scored, {}, sizes), answers, ())
     asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
     known, named = asked.answers, asked.theories is not None
     with Laboratory(known.domain, n_workers) as laboratory:
@@ -138,7 +153,9 @@ def score(
         scores[name] = [item.left_out for item in own]
     for name, rival in are_predictors(rivals).items():
         scores[name] = scores_of_predictor(name, rival, trials)
-    return in_kind(_score_table(scores, fitted), answers, known.notes)
+    scores |= scores_of_functions(functions, answers, known, seconds)
+    sizes = {name: len(item.bounds) for name, item in functions.items()}
+    return in_kind(_score_table(scores, fitted, sizes), answers, known.notes)
 
 
 def fit(
@@ -154,7 +171,8 @@ def fit(
     columns: Columns = None,
     runs: RunsFolder = "runs",
     n_workers: Workers = 1,
-) -> FittedTheory:
+    seconds: Seconds = CALL_SECONDS,
+) -> FittedTheory | FittedFunction:
     """Estimate from responses how the parameters of a theory are distributed over participants, or those of each.
 
     Args:
@@ -174,6 +192,7 @@ def fit(
         columns: What a column means, as in participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Processes. Does not change results.
+        seconds: Processor time that one call of an imported likelihood function may use.
 
     Returns:
         The theory with its population; ``people`` is the table of its parameters. With ``each``, a
@@ -191,6 +210,15 @@ def fit(
         >>> lakatos.fit("responses.csv", "hyperbolic")  # doctest: +SKIP
     """
     wanted = [by] if isinstance(by, str) else list(by)
+    _, functions = divide_theories([theory])
+    for item in functions.values():
+        if recovery or wanted or figure is not None:
+            raise TheoryError(
+                "a likelihood function is fitted without --recovery, --by and --figure; leave them out."
+            )
+        return fit_function(
+            item, answers, each=each, simulate=None if simulate is None else Path(simulate), seconds=seconds
+        )  # fmt: skip
     asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns, known=wanted)
     known = without_notes_on(asked.answers, wanted)
     with Laboratory(known.domain, n_workers) as laboratory:
@@ -270,6 +298,8 @@ def _fitted_to(
     fitted = fit(
         answers, theory, domain=name, columns=None if of_run else columns, runs=runs, n_workers=1
     )
+    if isinstance(fitted, FittedFunction):
+        raise TheoryError("a likelihood function does not predict trials without responses.")
     return fitted, fitted.notes, shown
 
 
@@ -291,16 +321,19 @@ def people_s_choices(
 
 
 def _score_table(
-    scores: Mapping[str, Sequence[UnitScores]], theories: Mapping[str, Theory]
+    scores: Mapping[str, Sequence[UnitScores]],
+    theories: Mapping[str, Theory],
+    n_parameters: Mapping[str, int],
 ) -> pd.DataFrame:
-    """A row for each theory, the best first."""
+    """A row for each theory, the best first; of a likelihood function, its number of parameters is given."""
+    sizes = {name: len(item.priors) for name, item in theories.items()} | dict(n_parameters)
     order = sorted(scores, key=lambda name: -mean_score(scores[name]).value)
     rows = [
         {
             "theory": name,
             **interval_columns("score", mean_score(scores[name])),
             **interval_columns("behind", paired_difference(scores[order[0]], scores[name])),
-            "parameters": len(theories[name].priors) if name in theories else pd.NA,
+            "parameters": sizes.get(name, pd.NA),
             "claim": theories[name].account().claim if name in theories else ONLY_PREDICTS,
         }
         for name in order

@@ -17,28 +17,26 @@ from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.argument import Argument, Columns, DataFolder, RunsFolder, Workers
 from lakatos.flows.errors import TransferError
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
-from lakatos.flows.notebook.fitted import FittedTheory, TheoryLike
-from lakatos.flows.notebook.fitted import find_theory as theory_at_hand
+from lakatos.flows.notebook.fitted import FittedTheory, TheoryLike, find_theory
 from lakatos.flows.notebook.frames import interval_columns
 from lakatos.flows.operations.transfer import (
     TransferMeasured,
     TransferTarget,
     TravellingTheory,
-    check_target,
     check_transfer,
     find_target,
-    find_theory,
+    find_travelling,
+    measure_transfer,
     read_transfer,
-    record_of_transfer,
     task_of_run,
-    try_theory,
     write_transfer,
 )
 from lakatos.flows.report.transfer_figure import draw_transfer
 from lakatos.flows.result import PlainText, Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.findings.transfer import N_DRAWS, TransferResult
+from lakatos.theories.findings.generic_learners.completeness import mean_score
+from lakatos.theories.findings.transfer import N_DRAWS
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.wording import plural
 
@@ -52,8 +50,6 @@ class TransferComparison(Result):
 
     measured: TransferMeasured
     """The record, which can be computed again."""
-    found: TransferResult
-    """The same with its scores of units."""
     folder: Path
     """Where `keep` writes the record and the figure."""
     notes: tuple[str, ...] = ()
@@ -63,16 +59,19 @@ class TransferComparison(Result):
 
         ``score`` is in nats per choice, ``behind`` is what the best published theory is ahead by; intervals are 95%.
         """
-        found = self.found
-        lines = [("theory", line) for line in found.theory]
-        lines += [("published", line) for line in found.published]
-        lines += [("learner", found.learner)] + ([("noise", found.noise)] if found.noise else [])
+        measured = self.measured
         rows = [
-            {"role": role, "name": line.name, "way": line.way, **interval_columns("score", line.score),
-             **interval_columns("behind", found.behind_textbook(line)),
-             **interval_columns("completeness", found.completeness(line))}
-            for role, line in lines
-        ]  # fmt: skip
+            {
+                "role": line.role,
+                "name": line.name,
+                "way": line.way,
+                **interval_columns("score", mean_score(line.units)),
+                **interval_columns("behind", measured.behind_textbook(line)),
+                **interval_columns("completeness", measured.completeness(line)),
+            }
+            for line in measured.lines
+            if line.role != "textbook"
+        ]
         return pd.DataFrame(rows)
 
     def lines(self) -> Iterator[Shown]:
@@ -200,16 +199,10 @@ def transfer(
             f"--domain and --column say how a file is read, and {target.name} is none; leave them out."
         )
     travelling = _travelling(theory, runs, of, target.task, data)
-    check_target(travelling, target)
-    found = try_theory(
-        travelling, target.name, target.trials, target.task, n_draws=n_draws, seed=seed, n_workers=n_workers
-    )  # fmt: skip
-    measured = record_of_transfer(
-        found, travelling, target.name, target.trials, target.task, columns=target.columns, n_draws=n_draws, seed=seed
-    )  # fmt: skip
+    measured = measure_transfer(travelling, target, n_draws=n_draws, seed=seed, n_workers=n_workers)
     name = theory if isinstance(theory, str | os.PathLike) else measured.name
     place = Path("transfer") / f"{Path(name).stem}-to-{Path(target.name).stem}"
-    return TransferComparison(measured, found, Path(out) if out else place, target.notes)
+    return TransferComparison(measured, Path(out) if out else place, target.notes)
 
 
 def _is_empty(given: Any) -> bool:
@@ -251,12 +244,12 @@ def _travelling(
 ) -> TravellingTheory:
     """The theory by its name, or as it is."""
     if isinstance(theory, os.PathLike) or (isinstance(theory, str) and "\n" not in theory):
-        return find_theory(str(theory), runs, of=of, domain=task, data=data)
+        return find_travelling(str(theory), runs, of=of, domain=task, data=data)
     if isinstance(theory, FittedTheory) and theory.domain.name != task.name:
         raise TransferError(
             f"{theory.name!r} is about {theory.domain.name} and the answers are about {task.name}; a theory "
             "can be tried on data of its own domain only."
         )
     with Laboratory(task, 1) as laboratory:
-        own = theory_at_hand(theory, task, laboratory)
+        own = find_theory(theory, task, laboratory)
     return TravellingTheory(own, read_program(own.program), "a theory at hand", task.name)

@@ -70,7 +70,7 @@ from lakatos.flows.run.next_pass import (
     resource_of,
     take_dropped,
 )
-from lakatos.flows.run.progress import LeaderRow, SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, ProgressEvent
 from lakatos.traces.system import end_with_parent
 
 RunName = Annotated[
@@ -82,6 +82,8 @@ RunName = Annotated[
 ]
 GRACE = timedelta(seconds=90)
 """After which Prefect has missed a time: its scheduler comes round once a minute, and looks ahead only."""
+_QUERY_S = 2.0
+"""Between two looks at what is due."""
 _STEADY_S = 900.0
 """A server that is lost after so long is tried again as soon as one that is lost for the first time."""
 
@@ -119,7 +121,8 @@ def next_pass(
         planned = prefect.runtime.flow_run.scheduled_start_time or datetime.now(UTC)
         name = (schedule or CampaignSchedule(run, study, new_run=True)).run_name(planned)
     folder = Path(runs) / name
-    progress = InPrefect(name)
+    display = InPrefect(name)
+    progress = CampaignProgress(display)
     progress.note(f"pass of {folder}{f', because {reason}' if reason else ''}")
     try:
         done = with_retries(
@@ -138,7 +141,7 @@ def next_pass(
     except refusals() as error:
         return Failed(name=type(error).__name__, message=f"{error}")
     finally:
-        progress.close()
+        display.close()
     names = {"idle": "NothingToDo", "busy": "Busy", "waiting": "Waiting", "concluded": "Concluded"}
     return Completed(name=names[done.ended], message=done.text)
 
@@ -160,7 +163,7 @@ def transient_errors() -> tuple[type[Exception], ...]:
 # -- what Prefect's pages show ---------------------------------------------------------------------------------------
 
 
-class InPrefect(SilentProgress):
+class InPrefect:
     """Shows a pass in Prefect: notes as logs, cycles as a progress artifact, the standings as a table."""
 
     def __init__(self, name: str) -> None:
@@ -169,28 +172,33 @@ class InPrefect(SilentProgress):
         self._n_cycles = 1
         self._stage: tuple[int, str] = (-1, "")
 
-    def start(self, title: str, n_cycles: int) -> None:
-        """The question, and an empty bar."""
-        self._n_cycles = max(n_cycles, 1)
-        self.log.info("%s", title)
-        self._try(self._begin)
+    def __call__(self, event: ProgressEvent) -> None:
+        """Log the question, each stage, the notes and the verdict; move the bar, and renew the table of standings."""
+        match event.kind:
+            case "campaign":
+                self._n_cycles = max(event.n_cycles, 1)
+                self.log.info("%s", event.text)
+                self._try(self._begin)
+            case "stage" if (event.cycle, event.text) != self._stage:
+                self._show_stage(event.cycle, event.text, event.detail)
+            case "leaderboard" if event.rows:
+                self._show_standings(event.rows)
+            case "note" | "finished":
+                self.log.info("%s", event.text)
 
     async def _begin(self) -> None:
         self._artifact = await acreate_progress_artifact(
             progress=0.0, key=key_of(self.name, "progress"), description=f"cycles of {self.name}"
         )
 
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """A log line per stage; the bar moves with the cycles."""
-        if (cycle, name) != self._stage:
-            self.log.info("cycle %d: %s %s", cycle, name, detail)
-            if cycle != self._stage[0] and self._artifact is not None:
-                share = 100.0 * max(cycle - 1, 0) / self._n_cycles
-                self._try(partial(aupdate_progress_artifact, self._artifact, progress=share))
-            self._stage = (cycle, name)
+    def _show_stage(self, cycle: int, name: str, detail: str) -> None:
+        self.log.info("cycle %d: %s %s", cycle, name, detail)
+        if cycle != self._stage[0] and self._artifact is not None:
+            share = 100.0 * max(cycle - 1, 0) / self._n_cycles
+            self._try(partial(aupdate_progress_artifact, self._artifact, progress=share))
+        self._stage = (cycle, name)
 
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """The standings as an artifact."""
+    def _show_standings(self, rows: Sequence[LeaderRow]) -> None:
         table = [
             {
                 "theory": row.name,
@@ -200,17 +208,8 @@ class InPrefect(SilentProgress):
             }
             for row in rows
         ]
-        if table:
-            key = key_of(self.name, "leaderboard")
-            self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
-
-    def note(self, text: str) -> None:
-        """Write a line into the flow run's log."""
-        self.log.info("%s", text)
-
-    def finish(self, text: str) -> None:
-        """The verdict, or what is waited for."""
-        self.log.info("%s", text)
+        key = key_of(self.name, "leaderboard")
+        self._try(partial(acreate_table_artifact, table, key=key, description=self.name))
 
     def close(self) -> None:
         """Fill the progress bar, since the pass has ended."""
@@ -452,9 +451,7 @@ async def serve_schedules(
     by_event: bool = False,
     others: Mapping[str, CampaignSchedule] | None = None,
     say: Callable[[str], None] = print,
-    ready: Callable[[], None] = lambda: None,
     check: Callable[[], None] | None = None,
-    query_s: float = 2.0,
 ) -> None:
     """Serve the schedules of a laboratory as deployments until SIGINT or SIGTERM.
 
@@ -464,24 +461,22 @@ async def serve_schedules(
         by_event: Announce arrivals as events for automations, instead of starting the pass from here.
         others: Deployments for which nothing is scheduled, by name: started by hand or by arrivals.
         say: Told what happens.
-        ready: Called when everything is served.
         check: Called when the server is lost; raises where it will not come back.
-        query_s: Seconds between two looks at what is due.
     """
     served = ServedDeployments(runs, by_event=by_event, say=say, others=others)
     stopped = asyncio.Event()
-    watching = asyncio.create_task(_watch(served, query_s))
+    watching = asyncio.create_task(_watch(served))
     n_failures = 0
     try:
         while not stopped.is_set():
             began = time.monotonic()
-            problem = await _serve_once(served, stopped, limit, query_s, ready)
+            problem = await _serve_once(served, stopped, limit)
             if problem is None:
                 return
             if check is not None:
                 check()
             n_failures = 1 if time.monotonic() - began > _STEADY_S else n_failures + 1
-            pause = min(query_s * 2**n_failures, 60.0)
+            pause = min(_QUERY_S * 2**n_failures, 60.0)
             say(
                 f"Prefect's server is lost ({problem}); trying again in {pause:.0f} s. What was recorded is safe"
             )
@@ -495,12 +490,10 @@ async def _serve_once(
     served: ServedDeployments,
     stopped: asyncio.Event,
     limit: int,
-    query_s: float,
-    ready: Callable[[], None],
 ) -> str | None:
     """Serve until asked to stop (None), or until the server is lost (why)."""
     loop = asyncio.get_running_loop()
-    runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=query_s)
+    runner = Runner(name="lakatos", limit=limit, pause_on_shutdown=False, query_seconds=_QUERY_S)
     try:
         await served.begin(runner)
     except Exception as error:
@@ -513,7 +506,6 @@ async def _serve_once(
             RuntimeError, ValueError, NotImplementedError
         ):  # another thread, or Windows
             loop.add_signal_handler(number, stopped.set)
-    ready()
     await asyncio.wait([serving, ending], return_when=asyncio.FIRST_COMPLETED)
     served.runner = None
     ending.cancel()
@@ -534,13 +526,13 @@ def _in_one_line(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-async def _watch(served: ServedDeployments, query_s: float) -> None:
+async def _watch(served: ServedDeployments) -> None:
     """Follow the schedules and start passes for what arrived, whether or not the server answers just now."""
     clock = LabClock(served.runs, keeps_times=False, retry_s=60.0)
     pending: list[DuePass] = []
     sizes: dict[Path, int] = {}
     while True:
-        await asyncio.sleep(query_s)
+        await asyncio.sleep(_QUERY_S)
         try:
             await asyncio.to_thread(take_dropped, served.runs, sizes, served.say)
             if served.runner is None:

@@ -12,9 +12,10 @@ from typing import Any
 
 from rich.table import Table
 
+from lakatos.experiments.adoption.tables import read_cells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL, PersonAnswers, pseudonym
-from lakatos.experiments.participants.file import read_answers, read_table
+from lakatos.experiments.participants.file import read_answers
 from lakatos.experiments.participants.table import name_of_answers
 from lakatos.experiments.participants.web.collection import (
     COLLECTION_FILE,
@@ -69,9 +70,13 @@ class ImportedAnswers(Result):
     """People whose answers were not in the inbox or the run before."""
     without_outcome: dict[str, int]
     """Further answers that are no outcome of the task, by why: a key too early or too late, or none at all."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed in reading the file."""
 
     def lines(self) -> Iterator[Shown]:
-        """Responses and participants of each experiment, and what does not count."""
+        """How the file was read, responses and participants of each experiment, and what does not count."""
+        for note in self.notes:
+            yield f"the file: {escape(note)}"
         for name, n_people in self.n_people.items():
             yield (
                 f"experiment {escape(name)}: {plural(self.n_answers[name], 'answer')} of "
@@ -93,7 +98,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
 
     Args:
         folder: The run's folder.
-        file: A CSV or Parquet file, one row a response; see docs/data.md.
+        file: A table of text or a Parquet file, one row per response; see docs/data.md.
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
@@ -131,8 +136,9 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
                 f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
         key = collection_key(folder)
+        table = read_cells(file)
         found = read_answers(
-            read_table(file),
+            table,
             designs,
             domain_of(config),
             lambda participant: pseudonym(key, "file", participant),
@@ -150,6 +156,7 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
             without_outcome=dict(
                 Counter(answer.reason for item in found for answer in item.left_out)
             ),
+            notes=table.notes,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES, find_domain
-from lakatos.domains.published_data import find_reader, load_archive
+from lakatos.domains.published_data import load_archive
 from lakatos.experiments.adoption.adopt import adopt_file, check_adopted
 from lakatos.experiments.adoption.content_order import trials_of_study
 from lakatos.experiments.adoption.describe import describe_table
@@ -36,10 +36,9 @@ from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of, science_of
 from lakatos.theories.engine.evidence import with_fit
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.engine.record import UnitLogPredictives
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import guessing
-from lakatos.theories.findings.transfer import N_DRAWS, TransferLine, TransferResult, transfer
+from lakatos.theories.findings.transfer import N_DRAWS, TransferScores, transfer
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import learned_ends
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -47,35 +46,12 @@ from lakatos.theories.language.theory_file import read_theory_file
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.files import read_named
 from lakatos.traces.place import run_folders
-from lakatos.traces.record import Record
 from lakatos.traces.wording import did_you_mean, plural
 
 TRANSFER_FILE = "transfer.json"
 
 
-class TransferLineMeasured(Record):
-    """How one theory, or learner, predicts the new answers."""
-
-    kind: Literal["transfer_line"] = "transfer_line"
-    version: Literal[1] = 1
-    role: Literal["theory", "published", "learner", "noise", "textbook"]
-    name: str
-    way: str
-    half: bool
-    """Whether only the second half of each person's answers is scored."""
-    scores: tuple[UnitLogPredictives, ...]
-    """Scores of each experiment."""
-    score: float
-    """Nats per choice, averaged over experiments."""
-    score_error: float
-    completeness: float | None
-    completeness_error: float | None
-    behind: float | None
-    """Nats per choice by which the best published theory is ahead, paired, on the same answers."""
-    behind_error: float | None
-
-
-class TransferMeasured(Record):
+class TransferMeasured(TransferScores):
     """A theory on answers that had no part in it; `check_transfer` computes it again."""
 
     kind: Literal["transfer_measured"] = "transfer_measured"
@@ -109,15 +85,6 @@ class TransferMeasured(Record):
     """Digest of the code that computed it."""
     guessing: float
     """Nats per choice of somebody who guesses."""
-    lines: tuple[TransferLineMeasured, ...]
-    failed: dict[str, str]
-    """Published theories that do not run on these trials, and why."""
-    left_out: str
-    """Why some way is missing; empty where none is."""
-
-    def of(self, role: str) -> list[TransferLineMeasured]:
-        """Lines of one role, in order."""
-        return [line for line in self.lines if line.role == role]
 
 
 @dataclass(frozen=True)
@@ -161,96 +128,39 @@ class TransferTarget:
 
 def measure_transfer(
     travelling: TravellingTheory,
-    data: str,
-    trials: Sequence[Trials],
+    target: TransferTarget,
     *,
-    domain: str = "",
-    domain_file: TaskFile | None = None,
-    columns: AnswerColumns | None = None,
     n_draws: int = N_DRAWS,
     seed: int = 0,
     n_workers: int = 2,
 ) -> TransferMeasured:
-    """Try a theory on answers that had no part in it.
+    """Try a theory on responses that had no part in it, beside published theories and generic learners.
 
     Args:
         travelling: The theory.
-        data: Name of the data set, or of the run, that the answers are of; or the path of their file.
-        trials: Its experiments, as `find_target` returns them.
-        domain: Of the answers, where they are not of a published data set.
-        domain_file: What declares this domain, where it is none of the package.
-        columns: What the columns of a file mean, as the record keeps it.
+        target: The responses.
         n_draws: Of each population, a power of two.
         seed: Of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:
-        TransferError: The theory is of another domain, does not run on these trials, or was found on these answers.
+        TransferError: The theory is of another domain, does not run on these trials, or was found on these responses.
     """
-    domain = domain or find_reader(data).domain
-    if domain_file is None and domain not in DOMAINS:
-        raise TransferError(
-            f"{domain!r} is no domain of the package; name the file that declares it (domain_file in Python)."
-        )
-    task = find_domain(domain, domain_file)
-    found = try_theory(
-        travelling, data, trials, task, n_draws=n_draws, seed=seed, n_workers=n_workers
-    )
-    return record_of_transfer(
-        found, travelling, data, trials, task, columns=columns, n_draws=n_draws, seed=seed
-    )
-
-
-def try_theory(
-    travelling: TravellingTheory,
-    data: str,
-    trials: Sequence[Trials],
-    task: Domain,
-    *,
-    n_draws: int,
-    seed: int,
-    n_workers: int,
-) -> TransferResult:
-    """Scores of a theory beside published theories and learners; arguments as of `measure_transfer`.
-
-    Raises:
-        TransferError: The theory is of another domain, does not run on these trials, or was found on these answers.
-    """
-    check_travel(travelling, data, task.name, [item.experiment for item in trials])
-    family, theory = find_family(task), travelling.theory
+    check_target(travelling, target)
+    task, theory, form = target.task, travelling.theory, travelling.form
+    family = find_family(task)
     published = {name: read_program(family.program(name)) for name in family.seeds}
     with Laboratory(task, n_workers) as laboratory:
         try:
-            return transfer(
-                theory,
-                published,
-                trials,
-                laboratory,
-                form=travelling.form,
-                n_draws=n_draws,
-                seed=seed,
+            found = transfer(
+                theory, published, target.trials, laboratory, form=form, n_draws=n_draws, seed=seed
             )
         except TheoryError as error:
             raise TransferError(
-                f"{theory.name!r} does not run on the answers of {data}, which are about {task.name}: {error} A theory "
-                "can be tried on data of its own domain only."
+                f"{theory.name!r} does not run on the answers of {target.name}, which are about {task.name}: {error} A "
+                "theory can be tried on data of its own domain only."
             ) from error
-
-
-def record_of_transfer(
-    result: TransferResult,
-    travelling: TravellingTheory,
-    data: str,
-    trials: Sequence[Trials],
-    task: Domain,
-    *,
-    columns: AnswerColumns | None,
-    n_draws: int,
-    seed: int,
-) -> TransferMeasured:
-    """The record of what `try_theory` found, from which it can be computed again."""
-    theory = travelling.theory
-    people = {} if theory is travelling.form else learned_ends(theory.priors)
+    people = {} if theory is form else learned_ends(theory.priors)
     domain_file = task_file_of(task)
     return TransferMeasured(
         name=theory.name,
@@ -263,57 +173,24 @@ def record_of_transfer(
         pooled=theory.pooled,
         domain=task.name,
         domain_file=domain_file,
-        data=data,
-        columns=columns,
-        experiments=tuple(item.experiment for item in trials),
-        answers=tuple(item.digest for item in trials),
+        data=target.name,
+        columns=target.columns,
+        experiments=tuple(item.experiment for item in target.trials),
+        answers=tuple(item.digest for item in target.trials),
         n_draws=n_draws,
         seed=seed,
         science=_science_of(task.name, domain_file),
-        guessing=guessing(result.n_options),
-        lines=_lines(result),
-        failed=dict(result.failed),
-        left_out=result.left_out,
+        guessing=guessing(found.n_options),
+        lines=found.lines,
+        n_options=found.n_options,
+        failed=found.failed,
+        left_out=found.left_out,
     )
 
 
 def _science_of(domain: str, file: TaskFile | None) -> Fingerprint:
     """Digest of the code that decides about answers of a domain."""
     return science_of({"domain": domain, "domain_file": file and file.model_dump()})
-
-
-def _lines(result: TransferResult) -> tuple[TransferLineMeasured, ...]:
-    roles: list[
-        tuple[Literal["theory", "published", "learner", "noise", "textbook"], TransferLine | None]
-    ]
-    roles = [("theory", line) for line in result.theory]
-    roles += [("published", line) for line in result.published]
-    roles += [
-        ("learner", result.learner),
-        ("noise", result.noise),
-        ("textbook", result.textbook_by_person),
-    ]
-    found = []
-    for role, line in roles:
-        if line is None:
-            continue
-        share, behind = result.completeness(line), result.behind_textbook(line)
-        found.append(
-            TransferLineMeasured(
-                role=role,
-                name=line.name,
-                way=line.way,
-                half=line.half,
-                scores=tuple(map(UnitLogPredictives.of, line.scores)),
-                score=line.score.value,
-                score_error=line.score.standard_error,
-                completeness=share.value if share else None,
-                completeness_error=share.standard_error if share else None,
-                behind=behind.value if behind else None,
-                behind_error=behind.standard_error if behind else None,
-            )
-        )
-    return tuple(found)
 
 
 def check_travel(
@@ -487,7 +364,7 @@ def _by_data_set(config: CampaignConfig, experiments: Iterable[str]) -> dict[str
     return {data_set: frozenset(names) for data_set, names in found.items()}
 
 
-def find_theory(
+def find_travelling(
     name: str,
     runs: Path,
     *,
@@ -654,8 +531,7 @@ def check_transfer(
         )
     task = find_domain(measured.domain, measured.domain_file)
     target = find_target(measured.data, "*", runs, data, task=task, columns=measured.columns)
-    trials = target.trials
-    by_name = {item.experiment: item for item in trials}
+    by_name = {item.experiment: item for item in target.trials}
     missing = [name for name in measured.experiments if name not in by_name]
     if missing:
         return f"{measured.data} has no experiment {missing[0]!r}"
@@ -670,11 +546,7 @@ def check_transfer(
     travelling = TravellingTheory(theory, form, measured.origin, measured.domain)
     again = measure_transfer(
         travelling,
-        measured.data,
-        chosen,
-        domain=measured.domain,
-        domain_file=measured.domain_file,
-        columns=measured.columns,
+        replace(target, name=measured.data, trials=tuple(chosen)),
         n_draws=measured.n_draws,
         seed=measured.seed,
         n_workers=n_workers,

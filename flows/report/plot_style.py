@@ -7,10 +7,14 @@ for figures that are also wanted as PNG.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.flows.report.svg import Drawing
 from lakatos.flows.report.templating import TEMPLATES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _PAGE: Final = (TEMPLATES / "page.css").read_text(encoding="utf-8")
 _LIGHT: Final = dict(re.findall(r"--([\w-]+): ([^;]+);", _PAGE[: _PAGE.index("@media")]))
@@ -60,3 +64,20 @@ def standalone(chart: Drawing) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {opening}><style>{rules}</style>'
         f'<rect width="100%" height="100%" fill="{PAPER}"/><g class="chart">{content}</g></svg>\n'
     )
+
+
+def forest(
+    axes: Axes,
+    names: Sequence[str],
+    values: Sequence[float],
+    intervals: Sequence[tuple[float, float]],
+    colors: Sequence[str],
+) -> None:
+    """Draw values with intervals, a row each, from top to bottom, with a line at zero."""
+    axes.axvline(0.0, color=INK, lw=0.8, ls=":")
+    for row, (value, ends, color) in enumerate(zip(values, intervals, colors, strict=True)):
+        axes.plot(ends, [row, row], color=color, lw=1.4)
+        axes.plot(value, row, "o", ms=4.5, color=color)
+    axes.set_yticks(range(len(names)), list(names))
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)

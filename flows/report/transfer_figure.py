@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lakatos.flows.report.plot_style import INK, MUTED, SERIES, SETTINGS
+from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
+from lakatos.theories.findings.transfer import TransferLine
 
 MOST_PUBLISHED = 8
 COLORS = {
@@ -22,35 +23,7 @@ COLORS = {
 SHORT = 44
 
 
-class ComparedLine(Protocol):
-    """What the figure shows of a line."""
-
-    @property
-    def role(self) -> str:
-        """What the line is: ``theory``, ``published``, ``textbook``, ``learner`` or ``noise``."""
-
-    @property
-    def name(self) -> str:
-        """Name of the theory that was transferred."""
-
-    @property
-    def way(self) -> str:
-        """In which it predicts."""
-
-    @property
-    def half(self) -> bool:
-        """Whether only second halves are scored."""
-
-    @property
-    def behind(self) -> float | None:
-        """Nats per choice by which the textbook is ahead."""
-
-    @property
-    def behind_error(self) -> float | None:
-        """Its standard error."""
-
-
-def draw_transfer(title: str, lines: Sequence[ComparedLine], file: Path) -> None:
+def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None:
     """How far each line is ahead of the best published theory, with 95% intervals; SVG or PNG by the file's ending.
 
     Args:
@@ -71,28 +44,26 @@ def draw_transfer(title: str, lines: Sequence[ComparedLine], file: Path) -> None
             len(panels), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
         for axes, (name, own) in zip(all_axes, panels, strict=True):
-            axes.axvline(0.0, color=INK, lw=0.8, ls=":")
-            for place, line in enumerate(own):
-                ahead, error = -(line.behind or 0.0), 2 * (line.behind_error or 0.0)
-                axes.errorbar(
-                    ahead, place, xerr=error, fmt="o", ms=4, color=COLORS[line.role], lw=1.2
-                )
-            axes.set_yticks(range(len(own)), [_label(line) for line in own])
-            axes.set_ylim(len(own) - 0.5, -0.5)
+            ahead = [-(line.behind or 0.0) for line in own]
+            errors = [2 * (line.behind_error or 0.0) for line in own]
+            ends = [
+                (value - error, value + error) for value, error in zip(ahead, errors, strict=True)
+            ]
+            colors = [COLORS[line.role] for line in own]
+            forest(axes, [_label(line) for line in own], ahead, ends, colors)
             axes.set_title(name, loc="left", fontsize=8, color=MUTED)
-            axes.grid(axis="y", visible=False)
         all_axes[-1].set_xlabel(
             "nats per choice ahead of the best published theory, fitted to these answers"
         )
         figure.savefig(file, dpi=150)
 
 
-def _shown(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
+def _shown(lines: Sequence[TransferLine]) -> list[TransferLine]:
     """Without the published theories after the first few."""
     published = [line for line in lines if line.role == "published"]
     return [line for line in lines if line not in published[MOST_PUBLISHED:]]
 
 
-def _label(line: ComparedLine) -> str:
+def _label(line: TransferLine) -> str:
     name = line.name if len(line.name) <= SHORT else line.name[: SHORT - 1] + "…"
     return f"{name}, {line.way}" if line.role in ("theory", "textbook") else name

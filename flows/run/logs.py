@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from lakatos.flows.run.console import Console, escape
-from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, choose_progress
+from lakatos.flows.run.progress import CampaignProgress, ProgressEvent, ProgressSink, display
 
 VARIABLE = "LAKATOS_LOG"
 
@@ -30,44 +31,31 @@ def line(event: str, level: str = "info", **values: Any) -> str:
     return json.dumps({"time": now, "level": level, "event": event, **values}, default=str)
 
 
-class JsonProgress(SilentProgress):
-    """A campaign's progress as lines of JSON."""
+def json_lines(stream: TextIO | None = None, **always: Any) -> ProgressSink:
+    """A sink that writes a campaign's progress as lines of JSON; ``always`` stands in each of them."""
+    to = stream or sys.stderr
 
-    def __init__(self, stream: TextIO | None = None, **always: Any) -> None:
-        self._stream, self._always = stream or sys.stderr, always
+    def write(event: ProgressEvent) -> None:
+        if event.kind != "left":
+            to.write(line(event.kind, **always, **_values(event)) + "\n")
+            to.flush()
 
-    def _write(self, event: str, level: str = "info", **values: Any) -> None:
-        self._stream.write(line(event, level, **self._always, **values) + "\n")
-        self._stream.flush()
+    return write
 
-    def start(self, title: str, n_cycles: int) -> None:
-        """``campaign``: the question and the budget."""
-        self._write("campaign", question=title, n_cycles=n_cycles)
 
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """Write the event ``stage``: a stage of a cycle begins."""
-        self._write("stage", cycle=cycle, stage=name, detail=detail)
-
-    def rivals(self, names: Sequence[str]) -> None:
-        """Write the event ``rivals``: the names of the theories that compete."""
-        self._write("rivals", names=list(names))
-
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """Write the event ``leaderboard``: all standings, the best first."""
-        keys = ("name", "nats", "error", "tied")
-        self._write("leaderboard", rows=[{key: getattr(row, key) for key in keys} for row in rows])
-
-    def note(self, text: str) -> None:
-        """``note``: something to read later."""
-        self._write("note", text=text)
-
-    def waiting(self, text: str) -> None:
-        """``waiting``: for a server, or for people."""
-        self._write("waiting", text=text)
-
-    def finish(self, text: str) -> None:
-        """``finished``: the verdict, or what is waited for."""
-        self._write("finished", text=text)
+def _values(event: ProgressEvent) -> dict[str, Any]:
+    """What a line states about an event, by its names in these logs."""
+    match event.kind:
+        case "campaign":
+            return {"question": event.text, "n_cycles": event.n_cycles}
+        case "stage":
+            return {"cycle": event.cycle, "stage": event.text, "detail": event.detail}
+        case "rivals":
+            return {"names": event.names}
+        case "leaderboard":
+            return {"rows": [asdict(row) for row in event.rows]}
+        case _:
+            return {"text": event.text}
 
 
 def progress(**always: Any) -> CampaignProgress:
@@ -76,7 +64,7 @@ def progress(**always: Any) -> CampaignProgress:
     Args:
         always: Stands in every line, such as the name of the run.
     """
-    return JsonProgress(**always) if wanted() else choose_progress()
+    return CampaignProgress(json_lines(**always) if wanted() else display())
 
 
 def speaker() -> Callable[[str], None]:

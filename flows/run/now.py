@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
 
-from lakatos.flows.run.progress import CampaignProgress, LeaderRow, clean
+from lakatos.flows.run.progress import ProgressEvent, clean
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json
 from lakatos.traces.errors import ArtifactError
@@ -40,60 +39,25 @@ class PassMoment:
         return f"{where}{self.stage}{': ' + self.detail if self.detail else ''}"
 
 
-class KeptProgress:
-    """Progress that is shown elsewhere and kept beside the run."""
+class KeptMoment:
+    """Keeps the present stage and the last notes of a pass beside its run."""
 
-    def __init__(
-        self, folder: Path, shown: CampaignProgress, clock: Callable[[], float] = time.time
-    ) -> None:
-        """Keep in the folder of a run what ``shown`` shows; nothing is written before the first stage."""
-        self._path, self._shown, self._clock = folder / NOW_FILE, shown, clock
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        """Nothing is written into the folder of the run before the first stage or note."""
+        self._path, self._clock = folder / NOW_FILE, clock
         self._moment = PassMoment(0, "", "", (), 0.0)
         self._kept = 0.0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._shown, name)
-
-    def start(self, title: str, n_cycles: int) -> None:
-        """Show that the campaign begins."""
-        self._shown.start(title, n_cycles)
-
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """Show a stage, and keep it."""
-        self._shown.stage(cycle, name, detail)
-        same = (self._moment.cycle, self._moment.stage) == (cycle, clean(name))
-        if not same or self._clock() - self._kept >= SECONDS_BETWEEN:
-            self._keep(cycle, name, detail, self._moment.notes)
-
-    def rivals(self, names: Sequence[str]) -> None:
-        """Show the rivals."""
-        self._shown.rivals(names)
-
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """Show the standings; the journal has them for whoever watches."""
-        self._shown.leaderboard(rows)
-
-    def note(self, text: str) -> None:
-        """Show what happened, and keep it."""
-        self._shown.note(text)
+    def __call__(self, event: ProgressEvent) -> None:
+        """Keep a stage or a note; everything else is shown elsewhere, and the journal has the standings."""
         known = self._moment
-        notes = (*known.notes, clean(text, 300))[-MOST_NOTES:]
-        self._keep(known.cycle, known.stage, known.detail, notes)
-
-    def waiting(self, text: str) -> None:
-        """Show that nothing can go on."""
-        self._shown.waiting(text)
-
-    def finish(self, text: str) -> None:
-        """Show how the campaign ended."""
-        self._shown.finish(text)
-
-    def __enter__(self) -> Self:
-        self._shown.__enter__()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._shown.__exit__(*exception)
+        if event.kind == "stage":
+            same = (known.cycle, known.stage) == (event.cycle, clean(event.text))
+            if not same or self._clock() - self._kept >= SECONDS_BETWEEN:
+                self._keep(event.cycle, event.text, event.detail, known.notes)
+        elif event.kind == "note":
+            notes = (*known.notes, clean(event.text, 300))[-MOST_NOTES:]
+            self._keep(known.cycle, known.stage, known.detail, notes)
 
     def _keep(self, cycle: int, stage: str, detail: str, notes: tuple[str, ...]) -> None:
         """Write the moment down; a disk that takes nothing must not end the pass for this."""

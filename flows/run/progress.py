@@ -11,7 +11,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TextIO
+from typing import Literal, Self, TextIO
 
 from rich.console import Group, RenderableType
 from rich.live import Live
@@ -39,33 +39,74 @@ class LeaderRow:
     """Whether the theory cannot be told apart from the leader."""
 
 
-class CampaignProgress(Protocol):
-    """Display of a campaign's progress. A context manager; leaving it ends the display."""
+@dataclass(frozen=True)
+class ProgressEvent:
+    """Something that happened in a campaign, as every sink receives it."""
+
+    kind: Literal[
+        "campaign", "stage", "rivals", "leaderboard", "note", "waiting", "finished", "left"
+    ]
+    """The last one is not shown: the program leaves the campaign, with or without an error."""
+    text: str = ""
+    """The question, the stage, the note, what is waited for or the verdict."""
+    detail: str = ""
+    """Of a stage."""
+    cycle: int = 0
+    """Of a stage; 0 outside cycles."""
+    n_cycles: int = 0
+    """At most so many, where a campaign begins."""
+    names: tuple[str, ...] = ()
+    """The rivals that the next experiment is to tell apart."""
+    rows: tuple[LeaderRow, ...] = ()
+    """How the rivals stand, the best first."""
+
+
+ProgressSink = Callable[[ProgressEvent], None]
+
+
+class CampaignProgress:
+    """Passes what happens in a campaign to its sinks. A context manager; leaving it ends the displays."""
+
+    def __init__(self, *sinks: ProgressSink) -> None:
+        self.sinks = sinks
 
     def start(self, title: str, n_cycles: int) -> None:
         """A campaign of at most ``n_cycles`` cycles begins."""
+        self._pass(ProgressEvent("campaign", title, n_cycles=n_cycles))
 
     def stage(self, cycle: int, name: str, detail: str = "") -> None:
         """A stage of a cycle begins."""
+        self._pass(ProgressEvent("stage", name, detail, cycle))
 
     def rivals(self, names: Sequence[str]) -> None:
         """The theories that the next experiment is to tell apart."""
+        self._pass(ProgressEvent("rivals", names=tuple(names)))
 
     def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
         """Show how the rivals stand, the best first."""
+        self._pass(ProgressEvent("leaderboard", rows=tuple(rows)))
 
     def note(self, text: str) -> None:
         """Something happened that a person should be able to read later."""
+        self._pass(ProgressEvent("note", text))
 
     def waiting(self, text: str) -> None:
         """Nothing can go on until ``text``."""
+        self._pass(ProgressEvent("waiting", text))
 
     def finish(self, text: str) -> None:
         """Show that the campaign ended, and with which verdict."""
+        self._pass(ProgressEvent("finished", text))
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *exception: object) -> None: ...
+    def __exit__(self, *exception: object) -> None:
+        self._pass(ProgressEvent("left"))
+
+    def _pass(self, event: ProgressEvent) -> None:
+        for sink in self.sinks:
+            sink(event)
 
 
 def clean(text: str, limit: int = 2000) -> str:
@@ -123,38 +164,7 @@ class _CycleClock:
         return max(per_cycle * (self.n_cycles - last + 1) - (self._now() - last_begun), 0.0)
 
 
-class SilentProgress:
-    """Progress that shows nothing, for tests and programs."""
-
-    def start(self, title: str, n_cycles: int) -> None:
-        """Stay silent when the campaign begins."""
-
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """Stay silent about stages."""
-
-    def rivals(self, names: Sequence[str]) -> None:
-        """Stay silent about rivals."""
-
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """Stay silent about standings."""
-
-    def note(self, text: str) -> None:
-        """Stay silent about what happens."""
-
-    def waiting(self, text: str) -> None:
-        """Stay silent while people are awaited."""
-
-    def finish(self, text: str) -> None:
-        """Stay silent when the campaign ends."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        return None
-
-
-class PlainProgress:
+class PlainLines:
     """One line for everything that happens, for logs and pipes."""
 
     def __init__(
@@ -162,65 +172,48 @@ class PlainProgress:
     ) -> None:
         self._stream = stream or sys.stderr
         self._clock = _CycleClock(now)
-        self._shown: tuple[LeaderRow, ...] = ()
+        self._rows: tuple[LeaderRow, ...] = ()
         self._rivals: tuple[str, ...] = ()
         self._waiting = ""
 
-    def start(self, title: str, n_cycles: int) -> None:
-        """Print that a campaign begins, and start its clock."""
-        self._clock.restart(n_cycles)
-        self._line(f"{clean(title)}: at most {n_cycles} cycle{'s' * (n_cycles != 1)}")
+    def __call__(self, event: ProgressEvent) -> None:
+        """Print what happened; rivals, standings and what is waited for only when they changed."""
+        text = clean(event.text)
+        match event.kind:
+            case "campaign":
+                self._clock.restart(event.n_cycles)
+                self._line(f"{text}: at most {event.n_cycles} cycle{'s' * (event.n_cycles != 1)}")
+            case "stage":
+                self._clock.enter(event.cycle)
+                self._waiting = ""
+                where = f"cycle {event.cycle}: " if event.cycle > 0 else ""
+                self._line(f"{where}{text}{': ' + clean(event.detail) if event.detail else ''}")
+            case "rivals" if event.names != self._rivals:
+                self._rivals = event.names
+                self._line("rivals: " + ", ".join(clean(name) for name in event.names))
+            case "leaderboard" if event.rows != self._rows:
+                self._rows = event.rows
+                self._standings()
+            case "note":
+                self._line(text)
+            case "waiting" if event.text != self._waiting:
+                self._waiting = event.text
+                self._line(text)
+            case "finished":
+                self._line(f"{text} ({duration(self._clock.elapsed_s)})")
 
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """A stage of a cycle begins."""
-        self._clock.enter(cycle)
-        self._waiting = ""
-        where = f"cycle {cycle}: " if cycle > 0 else ""
-        self._line(f"{where}{clean(name)}{': ' + clean(detail) if detail else ''}")
-
-    def rivals(self, names: Sequence[str]) -> None:
-        """The theories that the next experiment is to tell apart, when they changed."""
-        if tuple(names) != self._rivals:
-            self._rivals = tuple(names)
-            self._line("rivals: " + ", ".join(clean(name) for name in names))
-
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """The standings, when they changed."""
-        if tuple(rows) == self._shown:
-            return
-        self._shown = tuple(rows)
-        for rank, row in enumerate(rows, 1):
+    def _standings(self) -> None:
+        for rank, row in enumerate(self._rows, 1):
             self._line(
-                f"  {rank}. {clean(row.name)}: {_number(row.nats)} nats per choice, "
-                f"error {_number(row.error, 4)}"
+                f"  {rank}. {clean(row.name)}: {row.nats:.3f} nats per choice, error {row.error:.4f}"
                 f"{' (tied with the leader)' if row.tied and rank > 1 else ''}"
             )
-
-    def note(self, text: str) -> None:
-        """Print a line about something that happened."""
-        self._line(clean(text))
-
-    def waiting(self, text: str) -> None:
-        """Nothing can go on until ``text``; said once."""
-        if text != self._waiting:
-            self._waiting = text
-            self._line(clean(text))
-
-    def finish(self, text: str) -> None:
-        """Print how the campaign ended, and how long it took."""
-        self._line(f"{clean(text)} ({duration(self._clock.elapsed_s)})")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        return None
 
     def _line(self, text: str) -> None:
         print(printable(text), file=self._stream, flush=True)
 
 
-class LiveProgress:
+class LiveDisplay:
     """A display that is redrawn in place, with what happened above it."""
 
     def __init__(
@@ -234,55 +227,33 @@ class LiveProgress:
         self._spinner = Spinner("dots")
         self._live: Live | None = None
 
-    def start(self, title: str, n_cycles: int) -> None:
-        """A campaign begins; the display appears."""
-        self._title = clean(title)
-        self._clock.restart(n_cycles)
-        self._show()
-
-    def stage(self, cycle: int, name: str, detail: str = "") -> None:
-        """A stage of a cycle begins."""
-        self._clock.enter(cycle)
-        self._cycle, self._stage, self._detail, self._waiting = (
-            cycle,
-            clean(name),
-            clean(detail),
-            "",
-        )
-        self._show()
-
-    def rivals(self, names: Sequence[str]) -> None:
-        """The theories that the next experiment is to tell apart."""
-        self._names = tuple(clean(name) for name in names)
-        self._show()
-
-    def leaderboard(self, rows: Sequence[LeaderRow]) -> None:
-        """Show how the rivals stand, the best first."""
-        self._rows = tuple(rows)
-        self._show()
-
-    def note(self, text: str) -> None:
-        """A line above the display."""
-        self._show()
-        self._console.print(Text(clean(text)))
-
-    def waiting(self, text: str) -> None:
-        """Nothing can go on until ``text``."""
-        self._waiting = clean(text)
-        self._show()
-
-    def finish(self, text: str) -> None:
-        """The campaign ended: the last standings stay, the rest of the display goes."""
-        self._end()
-        if self._rows:
-            self._console.print(self._table())
-        self._console.print(Text(f"{clean(text)} ({duration(self._clock.elapsed_s)})"))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._end()
+    def __call__(self, event: ProgressEvent) -> None:
+        """Draw what changed; the last standings stay when the campaign ends, the rest of the display goes."""
+        text = clean(event.text)
+        if event.kind in ("finished", "left"):
+            self._end()
+        match event.kind:
+            case "campaign":
+                self._title = text
+                self._clock.restart(event.n_cycles)
+            case "stage":
+                self._clock.enter(event.cycle)
+                self._cycle, self._stage, self._detail = event.cycle, text, clean(event.detail)
+                self._waiting = ""
+            case "rivals":
+                self._names = tuple(clean(name) for name in event.names)
+            case "leaderboard":
+                self._rows = event.rows
+            case "waiting":
+                self._waiting = text
+            case "finished":
+                if self._rows:
+                    self._console.print(self._table())
+                self._console.print(Text(f"{text} ({duration(self._clock.elapsed_s)})"))
+        if event.kind not in ("finished", "left"):
+            self._show()
+        if event.kind == "note":  # a line above the display
+            self._console.print(Text(text))
 
     def __rich__(self) -> RenderableType:
         """The display, drawn anew a few times a second."""
@@ -322,8 +293,8 @@ class LiveProgress:
         for rank, row in enumerate(self._rows):
             table.add_row(
                 Text(clean(row.name, 60), style="bold" if rank == 0 else ""),
-                Text(_number(row.nats)),
-                Text(_number(row.error, 4)),
+                Text(f"{row.nats:.3f}"),
+                Text(f"{row.error:.4f}"),
                 Text("tied" if row.tied and rank > 0 else ""),
             )
         return table
@@ -346,17 +317,9 @@ class LiveProgress:
             self._live = None
 
 
-def choose_progress(*, quiet: bool = False) -> CampaignProgress:
-    """A live display on a terminal, plain lines elsewhere, nothing when ``quiet``."""
-    if quiet:
-        return SilentProgress()
+def display() -> ProgressSink:
+    """A live display on a terminal, plain lines elsewhere."""
     console = Console(stderr=True)
-    return (
-        LiveProgress(console)
-        if console.is_terminal and not console.is_dumb_terminal
-        else PlainProgress()
-    )
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+    if console.is_terminal and not console.is_dumb_terminal:
+        return LiveDisplay(console)
+    return PlainLines()

@@ -21,8 +21,8 @@ from lakatos.flows.run.begun import note_begun
 from lakatos.flows.run.cluster import laboratory_of
 from lakatos.flows.run.evidence import RunEvidence, terms_of
 from lakatos.flows.run.models import RoleModels
-from lakatos.flows.run.now import KeptProgress
-from lakatos.flows.run.progress import CampaignProgress, LeaderRow, SilentProgress, clean
+from lakatos.flows.run.now import KeptMoment
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow, clean
 from lakatos.flows.run.records import (
     ACTS,
     APART_KINDS,
@@ -86,7 +86,9 @@ class Run:
         n_workers: int,
     ) -> None:
         self.folder, self.trace, self.config = folder, trace, config
-        self.source, self.progress = source, KeptProgress(folder, progress or SilentProgress())
+        self.source = source
+        shown = progress.sinks if progress is not None else ()
+        self.progress = CampaignProgress(*shown, KeptMoment(folder))
         self.data, self.n_workers = data, n_workers
         self.domain: Domain = domain_of(config)
         self.laboratory = laboratory_of(self.domain, n_workers)

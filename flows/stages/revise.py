@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lakatos.experiments.adoption.names import ORDER, SIDES
-from lakatos.experiments.subset import some_people
+from lakatos.experiments.subset import some_people, some_trials
 from lakatos.experiments.task import Domain, Trials
 from lakatos.flows.roles.remember import advice_on
 from lakatos.flows.run.evidence import RunEvidence
@@ -25,7 +25,6 @@ from lakatos.theories.discovery.grammar_search.proposal import (
 )
 from lakatos.theories.discovery.grammar_search.search_tree import ArchiveMap
 from lakatos.theories.discovery.grammar_search.size_path import size_path, smallest_near_best
-from lakatos.theories.discovery.grammar_search.subset import some_trials
 from lakatos.theories.discovery.induction.pace import InductionTold
 from lakatos.theories.discovery.roles.record import SuccessorsProposed
 from lakatos.theories.engine.laboratory import Laboratory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -42,16 +41,13 @@ class CallsFound:
     """Number of the call before which to look next; None when all were read."""
 
 
-def search_calls(
-    look: RunMoment, text: str, before: int | None, *, clock: Callable[[], float] = time.monotonic
-) -> CallsFound:
+def search_calls(look: RunMoment, text: str, before: int | None) -> CallsFound:
     """Look through the prompts and answers of calls, newest first, for as long as a request may take.
 
     Args:
         look: The run.
         text: Words; upper and lower case alike.
         before: Only calls below this number; None for all.
-        clock: Seconds.
     """
     seqs = [
         seq
@@ -59,9 +55,9 @@ def search_calls(
         if before is None or seq < before
     ]
     hits: list[CallHit] = []
-    started, n_read = clock(), 0
+    started, n_read = time.monotonic(), 0
     for start in range(0, len(seqs), 50):
-        if n_read and (clock() - started > SECONDS or len(hits) >= MOST_HITS):
+        if n_read and (time.monotonic() - started > SECONDS or len(hits) >= MOST_HITS):
             break
         for row_seq, item in zip(
             seqs[start : start + 50], look.watch.parsed(seqs[start : start + 50]), strict=False

@@ -193,25 +193,6 @@ class TestChooseTrials:
         assert found.information[0] == pytest.approx(exact.max(), abs=2e-6)
         assert found.rows[0] == int(np.argmax(exact))
 
-    def test_weights_of_draws_count_as_copies_of_them(self):
-        rng = np.random.default_rng(6)
-        p, q = random_theories(rng, n_theories=2, n_draws=2)
-        copied = [np.concatenate([item[:1]] * 3 + [item[1:]]) for item in (p, q)]
-        log_weights = [np.log([0.75, 0.25])] * 2
-        first = choose_trials(
-            [p, q],
-            uniform(2),
-            n_trials=1,
-            rng=np.random.default_rng(0),
-            random_share=0,
-            log_weights=log_weights,
-        )
-        second = choose_trials(
-            copied, uniform(2), n_trials=1, rng=np.random.default_rng(0), random_share=0
-        )
-        assert first.rows == second.rows
-        assert first.information == pytest.approx(second.information, abs=1e-6)
-
     @given(st.integers(1, 6), st.floats(0, 1), st.integers(0, 100))
     @settings(max_examples=25, deadline=None)
     def test_rows_are_different_and_the_random_share_is_marked(self, n_trials, random_share, seed):

@@ -130,19 +130,6 @@ class TestRecoveryPower:
         )
         assert table.separates((0, 1))
 
-    def test_weights_can_silence_a_draw(self):
-        mixed = np.concatenate([single(0.2, 0.4), single(0.9, 0.9)])
-        weights = [np.array([0.0, -800.0]), np.zeros(1)]
-        table = recovery_power(
-            [mixed, single(0.2, 0.4)],
-            1,
-            20,
-            np.random.default_rng(5),
-            n_simulations=20,
-            log_weights=weights,
-        )
-        assert np.all(table.n_recovered == 0)
-
     def test_equal_theories_are_never_told_apart(self):
         p = single(0.3, 0.8)
         table = recovery_power([p, p], 1, 20, np.random.default_rng(6), n_simulations=20)

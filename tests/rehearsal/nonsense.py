@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lakatos.language_models.schema import NOT_ENFORCEABLE
+from lakatos.language_models.structured import NOT_ENFORCEABLE
 
 _TEXT: Final = (
     "people weigh the larger outcome more than its chance when both options are close and the loss is small but a gain "

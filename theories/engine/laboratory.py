@@ -242,6 +242,20 @@ class Laboratory:
 
         return self._map(_or_error(one), list(zip(theories, starts, strict=True)), done)
 
+    def with_people_of(
+        self, forms: Mapping[str, Theory], trials: Sequence[Trials]
+    ) -> tuple[dict[str, Theory], dict[str, str]]:
+        """Theories by name, with the people that answers teach each; and why others do not run on these trials."""
+        people = self.people_of(list(forms.values()), [{}] * len(forms), trials)
+        pooled = all(item.pooled for item in trials)
+        fitted, failed = {}, {}
+        for (name, form), found in zip(forms.items(), people, strict=True):
+            if isinstance(found, TheoryError):
+                failed[name] = f"{type(found).__name__}: {found}"
+            else:
+                fitted[name] = form.with_people(found, pooled=pooled)
+        return fitted, failed
+
     def scores_of(
         self,
         theories: Sequence[Theory],

@@ -392,11 +392,6 @@ class CompletenessMeasured(Record):
         n_units = sum(len(item.n_choices) for item in self.learner)
         return ScoreEstimate(value, standard_error, n_units, max(n_units - 1, 1))
 
-    @property
-    def of_leader(self) -> float | None:
-        """Completeness of the leader."""
-        return self.theories[0].completeness
-
 
 class TheoriesTold(Record):
     """Names of theories, and the claim of the leader, after all responses were used for estimation."""

@@ -9,8 +9,9 @@ learned from the new answers, and generic learners, which learn everything from 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from scipy.special import log_softmax, logsumexp
 
 from lakatos.experiments.task import Trials, check_unmixed
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.record import UnitLogPredictives
 from lakatos.theories.engine.scoring.score import (
     ExperimentEvidence,
     ScoreEstimate,
@@ -29,6 +31,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score
 from lakatos.theories.findings.generic_learners.learners import ceiling_of_people, predict_left_out
 from lakatos.theories.language.theory import Theory
+from lakatos.traces.record import Record
 
 Array = NDArray[np.float64]
 N_DRAWS = 512
@@ -39,6 +42,7 @@ SCALES = tuple(np.geomspace(0.125, 4.0, 11).tolist())
 LAPSES = (0.0, 0.03, 0.1, 0.2, 0.4)
 """Shares of random choices that are tried, on top of the theory's own."""
 N_FOLDS = 5
+Role = Literal["theory", "published", "learner", "noise", "textbook"]
 AS_IT_CAME, RESCALED, BY_PERSON, RELEARNED = (
     "as it came",
     "rescaled",
@@ -53,56 +57,90 @@ WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class TransferLine:
-    """How one theory, or learner, predicts the new answers."""
+class TransferLine(Record):
+    """How one theory, or learner, predicts the new responses."""
 
+    kind: Literal["transfer_line"] = "transfer_line"
+    version: Literal[1] = 1
+    role: Role
     name: str
     way: str
-    scores: tuple[UnitScores, ...]
-    """Score of each experiment."""
-    half: bool = False
-    """Whether the scores are of the second half of each person's answers."""
+    half: bool
+    """Whether only the second half of each participant's responses is scored."""
+    scores: tuple[UnitLogPredictives, ...]
+    """Scores of each experiment."""
+    score: float
+    """Nats per choice, averaged over experiments."""
+    score_error: float
+    completeness: float | None = None
+    """Share of the generic learners' gain over guessing; None for scores of half of the responses."""
+    completeness_error: float | None = None
+    behind: float | None = None
+    """Nats per choice by which the best published theory is ahead, paired, on the same responses."""
+    behind_error: float | None = None
+
+    @classmethod
+    def of(cls, role: Role, name: str, way: str, scores: Sequence[UnitScores]) -> TransferLine:
+        """A line that is not compared with others yet."""
+        mean = mean_score(scores)
+        return cls(
+            role=role,
+            name=name,
+            way=way,
+            half=way == BY_PERSON,
+            scores=tuple(map(UnitLogPredictives.of, scores)),
+            score=mean.value,
+            score_error=mean.standard_error,
+        )
 
     @property
-    def score(self) -> ScoreEstimate:
-        """Nats per choice, averaged over experiments."""
-        return mean_score(self.scores)
+    def units(self) -> tuple[UnitScores, ...]:
+        """The scores of each experiment as arrays."""
+        return tuple(item.scores for item in self.scores)
 
 
-@dataclass(frozen=True)
-class TransferResult:
-    """A theory beside published theories and generic learners, on answers that had no part in it."""
+class TransferScores(Record):
+    """A theory beside published theories and generic learners, on responses that had no part in it."""
 
-    theory: tuple[TransferLine, ...]
-    """Scores in the ways of `WORDS` that the responses allow."""
-    published: tuple[TransferLine, ...]
-    """The best first."""
-    learner: TransferLine
-    noise: TransferLine | None
-    """Score of predictions from other participants' responses to the same trials."""
-    textbook_by_person: TransferLine | None
-    """The best published theory, person by person."""
-    n_options: tuple[int, ...]
-    failed: Mapping[str, str]
+    lines: tuple[TransferLine, ...]
+    """The theory in the ways of `WORDS` that the responses allow; the published theories, the best first; the learners;
+    predictions from other participants' responses to the same trials; the best published theory, person by person."""
+    n_options: tuple[int, ...] = ()
+    """Of each experiment; absent in records of earlier versions."""
+    failed: dict[str, str]
     """Published theories that do not run on these trials, and why."""
     left_out: str
     """Why some way is missing; empty where none is."""
 
+    def of(self, role: Role) -> list[TransferLine]:
+        """Lines of one role, in order."""
+        return [line for line in self.lines if line.role == role]
+
     def completeness(self, line: TransferLine) -> ScoreEstimate | None:
-        """Share of the learner's gain over guessing; None for scores of half of the answers."""
+        """Share of the learner's gain over guessing; None for scores of half of the responses."""
         if line.half:
             return None
-        return completeness(line.scores, self.learner.scores, self.n_options)
+        (learner,) = self.of("learner")
+        return completeness(line.units, learner.units, self.n_options)
 
     def behind_textbook(self, line: TransferLine) -> ScoreEstimate | None:
-        """Nats per choice by which the best published theory is ahead of a line, on the same answers."""
-        best = (
-            self.textbook_by_person
-            if line.half
-            else (self.published[0] if self.published else None)
-        )
-        return None if best is None else paired_difference(best.scores, line.scores)
+        """Nats per choice by which the best published theory is ahead of a line, on the same responses."""
+        best = self.of("textbook" if line.half else "published")[:1]
+        return paired_difference(best[0].units, line.units) if best else None
+
+    def compared(self) -> TransferScores:
+        """The same, with each line compared with the learners and the best published theory."""
+        lines = []
+        for line in self.lines:
+            share, behind = self.completeness(line), self.behind_textbook(line)
+            numbers = {
+                "completeness": share and share.value,
+                "completeness_error": share and share.standard_error,
+                "behind": behind and behind.value,
+                "behind_error": behind and behind.standard_error,
+            }
+            lines.append(line.model_copy(update=numbers))
+        return self.model_copy(update={"lines": tuple(lines)})
 
 
 def transfer(
@@ -114,7 +152,7 @@ def transfer(
     form: Theory | None = None,
     n_draws: int = N_DRAWS,
     seed: int = 0,
-) -> TransferResult:
+) -> TransferScores:
     """Predict new answers by a theory, by published theories taught by these answers, and by generic learners.
 
     Args:
@@ -133,68 +171,59 @@ def transfer(
     check_unmixed(trials)
     domain = laboratory.domain
     evidence = laboratory.evidence(theory, trials, n_draws)
-    lines = [TransferLine(theory.name, AS_IT_CAME, tuple(map(log_predictive, evidence)))]
-    lines.append(TransferLine(theory.name, RESCALED, tuple(rescaled(theory, evidence, laboratory))))
+    ways: dict[str, Sequence[UnitScores]] = {
+        AS_IT_CAME: [log_predictive(item) for item in evidence],
+        RESCALED: rescaled(theory, evidence, laboratory),
+    }
     own, failed_own = relearned({theory.name: form or theory}, trials, laboratory, n_draws)
     if failed_own:
         raise TheoryError(failed_own[theory.name])
-    lines += [line for line, _ in own]
+    ways[RELEARNED] = own[0][1]
     others, failed = relearned(published, trials, laboratory, n_draws)
-    others = sorted(others, key=lambda item: -item[0].score.value)
-    by_person, textbook, left_out = None, None, ""
+    others = sorted(others, key=lambda item: -mean_score(item[1]).value)
+    textbook, left_out = [], ""
     if trials[0].pooled:
         left_out = "people cannot be told apart in these answers, so that none can be predicted from their own"
     elif min(_halves_of(item)[1].min() for item in trials) < 2:
         left_out = "somebody gave a single answer, which has no second half"
     else:
-        by_person = person_by_person(theory, trials, laboratory, n_draws)
-        lines.append(TransferLine(theory.name, BY_PERSON, tuple(by_person), half=True))
-        if others:
-            best = others[0]
-            found = tuple(person_by_person(best[1], trials, laboratory, n_draws))
-            textbook = TransferLine(best[0].name, BY_PERSON, found, half=True)
-    noise = ceiling_of_people(domain, trials)
-    return TransferResult(
-        theory=tuple(lines),
-        published=tuple(line for line, _ in others),
-        learner=TransferLine(
-            "generic learners", RELEARNED, tuple(predict_left_out(domain, trials, seed=seed).scores)
-        ),
-        noise=None
-        if noise is None
-        else TransferLine("other people's answers", RELEARNED, tuple(noise)),
-        textbook_by_person=textbook,
+        ways[BY_PERSON] = person_by_person(theory, trials, laboratory, n_draws)
+        for best, _ in others[:1]:
+            found = person_by_person(best, trials, laboratory, n_draws)
+            textbook.append(TransferLine.of("textbook", best.name, BY_PERSON, found))
+    lines = [TransferLine.of("theory", theory.name, way, found) for way, found in ways.items()]
+    lines += [TransferLine.of("published", item.name, RELEARNED, own) for item, own in others]
+    learned = predict_left_out(domain, trials, seed=seed).scores
+    lines.append(TransferLine.of("learner", "generic learners", RELEARNED, learned))
+    if (noise := ceiling_of_people(domain, trials)) is not None:
+        lines.append(TransferLine.of("noise", "other people's answers", RELEARNED, noise))
+    scores = TransferScores(
+        lines=(*lines, *textbook),
         n_options=tuple(item.n_options for item in trials),
         failed=failed,
         left_out=left_out,
     )
+    return scores.compared()
 
 
 def relearned(
     forms: Mapping[str, Theory], trials: Sequence[Trials], laboratory: Laboratory, n_draws: int
-) -> tuple[list[tuple[TransferLine, Theory]], dict[str, str]]:
+) -> tuple[list[tuple[Theory, tuple[UnitScores, ...]]], dict[str, str]]:
     """Theories whose people are learned from the new answers, parts of which are left out in turn.
 
     Returns:
-        Each with the people that all answers teach; and why others do not run on these trials.
+        Each with the people that all answers teach, and its scores of each experiment; why others do not run on these
+        trials.
     """
-    pooled = all(item.pooled for item in trials)
-    people = laboratory.people_of(list(forms.values()), [{}] * len(forms), trials)
-    failed: dict[str, str] = {}
-    fitted = []
-    for (name, form), found in zip(forms.items(), people, strict=True):
-        if isinstance(found, TheoryError):
-            failed[name] = f"{type(found).__name__}: {found}"
-        else:
-            fitted.append(form.with_people(found, pooled=pooled))
-    lines = []
-    for theory, scored in zip(fitted, laboratory.scores_of(fitted, trials, n_draws), strict=True):
+    fitted, failed = laboratory.with_people_of(forms, trials)
+    scores = laboratory.scores_of(list(fitted.values()), trials, n_draws)
+    found = []
+    for (name, theory), scored in zip(fitted.items(), scores, strict=True):
         if isinstance(scored, TheoryError):
-            failed[theory.name] = f"{type(scored).__name__}: {scored}"
+            failed[name] = f"{type(scored).__name__}: {scored}"
         else:
-            own = tuple(item.left_out for item in scored)
-            lines.append((TransferLine(theory.name, RELEARNED, own), theory))
-    return lines, failed
+            found.append((theory, tuple(item.left_out for item in scored)))
+    return found, failed
 
 
 def rescaled(

@@ -33,8 +33,6 @@ TOKEN_VARIABLE: Final = "PROLIFIC_TOKEN"
 ADDRESS_VARIABLE: Final = "PROLIFIC_URL"
 BONUSES_AT_ONCE: Final = 200
 """Lines that one bulk payment takes."""
-LEAST_REJECTION: Final = 100
-"""Characters that the message to a rejected person must have."""
 
 SubmissionState: TypeAlias = Literal[
     "RESERVED",
@@ -206,19 +204,6 @@ class ProlificClient:
         self._ask(
             "POST", f"/submissions/{submission}/transition/", {"action": "APPROVE"}, repeatable=True
         )
-
-    def reject(self, submission: str, *, category: str, message: str) -> None:
-        """Refuse to pay, for good. Nothing in this package does so by itself.
-
-        Raises:
-            PlanError: The message to the person is shorter than the service demands.
-        """
-        if len(message) < LEAST_REJECTION:
-            raise PlanError(
-                f"give the participant a reason of at least {LEAST_REJECTION} characters, not {len(message)}."
-            )
-        body = {"action": "REJECT", "message": message, "rejection_category": category}
-        self._ask("POST", f"/submissions/{submission}/transition/", body, repeatable=True)
 
     def request_return(self, submission: str, reason: str) -> None:
         """Ask the person to give the place back."""

@@ -15,13 +15,22 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.flows.stages.score import step_or_fail
-from lakatos.flows.stages.verdict.company import measure_completeness
-from lakatos.flows.stages.verdict.compare import compare_truth, map_theories
-from lakatos.flows.stages.verdict.tell import tell_theories
-from lakatos.theories.engine.record import SealedScored, UnitLogPredictives
+from lakatos.theories.engine.record import (
+    CompletenessMeasured,
+    SealedScored,
+    TheoriesTold,
+    UnitLogPredictives,
+)
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, log_predictive, squared_errors
+from lakatos.theories.findings.verdicts import truth as truths
+from lakatos.theories.findings.verdicts.company import measure_company
 from lakatos.theories.findings.verdicts.conclude import conclude_from, in_new_names
-from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.theories.findings.verdicts.record import (
+    CampaignConcluded,
+    TheoriesMapped,
+    TruthCompared,
+)
+from lakatos.theories.findings.verdicts.tell import tell_of
 from lakatos.traces.digest import Digest
 from lakatos.traces.step import Recorded, StepContext
 
@@ -82,6 +91,85 @@ async def score_sealed(run: Run) -> None:
         await step_or_fail(
             run, name, "score_sealed", partial(score, name), SealedScored, inputs, {}
         )
+
+
+@task(name="tell_theories")
+async def tell_theories(run: Run) -> Recorded[TheoriesTold]:
+    """Name all rivals for what was learned about people, and try what the leader says."""
+    names = [line.theory for line in run.state.board().standings]
+    collected, scores = run.state.experiments.collected, run.state.theories.sealed_scores
+    inputs = [item.digest for item in collected.values()]
+    inputs += [run.state.theories.checked[name].digest for name in names]
+    inputs += [scores[name].digest for name in names if name in scores]
+    inputs += run.state.theories.fit_records(names)
+
+    def work(context: StepContext) -> TheoriesTold:
+        return tell_of(run.evidence, names)
+
+    return await run.step("tell_theories", work, returns=TheoriesTold, inputs=inputs)
+
+
+@task(name="measure_completeness")
+async def measure_completeness(run: Run) -> Recorded[CompletenessMeasured] | None:
+    """How much of what generic learners predict each rival predicts, and every published theory of the domain.
+
+    All of them are taught by the same open answers and predict the same others: sealed ones, or parts left out in turn.
+
+    Returns:
+        What was found, or None where the study asks for no company.
+    """
+    if not run.config.validation.company:
+        return None
+    names = [line.theory for line in run.state.board().standings]
+    inputs = [item.digest for item in run.state.experiments.collected.values()]
+    inputs += run.state.theories.score_records(names, run.state.experiments.collected)
+    inputs += [
+        run.state.theories.sealed_scores[name].digest
+        for name in names
+        if name in run.state.theories.sealed_scores
+    ]
+    inputs += run.state.theories.fit_records(names)
+
+    def work(context: StepContext) -> CompletenessMeasured:
+        return measure_company(run.evidence, names, context.artifacts)
+
+    return await run.step("measure_completeness", work, returns=CompletenessMeasured, inputs=inputs)
+
+
+@task(name="compare_truth")
+async def compare_truth(run: Run) -> Recorded[TruthCompared] | None:
+    """How close the leader and the published theories came to the hidden rule, over all trials of the space."""
+    hidden = run.hidden
+    if hidden is None:
+        return None
+    first = [run.state.board().leader.theory, *run.state.seeds]
+    names = list(dict.fromkeys([*first, *run.state.theories.pool]))
+
+    def work(context: StepContext) -> TruthCompared:
+        return truths.compare_with_truth(
+            run.evidence,
+            hidden,
+            names,
+            context.rng,
+            random_choices=run.config.participants.random_choices,
+        )
+
+    inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
+    return await run.step("compare_truth", work, returns=TruthCompared, inputs=inputs)
+
+
+@task(name="map_theories")
+async def map_theories(run: Run) -> Recorded[TheoriesMapped] | None:
+    """Lay out the pool's theories by what their people choose, on trials of the space."""
+    names = list(run.state.theories.pool)
+    if len(names) < 3:
+        return None
+
+    def work(context: StepContext) -> TheoriesMapped:
+        return truths.map_theories(run.evidence, names, context.rng)
+
+    inputs = [run.state.campaign.cycles[-1].digest, *run.state.theories.fit_records(names)]
+    return await run.step("map", work, returns=TheoriesMapped, inputs=inputs)
 
 
 @task(name="conclude")

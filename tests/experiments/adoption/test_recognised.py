@@ -129,6 +129,14 @@ def test_an_option_that_is_always_larger_and_later_makes_a_task_of_delays(
     assert found.digest == only(read(frame)).digest
 
 
+def test_a_single_delay_that_is_always_the_same_makes_no_task_of_delays(
+    rng: np.random.Generator,
+) -> None:
+    names = {"amount_sooner": "SIR", "amount_later": "LDR", "delay_later": "Delay"}
+    frame = delays(rng).frame.drop(columns="delay_sooner").rename(columns=names)
+    assert described(frame.assign(Delay="7")).domain != "intertemporal"
+
+
 def test_units_of_delays_stand_in_cells(rng: np.random.Generator) -> None:
     frame = delays(rng).frame
     names = {"amount_sooner": "SIR", "amount_later": "LDR", "delay_later": "v"}

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.tables import read_cells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.file import (
     FileParticipants,
     asked_table,
     read_answers,
-    read_table,
     stimulus_columns,
 )
 from lakatos.experiments.task import Design, Trials
@@ -34,7 +34,7 @@ bob,2,0,650
 def read(path, text, designs=None, encoding="utf-8"):
     path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
     return read_answers(
-        read_table(path), designs or {"1.1": DESIGN}, DOMAIN, lambda name: f"pseudonym of {name}"
+        read_cells(path), designs or {"1.1": DESIGN}, DOMAIN, lambda name: f"pseudonym of {name}"
     )
 
 
@@ -102,7 +102,7 @@ def test_a_partial_person_is_told_by_the_status(file):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "unknown column|lacks the column 'participant'"),
+        ("", "is empty; it holds no row of answers"),
         (GOOD.split("\n")[0] + "\n", "no rows below its header"),
         (GOOD.replace("participant", "subject"), "row 1 has an unknown column 'subject'"),
         (GOOD.replace("response_time_ms", "response_time_m"), "did you mean 'response_time_ms'"),
@@ -110,15 +110,18 @@ def test_a_partial_person_is_told_by_the_status(file):
             GOOD.replace("trial,", "experiment,", 1),
             "row 1 names no trials; give the column 'trial'",
         ),
-        (GOOD.replace("participant,trial", "trial,trial", 1), "column 'trial' twice"),
-        (GOOD.replace(",", ";"), "row 1 is separated by semicolons"),
+        (GOOD.replace("participant,trial", "trial,trial", 1), "two columns are called 'trial'"),
+        (
+            GOOD.replace(",", ";").replace("812.5", "812,5"),
+            "row 2 has '812,5' in the column 'response_time_ms'; write decimal points",
+        ),
         (
             GOOD.replace("812.5", '"812,5"'),
             "row 2 has '812,5' in the column 'response_time_ms'; write decimal points",
         ),
         (
             GOOD.replace("812.5", "812,5"),
-            "row 2 has 5 cells and the header 4. If numbers have decimal commas",
+            "row 2 has 5 cells and the header 4. Put text that holds commas in double quotes",
         ),
         (
             GOOD.replace("ann,0,0", "ann,7,0"),
@@ -165,13 +168,22 @@ def test_what_is_wrong_is_named_with_its_row_and_the_remedy(file, text, words):
         read(file, text)
 
 
-def test_other_encodings_are_named_with_the_row(file):
-    with pytest.raises(
-        TrialsError, match=r"row 3 holds the byte 0xe9, which is not UTF-8; save the file as UTF-8"
-    ):
-        read(file, GOOD.replace("ann,0", "andr\xe9,0"), encoding="latin-1")
-    with pytest.raises(TrialsError, match="UTF-16"):
-        read(file, GOOD, encoding="utf-16")
+def test_other_separators_and_encodings_are_read_and_said(file):
+    expected = read(file, GOOD.replace("ann", "andr\xe9"))
+    assert read_cells(file).notes == ()
+    assert read(file, GOOD.replace("ann", "andr\xe9").replace(",", ";")) == expected
+    assert read_cells(file).notes == ("cells are separated by semicolons",)
+    assert read(file, GOOD.replace("ann", "andr\xe9"), encoding="utf-16") == expected
+    assert read(file, GOOD.replace("ann", "andr\xe9"), encoding="latin-1") == expected
+    assert "read as Windows-1252" in read_cells(file).notes[0]
+
+
+def test_no_number_is_rewritten_and_no_name_taken_as_missing(file):
+    text = "participant,trial,response,response_time_ms\n"
+    text += "NA,0,1,1.125\nNA,1,0,900\nNA,2,0,2.500\n1.0,0,1,1\n1.0,1,1,1\n 1.0 , 2,1,1\n"
+    one, two = read(file, text)
+    assert (one.person, two.person) == ("pseudonym of NA", "pseudonym of 1.0")
+    assert one.response_time_ms == (1.125, 900.0, 2.5)
 
 
 def test_with_two_experiments_open_a_column_must_tell_them_apart(file):
@@ -193,15 +205,15 @@ def test_parquet_is_read_like_csv(tmp_path):
         }
     )
     parquet.write_table(table, path)
-    (ann,) = read_answers(read_table(path), {"1.1": DESIGN}, DOMAIN, str)
+    (ann,) = read_answers(read_cells(path), {"1.1": DESIGN}, DOMAIN, str)
     assert (ann.trial, ann.response, ann.response_time_ms) == (
         (2, 0, 1),
         (1, 0, 1),
         (812.5, 640.0, 1.0),
     )
     path.write_bytes(b"no parquet")
-    with pytest.raises(TrialsError, match="is not a Parquet file"):
-        read_table(path)
+    with pytest.raises(TrialsError, match="is no Parquet file"):
+        read_cells(path)
 
 
 class TestFileParticipants(ParticipantSourceContract):
@@ -220,6 +232,6 @@ class TestFileParticipants(ParticipantSourceContract):
         answers = source.folder / "answers.csv"
         lines = [f"{person},{row['trial']},1" for person in ("ann", "bob") for row in rows]
         answers.write_text("\n".join(["participant,trial,response", *lines]))
-        found = read_answers(read_table(answers), {design.name: design}, DOMAIN, str)
+        found = read_answers(read_cells(answers), {design.name: design}, DOMAIN, str)
         trials: list[Trials] = [trials_of_people(design, found, 2)]
         return trials

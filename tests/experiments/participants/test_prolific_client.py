@@ -190,11 +190,6 @@ def test_a_refusal_says_what_the_service_said():
     assert len(asked) == 1
 
 
-def test_a_rejection_needs_a_message_as_long_as_the_service_demands():
-    with pytest.raises(PlanError, match="at least 100 characters"):
-        client_of("http://127.0.0.1:1").reject("s1", category="NO_DATA", message="no")
-
-
 def test_a_list_that_ignores_the_offset_ends():
     entries = ",".join(
         f'{{"id": "s{n}", "participant_id": "p{n}", "status": "RESERVED"}}' for n in range(200)
@@ -267,7 +262,6 @@ def test_requests_are_those_that_the_service_documents():
         client.set_places("st", 6)
         client.list_submissions("st")
         client.approve("s1")
-        client.reject("s1", category="NO_DATA", message="x" * 100)
         client.request_return("s1", "why")
         client.find_studies("k1")
         client.find_studies("k1", project="p1")
@@ -281,11 +275,6 @@ def test_requests_are_those_that_the_service_documents():
         ("PATCH", "/studies/st/", b'{"total_available_places":6}'),
         ("GET", f"/studies/st/submissions/?{page}", b""),
         ("POST", "/submissions/s1/transition/", b'{"action":"APPROVE"}'),
-        (
-            "POST",
-            "/submissions/s1/transition/",
-            b'{"action":"REJECT","message":"%s","rejection_category":"NO_DATA"}' % (b"x" * 100),
-        ),
         ("POST", "/submissions/s1/request-return/", b'{"request_return_reasons":["why"]}'),
         ("GET", f"/studies/?all=1&{page}", b""),
         ("GET", f"/projects/p1/studies/?{page}", b""),

@@ -8,9 +8,10 @@ import pytest
 
 from lakatos.domains import DOMAINS
 from lakatos.domains.attention.task import SCALE
+from lakatos.experiments.adoption.tables import read_cells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.participants.answers import PersonAnswers
-from lakatos.experiments.participants.file import read_answers, read_table
+from lakatos.experiments.participants.file import read_answers
 from lakatos.experiments.task import Design
 
 DOMAIN = DOMAINS["attention"]
@@ -21,7 +22,7 @@ HEAD = "participant,trial,key,response_time_ms\n"
 def read(folder: Path, text: str) -> list[PersonAnswers]:
     path = folder / "answers.csv"
     path.write_text(text)
-    return read_answers(read_table(path), {"1.1": DESIGN}, DOMAIN, str)
+    return read_answers(read_cells(path), {"1.1": DESIGN}, DOMAIN, str)
 
 
 def test_a_key_and_a_time_become_an_outcome(tmp_path: Path) -> None:
@@ -80,4 +81,4 @@ def test_other_tasks_have_no_keys(tmp_path: Path) -> None:
     risky = DOMAINS["risky"]
     design = Design("1.1", risky.space({}).take([0]), 1, 1)
     with pytest.raises(TrialsError, match="unknown column 'key'"):
-        read_answers(read_table(path), {"1.1": design}, risky, str)
+        read_answers(read_cells(path), {"1.1": design}, risky, str)

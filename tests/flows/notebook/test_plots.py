@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_effects import aging
@@ -31,6 +32,11 @@ def without_windows() -> Iterator[None]:
     pyplot.close("all")
 
 
+def marks_of(axes: Axes) -> list[float]:
+    """The values of a figure with a row each: after the line at zero, each has an interval and a mark."""
+    return [float(line.get_xdata()[0]) for line in axes.lines[2::2]]
+
+
 @pytest.fixture
 def outcome(tmp_path: Path) -> lakatos.StudyOutcome:
     """The released run with simulated participants."""
@@ -44,8 +50,7 @@ def test_the_verdict_shows_every_theory_beside_the_leading_one(
 ) -> None:
     axes = lakatos.plot_verdict(outcome)
     board = outcome.leaderboard
-    marks = axes.lines[-1]
-    assert np.asarray(marks.get_xdata()) == pytest.approx(-board["behind"].to_numpy())
+    assert marks_of(axes) == pytest.approx(-board["behind"].to_numpy())
     assert len(axes.get_yticklabels()) == len(board)
     assert "nats per choice" in axes.get_xlabel()
 
@@ -76,9 +81,7 @@ def test_figures_are_drawn_on_axes_that_are_given_and_leave_the_settings_alone(
 def test_effects_show_the_parameters_of_one_theory() -> None:
     effects = lakatos.effects(aging(0.08), "hyperbolic", by="age")
     axes = lakatos.plot_effects(effects)
-    assert np.asarray(axes.lines[-1].get_xdata()) == pytest.approx(
-        effects.to_frame()["estimate"].to_numpy()
-    )
+    assert marks_of(axes) == pytest.approx(effects.to_frame()["estimate"].to_numpy())
     assert "n = " in axes.get_title(loc="left")
     with pytest.raises(StudyError, match="there is no theory 'nothing' among these effects"):
         lakatos.plot_effects(effects, "nothing")

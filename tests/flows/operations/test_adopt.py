@@ -16,7 +16,7 @@ from lakatos.flows.operations.adopt import describe_file, new_study
 from lakatos.flows.report.report import write_report
 from lakatos.flows.report.why import why
 from lakatos.flows.run.evidence import trials_in
-from lakatos.flows.run.progress import PlainProgress
+from lakatos.flows.run.progress import CampaignProgress, PlainLines
 from lakatos.flows.run.run import create_run, open_run, read_state, started
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.start import run_study
@@ -150,7 +150,7 @@ def test_the_start_and_the_verdict_say_which_part_of_a_file_is_used(
     study = quick(made.study)
     if trials:
         study.write_text(re.sub(r"\ntrials = \d+ ", f"\ntrials = {trials} ", study.read_text()))
-    text = run_study(study, tmp_path / "run", progress=PlainProgress()).text
+    text = run_study(study, tmp_path / "run", progress=CampaignProgress(PlainLines())).text
     begins = capsys.readouterr().err
     warning = "1 experiment of 3 trials do not use all of the 12 different ones: design.trials = 12"
     assert (warning in begins) == bool(trials)

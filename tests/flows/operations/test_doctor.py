@@ -24,8 +24,8 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.operations import doctor
 from lakatos.flows.operations.backup import restore
 from lakatos.flows.operations.metrics import metrics, serve_metrics
-from lakatos.flows.run.logs import JsonProgress, line
-from lakatos.flows.run.progress import LeaderRow
+from lakatos.flows.run.logs import json_lines, line
+from lakatos.flows.run.progress import CampaignProgress, LeaderRow
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
@@ -196,11 +196,12 @@ def test_metrics_are_served_on_their_path_only_and_a_taken_port_is_named(runs: P
 
 def test_progress_as_lines_of_json_escapes_what_could_disturb_a_terminal() -> None:
     stream = io.StringIO()
-    progress = JsonProgress(stream, run="a")
+    progress = CampaignProgress(json_lines(stream, run="a"))
     progress.start("Which rule?", 5)
     progress.stage(1, "score", "3 theories")
     progress.leaderboard([LeaderRow("evil\x1b[2J\n", -0.5, 0.1, False)])
-    progress.finish("done")
+    with progress:
+        progress.finish("done")
     text = stream.getvalue()
     assert "\x1b" not in text
     lines = [json.loads(item) for item in text.splitlines()]

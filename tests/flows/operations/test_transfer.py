@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from lakatos.flows.operations.transfer import (
     check_transfer,
     check_travel,
     find_target,
-    find_theory,
+    find_travelling,
     measure_transfer,
     read_target,
     read_transfer,
@@ -39,8 +40,8 @@ RUNS = Path("no-runs-here")
 
 @pytest.fixture(scope="module")
 def measured():
-    theory = find_theory("expected_value", RUNS, domain="risky")
-    return measure_transfer(theory, "allais", read_target("allais", "*", None), n_draws=32)
+    theory = find_travelling("expected_value", RUNS, domain="risky")
+    return measure_transfer(theory, find_target("allais", "*", RUNS), n_draws=32)
 
 
 @pytest.mark.slow
@@ -78,15 +79,15 @@ def test_a_record_of_other_code_or_none_is_refused(measured, tmp_path):
 
 
 def test_a_theory_of_another_domain_is_refused():
-    theory = find_theory("weighted_additive", RUNS, domain="risky")
+    theory = find_travelling("weighted_additive", RUNS, domain="risky")
     with pytest.raises(
         TransferError, match=r"is about multiattribute and the answers of allais are about risky"
     ):
-        measure_transfer(theory, "allais", read_target("allais", "*", None))
+        measure_transfer(theory, find_target("allais", "*", RUNS))
 
 
 def test_answers_on_which_a_theory_was_found_are_refused():
-    theory = find_theory("expected_value", RUNS, domain="risky").theory
+    theory = find_travelling("expected_value", RUNS, domain="risky").theory
     found = TravellingTheory(theory, theory, "a run", "risky", {"allais": frozenset({"a", "b"})})
     with pytest.raises(TransferError, match=r"was found on b of allais"):
         check_travel(found, "allais", "risky", ["b", "c"])
@@ -96,9 +97,9 @@ def test_answers_on_which_a_theory_was_found_are_refused():
 
 def test_what_is_not_there_is_said(tmp_path):
     with pytest.raises(TransferError, match=r"no theory 'nonsense'.*no run is called so"):
-        find_theory("nonsense", RUNS, domain="risky")
+        find_travelling("nonsense", RUNS, domain="risky")
     with pytest.raises(TransferError, match=r"cannot read the theory gone\.py: there is no"):
-        find_theory("gone.py", RUNS, domain="risky")
+        find_travelling("gone.py", RUNS, domain="risky")
     with pytest.raises(DataMissingError, match="there are: kahneman_tversky_1979"):
         read_target("allais", "exp*", None)
 
@@ -116,24 +117,17 @@ def test_a_run_s_answers_are_a_target_but_not_of_what_was_found_on_them(finished
     target = find_target(str(finished), "*", RUNS)
     assert (target.name, target.domain) == (finished.name, "multiattribute")
     assert not target.archived
-    published = find_theory("tallying", RUNS, domain=target.domain)
+    published = find_travelling("tallying", RUNS, domain=target.domain)
     check_target(published, target)
-    measured = measure_transfer(
-        published, str(finished), target.trials[:1], domain=target.domain, n_draws=16
-    )
+    first = replace(target, name=str(finished), trials=target.trials[:1])
+    measured = measure_transfer(published, first, n_draws=16)
     assert check_transfer(measured) == ""
-    own = find_theory(str(finished), RUNS)
+    own = find_travelling(str(finished), RUNS)
     assert own.origin.endswith("found on simulated")
     with pytest.raises(TransferError, match=r"was found on the responses of 1\.1, which"):
         check_target(own, target)
     with pytest.raises(DataMissingError, match=r"called 'x\*'; it collected: 1\.1"):
         find_target(str(finished), "x*", RUNS)
-
-
-def test_a_domain_that_nobody_declares_is_refused():
-    theory = find_theory("tallying", RUNS, domain="multiattribute")
-    with pytest.raises(TransferError, match="is no domain of the package; name the file"):
-        measure_transfer(theory, "a run", (), domain="tasks/dots.toml")
 
 
 def gift_answers(folder: Path, seed: int = 0) -> Path:
@@ -198,7 +192,7 @@ def test_a_file_of_a_domain_of_the_package_is_read_as_its_columns_say(tmp_path):
     study = new_study(tmp_path / "own.toml", file, columns=said).study
     of_study = find_target(str(study), "*", RUNS)
     assert [item.digest for item in of_study.trials] == [item.digest for item in target.trials]
-    assert find_theory("hyperbolic", RUNS, domain=target.task).domain == "intertemporal"
+    assert find_travelling("hyperbolic", RUNS, domain=target.task).domain == "intertemporal"
     with pytest.raises(DataMissingError, match=r"no experiment of .*own\.csv is called 'x'"):
         find_target(str(file), "x", RUNS, columns=said)
     refused = CliRunner().invoke(
@@ -236,8 +230,22 @@ def test_the_leader_of_a_run_on_a_declared_task_travels_to_other_answers_of_it(t
 
 
 @pytest.mark.slow
+def test_the_lines_of_a_record_are_compared_by_its_own_scores(measured, tmp_path):
+    told = read_transfer(write_transfer(measured, tmp_path))
+    (line, *_), best = told.of("theory"), told.of("published")[0]
+    behind = told.behind_textbook(line)
+    assert (line.behind, line.behind_error) == (behind.value, behind.standard_error)
+    assert line.behind == pytest.approx(best.score - line.score)
+    assert told.behind_textbook(best).value == best.behind == 0
+    body = json.loads((tmp_path / "transfer.json").read_text())
+    del body["n_options"]
+    (tmp_path / "earlier.json").write_text(json.dumps(body))
+    assert read_transfer(tmp_path / "earlier.json").lines == measured.lines
+
+
+@pytest.mark.slow
 def test_the_leader_of_a_run_travels_with_its_people(finished):
-    theory = find_theory(str(finished), RUNS)
+    theory = find_travelling(str(finished), RUNS)
     assert theory.domain == "multiattribute"
     assert not theory.found_on
     assert theory.theory.priors != theory.form.priors

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Callable
 
@@ -9,14 +10,15 @@ from rich.console import Console
 from lakatos.flows.run.progress import (
     CampaignProgress,
     LeaderRow,
-    LiveProgress,
-    PlainProgress,
-    SilentProgress,
+    LiveDisplay,
+    PlainLines,
+    ProgressEvent,
     clean,
     duration,
 )
 
 HOSTILE = "evil[bold red]x[/] \x1b[2J\x1b]0;owned\x07 \u202egnp\u202c\r\nnext"
+HIDDEN_CURSOR, SHOWN_CURSOR = "\x1b[?25l", "\x1b[?25h"
 ROWS = (
     LeaderRow(name="Tallying", nats=-0.51234, error=0.01, tied=True),
     LeaderRow(name=HOSTILE, nats=-0.6, error=0.02, tied=True),
@@ -32,11 +34,12 @@ class Clock:
 
 
 def plain(stream: io.StringIO, clock: Clock) -> CampaignProgress:
-    return PlainProgress(stream, now=clock)
+    return CampaignProgress(PlainLines(stream, now=clock))
 
 
 def live(stream: io.StringIO, clock: Clock) -> CampaignProgress:
-    return LiveProgress(Console(file=stream, width=120, force_terminal=False), now=clock)
+    console = Console(file=stream, width=120, force_terminal=False)
+    return CampaignProgress(LiveDisplay(console, now=clock))
 
 
 def campaign(progress: CampaignProgress, clock: Clock) -> None:
@@ -67,7 +70,7 @@ def test_untrusted_text_neither_controls_the_terminal_nor_is_read_as_markup(
 def test_the_live_display_redraws_without_leaking_control_characters() -> None:
     stream, clock = io.StringIO(), Clock()
     console = Console(file=stream, width=120, force_terminal=True, color_system=None)
-    campaign(LiveProgress(console, now=clock), clock)
+    campaign(CampaignProgress(LiveDisplay(console, now=clock)), clock)
     shown = stream.getvalue()
     assert "cycle 1 of 3" in shown
     assert "about 2 min 10 s left at most" in shown
@@ -78,7 +81,7 @@ def test_the_live_display_redraws_without_leaking_control_characters() -> None:
 
 def test_plain_lines_say_everything_once() -> None:
     stream, clock = io.StringIO(), Clock()
-    progress = PlainProgress(stream, now=clock)
+    progress = CampaignProgress(PlainLines(stream, now=clock))
     progress.waiting("starting ...")
     progress.waiting("starting ...")
     progress.start("A study", 1)
@@ -94,8 +97,42 @@ def test_plain_lines_say_everything_once() -> None:
     ]
 
 
+def test_every_sink_receives_every_event_in_order_and_the_end_also_after_an_error() -> None:
+    first: list[ProgressEvent] = []
+    second: list[ProgressEvent] = []
+    progress = CampaignProgress(first.append, second.append)
+    campaign(progress, Clock())
+    with pytest.raises(ZeroDivisionError), progress:
+        raise ZeroDivisionError
+    assert first == second
+    assert [event.kind for event in first] == [
+        "waiting",
+        "campaign",
+        "stage",
+        "rivals",
+        "leaderboard",
+        "note",
+        "stage",
+        "finished",
+        "left",
+        "left",
+    ]
+    assert first[2] == ProgressEvent("stage", "design", HOSTILE, cycle=1)
+    assert first[4].rows == ROWS
+
+
+def test_the_live_display_goes_when_an_error_leaves_the_campaign() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, width=120, force_terminal=True, color_system=None)
+    with contextlib.suppress(ZeroDivisionError), CampaignProgress(LiveDisplay(console)) as progress:
+        progress.stage(1, "score")
+        assert HIDDEN_CURSOR in stream.getvalue()
+        raise ZeroDivisionError
+    assert SHOWN_CURSOR in stream.getvalue()
+
+
 def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    campaign(SilentProgress(), Clock())
+    campaign(CampaignProgress(), Clock())
     assert capsys.readouterr() == ("", "")
 
 

@@ -54,7 +54,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.operations.people import expire, find_person, holdings, import_answers, withdraw
 from lakatos.flows.operations.people_export import export
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.progress import SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, ProgressEvent
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import Run, create_run, has_run, read_state
 from lakatos.flows.run.study import CampaignConfig
@@ -287,14 +287,16 @@ def test_people_who_join_later_count_from_the_next_pass_on_and_can_leave_again(c
     findings(copy)
 
 
-class ShownNotes(SilentProgress):
+class ShownNotes(CampaignProgress):
     """Keeps what a pass prints besides its stages."""
 
     def __init__(self) -> None:
+        super().__init__(self.keep)
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    def keep(self, event: ProgressEvent) -> None:
+        if event.kind == "note":
+            self.notes.append(event.text)
 
 
 def test_going_on_with_too_few_people_ends_nothing_and_says_why(

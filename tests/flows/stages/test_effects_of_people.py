@@ -68,7 +68,7 @@ def test_design_preregistration_verdict_and_report_speak_of_the_effect(tmp_path:
     assert "1 between-participant SD in " in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis
-    assert "when what is known is exchanged among the participants" in frozen.to_markdown()
+    assert "when what is known is exchanged among the participants" in frozen.analysis
     # what was found
     assert state.theories.effects is not None
     found = state.theories.effects.record

@@ -72,8 +72,7 @@ def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
     assert state.theories.groups is not None
     found = state.theories.groups.record
     assert found.n_people == {"old": N_EACH, "young": N_EACH}
-    assert found.differences[0].parameter == "discount_rate"
-    assert found.differences[0].differs
+    assert "discount_rate" in {item.parameter for item in found.differences if item.differs}
     assert in_new_names(state.theories, found.text) in concluded.text
     true = re.search(
         r"Hyperbolic discounting: (.*?)(?= [A-Z][a-z-]+ discounting| That |$)", found.text
@@ -188,4 +187,4 @@ def test_a_design_and_its_preregistration_say_how_often_groups_would_be_told_apa
     assert "1 between-participant SD in " in chosen.groups
     (frozen,) = [item.record for item in state.experiments.preregistrations.values()]
     assert chosen.groups in frozen.analysis
-    assert "labels of groups are exchanged among the participants" in frozen.to_markdown()
+    assert "labels of groups are exchanged among the participants" in frozen.analysis

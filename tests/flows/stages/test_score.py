@@ -19,7 +19,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.report.limits import limits
 from lakatos.flows.report.reader import open_reading
 from lakatos.flows.report.report import write_report
-from lakatos.flows.run.progress import SilentProgress
+from lakatos.flows.run.progress import CampaignProgress, ProgressEvent
 from lakatos.flows.run.records import CycleClosed
 from lakatos.flows.run.run import Run, create_run, open_run, started
 from lakatos.flows.stages import score as stage
@@ -76,14 +76,16 @@ SETTINGS = {
 }
 
 
-class KeptNotes(SilentProgress):
-    """What a run tells people who watch it."""
+class KeptNotes(CampaignProgress):
+    """Keeps the notes of a pass."""
 
     def __init__(self) -> None:
+        super().__init__(self.keep)
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    def keep(self, event: ProgressEvent) -> None:
+        if event.kind == "note":
+            self.notes.append(event.text)
 
 
 def admit(run: Run, source: str) -> Digest:

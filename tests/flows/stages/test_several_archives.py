@@ -10,7 +10,7 @@ from lakatos.experiments.data_sets import data_set_of, data_sets_of
 from lakatos.experiments.errors import DataMissingError, TrialsError
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.errors import StudyError, TransferError
-from lakatos.flows.operations.transfer import check_travel, find_theory, read_target
+from lakatos.flows.operations.transfer import check_travel, find_travelling, read_target
 from lakatos.flows.report.by_experiment import leader_by_experiment
 from lakatos.flows.report.reader import RunReading
 from lakatos.flows.report.report import render
@@ -134,7 +134,7 @@ class TestCampaign:
         assert audit(run, data=data).passed
 
     def test_a_data_set_that_the_theory_was_found_on_is_no_target(self, run, data):
-        theory = find_theory(str(run), run.parent, data=data)
+        theory = find_travelling(str(run), run.parent, data=data)
         assert set(theory.found_on) == set(TWO)
         for name in TWO:
             target = [item.experiment for item in read_target(name, "*", data)]

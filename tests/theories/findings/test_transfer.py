@@ -125,18 +125,19 @@ class TestPersonByPerson:
 def test_everybody_is_scored_on_the_same_answers(laboratory, weak):
     published = {"adding": theory_of(ADDING.replace("Adding", "Sum")), "last": theory_of(LAST)}
     found = transfer(theory_of(ADDING), published, [weak], laboratory, n_draws=64)
-    ways = {line.way: line for line in found.theory}
+    ways = {line.way: line for line in found.of("theory")}
     assert set(ways) == {"as it came", "rescaled", "relearned", "person by person"}
     sizes = {
-        float(line.scores[0].n_choices.sum())
-        for line in [*found.published, found.learner, found.noise]
+        float(line.units[0].n_choices.sum())
+        for role in ("published", "learner", "noise")
+        for line in found.of(role)
     }
     assert sizes == {1200.0}
-    assert found.published[0].name == "Sum"
+    assert found.of("published")[0].name == "Sum"
     behind = found.behind_textbook(ways["relearned"])
     assert behind.value == pytest.approx(0, abs=0.01)
     assert found.completeness(ways["as it came"]).value < found.completeness(ways["rescaled"]).value
-    assert found.completeness(found.learner).value == pytest.approx(1)
+    assert found.completeness(found.of("learner")[0]).value == pytest.approx(1)
 
 
 def test_of_people_who_cannot_be_told_apart_it_says_so(laboratory, weak):
@@ -145,4 +146,4 @@ def test_of_people_who_cannot_be_told_apart_it_says_so(laboratory, weak):
     )  # fmt: skip
     found = transfer(theory_of(ADDING), {}, [pooled], laboratory, n_draws=32)
     assert "cannot be told apart" in found.left_out
-    assert "person by person" not in {line.way for line in found.theory}
+    assert "person by person" not in {line.way for line in found.of("theory")}

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lakatos.experiments.subset import some_people
+from lakatos.experiments.subset import some_people, some_trials
 from lakatos.experiments.task import Trials
 from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
 from lakatos.theories.discovery.grammar_search.proposal import (
@@ -24,7 +24,6 @@ from lakatos.theories.discovery.grammar_search.size_path import (
     size_path,
     smallest_near_best,
 )
-from lakatos.theories.discovery.grammar_search.subset import some_trials
 from lakatos.theories.engine.fitted_compositions import FittedCompositions
 from lakatos.theories.engine.fitting.evaluate import EvaluatedComposition
 from lakatos.theories.engine.fitting.fit import FITTING_DRAWS

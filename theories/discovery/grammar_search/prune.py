@@ -37,6 +37,8 @@ MECHANISM = 0.3
 """Price of a mechanism, in parameters."""
 CLEAR = 2.0
 """Standard errors that a part must be missed by."""
+MOST_CHANGES = 12
+"""Changes that are made, at most."""
 MOST_PAIRS = 4
 """Pairs of parts that are left out together, when no single one can be; those that are missed least."""
 
@@ -83,7 +85,6 @@ def prune(
     validate: Validate,
     *,
     price: float = np.inf,
-    n_rounds: int = 12,
     same: Same | None = None,
     odds: PriorOdds = EQUAL_ODDS,
 ) -> PrunedComposition:
@@ -101,7 +102,6 @@ def prune(
         composition: To be pruned; its priors do not matter.
         validate: Fits and scores compositions.
         price: Nats per choice that a parameter must be worth, at most; `price_of_parameter` by default.
-        n_rounds: Changes that are made, at most.
         same: Tells which simplifications predict what the whole does.
         odds: Prior odds of mechanisms.
     """
@@ -122,7 +122,7 @@ def prune(
         return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth, prior)
 
     kept: dict[str, _TriedChange] = {}
-    while len(changes) < n_rounds and not isinstance(own, TheoryError):
+    while len(changes) < MOST_CHANGES and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
         for options in _options(grammar, here, kept):
             tried = _tried(grammar, here, own, options, validate, price, odds)

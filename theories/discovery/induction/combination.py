@@ -64,8 +64,6 @@ class NumberAtoms:
     scores: tuple[OptionScore, ...]
     values: Array
     """``(n, n_trials, 2)``."""
-    n_known: int
-    """Those in the vocabulary, which come first."""
 
     @property
     def prices(self) -> Array:
@@ -88,8 +86,7 @@ def atoms_of(answers: InductionAnswers) -> NumberAtoms:
         found = np.concatenate([found, new])
     scores = (*words.scores, *more)
     kept = without_twins(found, np.array([score.price for score in scores]))
-    n_known = int((kept < len(words.scores)).sum())
-    return NumberAtoms(tuple(scores[place] for place in kept), found[kept], n_known)
+    return NumberAtoms(tuple(scores[place] for place in kept), found[kept])
 
 
 def with_combinations(

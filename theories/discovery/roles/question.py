@@ -12,7 +12,6 @@ from lakatos.language_models.client import ModelRequest, TokenSampling, ToolOffe
 from lakatos.language_models.context import (
     TOKENS_PER_MESSAGE,
     ContextEntry,
-    Count,
     RoleContext,
     assemble,
     count_tokens,
@@ -63,7 +62,6 @@ def request_of(
     secret: str,
     context_tokens: int = CONTEXT_TOKENS,
     found: Sequence[Exhibit] = (),
-    count: Count = count_tokens,
 ) -> tuple[ModelRequest, tuple[Exhibit, ...]]:
     """The request, without a schema and before the rules are pinned to it, and the exhibits that found room in it.
 
@@ -74,7 +72,6 @@ def request_of(
         secret: Known to the run only; see `language_models.context.assemble`.
         context_tokens: Of the model.
         found: What tools returned: the most important to find room, shown last.
-        count: Tokens of a text.
 
     Raises:
         ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
@@ -87,7 +84,6 @@ def request_of(
         sampling,
         context_tokens=context_tokens,
         last=(*question.last, *found),
-        count=count,
     )
     return ModelRequest(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
 
@@ -103,14 +99,13 @@ def context_of(
     share: float = 1.0,
     first: Sequence[Exhibit] = (),
     last: Sequence[Exhibit] = (),
-    count: Count = count_tokens,
 ) -> tuple[RoleContext, tuple[Exhibit, ...]]:
     """What a question shows, before anything is said, and the exhibits that found room.
 
     Args:
         question: What is asked.
         prompt: That goes before it; the question's own, or more.
-        rules, sampling, context_tokens, count: As of `request_of`.
+        rules, sampling, context_tokens: As of `request_of`.
         offers: Tools that go with it.
         share: Of the room that may be used.
         first, last: Exhibits that find room before the question's own, shown before and after them.
@@ -118,12 +113,12 @@ def context_of(
     Raises:
         ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
     """
-    room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers, count=count)
+    room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers)
     asked = ContextEntry(kind="task", text=question.task)
-    room = int(share * (room - count(question.task) - TOKENS_PER_MESSAGE))
+    room = int(share * (room - count_tokens(question.task) - TOKENS_PER_MESSAGE))
 
     def size(entry: ContextEntry) -> int:
-        return count(entry.text) + count(entry.source) + FENCE_TOKENS
+        return count_tokens(entry.text) + count_tokens(entry.source) + FENCE_TOKENS
 
     kept = fitting((*first, *last, *question.exhibits), room, size)
     shown = (*(item for item in kept if item not in last), *(item for item in kept if item in last))

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from numpy.typing import NDArray
@@ -56,6 +57,32 @@ class ProtectionLevel:
     numpy: str
     notes: tuple[str, ...] = ()
     """Why a layer is missing, where that is known."""
+
+
+def start_protected(
+    prefix: Sequence[str], start: Callable[[Sequence[str]], ZygoteProcess]
+) -> tuple[ZygoteProcess, ProtectionLevel]:
+    """Start a zygote inside bubblewrap if that works, and find out which layers protect it.
+
+    Args:
+        prefix: Command of bubblewrap; empty where it is not wanted or not there.
+        start: Starts a zygote, by the command that goes before it.
+    """
+    zygote: ZygoteProcess | None = None
+    outer: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    if prefix:
+        try:
+            zygote = start(prefix)
+            outer = ("bwrap", "userns", "netns", "pidns")
+        except SandboxUnavailableError as error:
+            notes = (f"bwrap: {error}",)
+    zygote = zygote or start(())
+    hello = zygote.hello
+    layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
+    return zygote, ProtectionLevel(
+        layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
+    )
 
 
 class Sandbox:
@@ -215,21 +242,8 @@ class Sandbox:
 
     def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
         """A new zygote, inside bubblewrap if that works, and the layers that it reports."""
-        zygote: ZygoteProcess | None = None
-        outer: tuple[str, ...] = ()
-        notes: tuple[str, ...] = ()
-        if self._bwrap:
-            try:
-                zygote = ZygoteProcess(bwrap_command(self._bwrap), module=self.module)
-                outer = ("bwrap", "userns", "netns", "pidns")
-            except SandboxUnavailableError as error:
-                notes = (f"bwrap: {error}",)
-        zygote = zygote or ZygoteProcess(module=self.module)
-        hello = zygote.hello
-        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
-        return zygote, ProtectionLevel(
-            layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
-        )
+        prefix = bwrap_command(self._bwrap) if self._bwrap else ()
+        return start_protected(prefix, partial(ZygoteProcess, module=self.module))
 
     def _fork(self, limits: SandboxLimits, first_bytes: int | None = None) -> ChildProcess:
         """A child; with shared memory if it is told how many bytes are sent first."""

@@ -459,7 +459,7 @@ class TheorySession:
             self.close()  # the two sides no longer agree on where in the stream they are
             raise
         if status != wire.OK:
-            raise _error_from(said)
+            raise error_from(said)
         return said
 
     def _exchange(
@@ -474,7 +474,7 @@ class TheorySession:
         """One request and its answer; what does not fit the request's ``answers`` is refused before it is read."""
         child.start_clock(calls)
         child.send(header, payload)
-        said, status, n_bytes = _read_head(child)
+        said, status, n_bytes = read_head(child)
         wanted = answers if status == wire.OK else []
         halves = _halves(said.get("second") if fill else None, wanted)
         sizes = [answer.nbytes // (1 + half) for answer, half in zip(wanted, halves, strict=True)]
@@ -489,7 +489,7 @@ class TheorySession:
         return said, status
 
 
-def _read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
+def read_head(child: TheoryProcess) -> tuple[dict[str, Any], int, int]:
     """What a child says before the payload, its status, and the payload's size in bytes."""
     opening = bytearray(wire.HEADER.size)
     child.read(opening)
@@ -620,7 +620,7 @@ def _check_dtype(name: str, array: NDArray[Any], kinds: str = "biufU") -> None:
         raise ValueError(f"the array {name!r} has dtype {array.dtype}; give {allowed}.")
 
 
-def _error_from(said: Mapping[str, Any]) -> TheoryError:
+def error_from(said: Mapping[str, Any]) -> TheoryError:
     """The error that a child reported; the words are the theory's and are only quoted."""
     kind, line = said.get("kind"), said.get("line")
     where = f"line {line} of the source" if isinstance(line, int) else "the source"

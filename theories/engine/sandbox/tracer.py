@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
-from lakatos.theories.engine.sandbox.client import ProtectionLevel, Sandbox
+from lakatos.theories.engine.sandbox.client import ProtectionLevel, Sandbox, start_protected
 from lakatos.theories.engine.sandbox.limits import SandboxLimits
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.engine.sandbox.process import ChildProcess, ZygoteProcess, bwrap_command
 from lakatos.theories.engine.sandbox.session import TheorySession
-from lakatos.theories.errors import SandboxUnavailableError, TheoryResourceError
+from lakatos.theories.errors import TheoryResourceError
 from lakatos.theories.language.prior import Prior
 
 Array = NDArray[np.float64]
@@ -127,21 +127,8 @@ class TracerSandbox(Sandbox):
         return session
 
     def _start(self) -> tuple[ZygoteProcess, ProtectionLevel]:
-        outer: tuple[str, ...] = ()
-        notes: tuple[str, ...] = ()
-        zygote: ZygoteProcess | None = None
-        if self._bwrap:
-            try:
-                zygote = _zygote(bwrap_command(self._bwrap, SCRATCH_BYTES))
-                outer = ("bwrap", "userns", "netns", "pidns")
-            except SandboxUnavailableError as error:
-                notes = (f"bwrap: {error}",)
-        zygote = zygote or _zygote(())
-        hello = zygote.hello
-        layers = tuple(dict.fromkeys((*outer, *hello["layers"])))
-        return zygote, ProtectionLevel(
-            layers, hello["landlock_abi"], hello["python"], hello["numpy"], notes
-        )
+        prefix = bwrap_command(self._bwrap, SCRATCH_BYTES) if self._bwrap else ()
+        return start_protected(prefix, _zygote)
 
 
 class CompiledSession(TheorySession):

@@ -21,9 +21,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from lakatos.experiments.interval import wilson_interval
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.participants.simulated import as_trials
-from lakatos.experiments.simulated_studies import SimulatedStudies
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.running.behave import behave
@@ -67,7 +67,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class EffectPower(SimulatedStudies):
+class EffectPower:
     """What simulation says of the effect on one parameter in a planned study."""
 
     theory: str
@@ -82,6 +82,26 @@ class EffectPower(SimulatedStudies):
     parameter: str = ""
     n_trials: int = 0
     """Of each participant in each condition."""
+
+    @property
+    def power(self) -> float:
+        """Probability that it would be shown."""
+        return self.n_shown / self.n_simulations
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of `power`, by the number of simulations."""
+        return wilson_interval(self.n_shown, self.n_simulations)
+
+    @property
+    def false_alarms(self) -> float:
+        """Probability that something would be shown where there is nothing."""
+        return self.n_false / self.n_simulations
+
+    @property
+    def false_alarm_interval(self) -> tuple[float, float]:
+        """95% interval of `false_alarms`, by the number of simulations."""
+        return wilson_interval(self.n_false, self.n_simulations)
 
     @property
     def n_needed(self) -> int | None:

@@ -183,14 +183,7 @@ def fit_published(
     told = evidence.theories.told
     there = set(told.record.published.values()) if told else set()
     forms = not_competing(forms, evidence.theories.pool, there)
-    people = evidence.laboratory.people_of(list(forms.values()), [{}] * len(forms), answers.learned)
-    failed, fitted = {}, {}
-    pooled = all(item.pooled for item in answers.learned)
-    for (name, form), found in zip(forms.items(), people, strict=True):
-        if isinstance(found, TheoryError):
-            failed[name] = f"{type(found).__name__}: {found}"
-        else:
-            fitted[name] = form.with_people(found, pooled=pooled)
+    fitted, failed = evidence.laboratory.with_people_of(forms, answers.learned)
     scored = {}
     for (name, theory), scores in zip(
         fitted.items(),

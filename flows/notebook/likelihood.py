@@ -1,0 +1,296 @@
+"""Likelihood functions on tables of responses: importing, fitting and scoring them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+
+from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.flows.argument import Argument
+from lakatos.flows.notebook.answers import PeoplesAnswers, table_of
+from lakatos.flows.notebook.fitted import TheoryLike
+from lakatos.flows.notebook.participants import participants_of
+from lakatos.flows.notebook.time_left import TimeLeft
+from lakatos.theories.engine.sandbox.likelihoods import Columns, LikelihoodSandbox, limits_of_calls
+from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.exchange.likelihood import (
+    ImportedLikelihood,
+    Likelihood,
+    Said,
+    import_likelihood,
+    is_likelihood,
+    read_likelihood,
+)
+from lakatos.theories.findings.likelihood_fit import (
+    FittedLikelihood,
+    ParticipantDraws,
+    fit_population,
+    represent_participants,
+    score_left_out,
+)
+from lakatos.theories.language.theory_file import read_theory_file
+from lakatos.traces.wording import plural
+
+Seconds = Annotated[float, Argument(flag="--seconds", least=0.01)]
+NAME_COLUMN = "~name"
+"""Attribute by which participants are followed into the order of their content; it sorts after others."""
+
+
+@dataclass(frozen=True, repr=False)
+class FittedFunction:
+    """A likelihood function with its population, or the parameters of each participant."""
+
+    fitted: FittedLikelihood
+    each: bool = False
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table that is shown."""
+        return self.fitted.participants if self.each else self.fitted.people
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """How each parameter is distributed over participants."""
+        return self.fitted.people
+
+    @property
+    def participants(self) -> pd.DataFrame:
+        """A row for each participant."""
+        return self.fitted.participants
+
+    @property
+    def headline(self) -> str:
+        """What was fitted to what."""
+        n_responses = sum(own.n_responses for own in self.fitted.draws)
+        n_people = plural(len(self.fitted.names), "participant")
+        return f"{self.fitted.likelihood.name}: {plural(n_responses, 'response')} of {n_people}"
+
+    @property
+    def text(self) -> str:
+        """The headline and the table."""
+        return f"{self.headline}\n{self.to_frame().to_string(index=False)}"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def imported_likelihood(
+    source: str, answers: Path, said: Said, seconds: float
+) -> ImportedLikelihood:
+    """A likelihood function that was tried on a file of responses."""
+    table = table_of(answers)
+    with LikelihoodSandbox() as sandbox:
+        return import_likelihood(source, table.frame, sandbox, said, seconds=seconds)
+
+
+def pairs(said: Sequence[str], form: str) -> dict[str, str]:
+    """What options of the form NAME=VALUE say.
+
+    Raises:
+        TheoryError: One is of another form.
+    """
+    found = {}
+    for item in said:
+        name, equals, value = item.partition("=")
+        if not (name and equals and value):
+            raise TheoryError(f"{item!r} is not of the form {form}.")
+        found[name] = value
+    return found
+
+
+def bounds_of(said: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Bounds that options of the form NAME=LOW,HIGH state.
+
+    Raises:
+        TheoryError: One is of another form.
+    """
+    form, found = "--bound NAME=LOW,HIGH", {}
+    for name, value in pairs(said, form).items():
+        try:
+            low, high = map(float, value.split(","))
+        except ValueError:
+            raise TheoryError(f"{name}={value!r} is not of the form {form}.") from None
+        found[name] = (low, high)
+    return found
+
+
+def divide_theories(
+    theories: TheoryLike | Sequence[TheoryLike] | None,
+) -> tuple[list[TheoryLike] | None, dict[str, Likelihood]]:
+    """Theories of the language, and likelihood functions by a name each."""
+    if theories is None:
+        return None, {}
+    several = isinstance(theories, Sequence) and not isinstance(theories, str)
+    wanted: list[TheoryLike] = [*theories] if several else [theories]  # type: ignore[misc, list-item]
+    rest: list[TheoryLike] = []
+    functions: dict[str, Likelihood] = {}
+    for item in wanted:
+        source = _source_of(item)
+        if not is_likelihood(source):
+            rest.append(item)
+            continue
+        found = read_likelihood(source)
+        named = found.name if found.name not in functions else f"{found.name} ({len(functions)})"
+        functions[named] = found
+    return rest, functions
+
+
+def _source_of(item: TheoryLike) -> str:
+    """The text of a file or a source; empty for whatever else names a theory."""
+    if isinstance(item, str) and "\n" in item:
+        return item
+    if isinstance(item, str | os.PathLike) and Path(item).suffix == ".py" and Path(item).is_file():
+        return read_theory_file(Path(item))
+    return ""
+
+
+def _table_for(answers: Any) -> AnswerTable:
+    """The table of responses that a likelihood function reads.
+
+    Raises:
+        TheoryError: Responses are no table.
+    """
+    if isinstance(answers, PeoplesAnswers):
+        if answers.source is None:
+            raise TheoryError(
+                "a likelihood function reads the columns of a file of responses; name one."
+            )
+        return table_of(answers.source.data)
+    if isinstance(answers, str | os.PathLike) and not Path(answers).exists():
+        raise TheoryError(
+            f"a likelihood function reads the columns of a file of responses, and there is no file {str(answers)!r}."
+        )
+    return table_of(answers)
+
+
+def fit_function(
+    item: Likelihood, answers: Any, *, each: bool, simulate: Path | None, seconds: float
+) -> FittedFunction:
+    """Estimate the parameters of a likelihood function, of each participant and of the population.
+
+    Raises:
+        TheoryError: The function fails on these responses, or has no `simulate` where responses are to be simulated.
+    """
+    table = _table_for(answers)
+    people = item.people_in(table.frame)
+    done = TimeLeft("participants fitted", len(people))
+    with LikelihoodSandbox() as sandbox:
+        draws = represent_participants(item, people, sandbox, seconds=seconds, done=done)
+        fitted = FittedLikelihood(item, tuple(people), tuple(draws), fit_population(draws))
+        notes = table.notes
+        if simulate is not None:
+            _simulate(item, fitted, people, sandbox, seconds).to_csv(simulate, index=False)
+            notes = (*notes, f"responses of simulated participants are in {simulate}")
+    return FittedFunction(fitted, each or simulate is not None, notes)
+
+
+def _simulate(
+    item: Likelihood,
+    fitted: FittedLikelihood,
+    people: Mapping[str, Mapping[str, Any]],
+    sandbox: LikelihoodSandbox,
+    seconds: float,
+) -> pd.DataFrame:
+    """Responses of simulated participants with the columns and the most likely parameters of the participants."""
+    parts = []
+    with sandbox.open_function(
+        item.called, [*people.values()], limits_of_calls(seconds)
+    ) as session:
+        for place, (name, columns) in enumerate(people.items()):
+            made = session.simulate(place, fitted.draws[place].most_likely, place)
+            foreign = [argument for argument in made if argument not in item.columns]
+            if foreign:
+                raise TheoryError(
+                    f"`simulate` returned {foreign[0]!r}; its columns are named by the arguments "
+                    f"{', '.join(item.columns)}."
+                )
+            own = {item.columns[key]: made.get(key, values) for key, values in columns.items()}
+            parts.append(pd.DataFrame({item.participant: name, **own}))
+    return pd.concat(parts, ignore_index=True).convert_dtypes()
+
+
+def scores_of_functions(
+    functions: Mapping[str, Likelihood],
+    answers: Any,
+    known: PeoplesAnswers | None,
+    seconds: float,
+) -> dict[str, list[UnitScores]]:
+    """Log scores of each participant, from the population of other participants.
+
+    Args:
+        functions: Likelihood functions by name.
+        answers: Responses, as the user names them.
+        known: The same as theories of the language see them, where these are scored too: participants come in their
+            order, and both must have the same number of responses.
+        seconds: Processor time of one call.
+
+    Raises:
+        TheoryError: A function fails, or is about other responses than the theories beside it.
+    """
+    if not functions:
+        return {}
+    table = _table_for(answers)
+    found: dict[str, list[UnitScores]] = {}
+    with LikelihoodSandbox() as sandbox:
+        for name, item in functions.items():
+            people: Mapping[str, Columns] = item.people_in(table.frame)
+            if known is not None:
+                people = _as_adopted(name, people, known)
+            done = TimeLeft("participants fitted", len(people))
+            draws: list[ParticipantDraws] = represent_participants(
+                item, people, sandbox, seconds=seconds, done=done
+            )
+            found[name] = [score_left_out(draws)]
+    _check_alike(found)
+    return found
+
+
+def _check_alike(found: Mapping[str, Sequence[UnitScores]]) -> None:
+    """Refuse to compare functions that are about different responses."""
+    sizes = {name: own[0].n_choices for name, own in found.items()}
+    first, *others = sizes
+    for name in others:
+        if not np.array_equal(sizes[first], sizes[name]):
+            raise TheoryError(
+                f"{first} and {name} are about different responses ({int(sizes[first].sum())} and "
+                f"{int(sizes[name].sum())}); import both with the same participants and --skip."
+            )
+
+
+def _as_adopted(
+    name: str, people: Mapping[str, Any], known: PeoplesAnswers
+) -> dict[str, Mapping[str, Any]]:
+    """Participants in the order in which theories of the language are scored on them.
+
+    Raises:
+        TheoryError: Responses are not the same.
+    """
+    if len(known.trials) != 1 or known.trials[0].pooled:
+        raise TheoryError(
+            f"{name} can be compared with theories where the file is one experiment whose participants are known; "
+            "score it without them."
+        )
+    marked = replace(
+        known.trials[0],
+        attributes={**known.trials[0].attributes, NAME_COLUMN: np.array(participants_of(known, 0))},
+    )
+    (ordered,) = replace(known, trials=(marked,)).taught([])
+    names = [str(own) for own in ordered.attributes[NAME_COLUMN]]
+    counts = np.bincount(ordered.participant, weights=ordered.count)
+    for who, n_responses in zip(names, counts, strict=True):
+        own = people.get(who)
+        n_rows = len(next(iter(own.values()))) if own else 0
+        if n_rows != n_responses:
+            raise TheoryError(
+                f"{name} is about {n_rows} responses of participant {who}, and the theories beside it about "
+                f"{int(n_responses)}, so that scores cannot be compared. Remove the rows that the theories leave out, "
+                "or score the function without them."
+            )
+    return {who: people[who] for who in names}

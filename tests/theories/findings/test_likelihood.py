@@ -1,0 +1,299 @@
+"""Likelihood functions: what their arguments and values mean, and what is refused with the trial that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+from lakatos.domains import find_domain
+from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.sandbox.likelihoods import LikelihoodSandbox, limits_of_calls
+from lakatos.theories.errors import TheoryError, TheoryLintError, TheoryTimeoutError
+from lakatos.theories.findings.exchange.likelihood import (
+    ImportedLikelihood,
+    Said,
+    import_likelihood,
+    read_likelihood,
+    vectors_within,
+)
+from lakatos.theories.findings.likelihood_fit import (
+    FittedLikelihood,
+    fit_population,
+    represent_participants,
+    score_left_out,
+)
+from lakatos.theories.language.family import find_family
+from lakatos.theories.language.theory import read_program
+
+LEARNER = '''
+def delta_rule(choices, rewards, parameters):
+    """Delta rule.
+
+    - alpha: [0, 1] learning rate
+    - beta in [0, 10]: inverse temperature
+    """
+    alpha, beta = parameters
+    value, total = np.zeros(2), 0.0
+    for choice, reward in zip(choices, rewards):
+        total -= np.log(1 / (1 + np.exp(-beta * (value[choice] - value[1 - choice]))))
+        value[choice] += alpha * (reward - value[choice])
+    return {}
+'''
+BIAS = '''
+BOUNDS = {{"bias": (0.05, 0.95)}}
+def biased(choice, bias):
+    """A bias."""
+    p = np.where(choice == 1, bias, 1 - bias)
+    return {}
+'''
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[LikelihoodSandbox]:
+    with LikelihoodSandbox() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """Simulated learners: learning rate 0.4, inverse temperature 3, arms that pay in 80% and 20%."""
+    rng, parts = np.random.default_rng(1), []
+    for person in range(12):
+        value, rows = np.zeros(2), []
+        for trial in range(60):
+            choice = int(rng.random() < expit(3 * (value[1] - value[0])))
+            reward = int(rng.random() < (0.2, 0.8)[choice])
+            value[choice] += 0.4 * (reward - value[choice])
+            rows.append((f"p{person}", trial, choice, reward))
+        parts += rows
+    names = ["subject", "trial", "choice", "reward"]
+    return pd.DataFrame(parts, columns=names).astype(str)
+
+
+def learner(returned: str) -> str:
+    return LEARNER.replace("{}", returned)
+
+
+def biased(returned: str) -> str:
+    return BIAS.replace("{{", "{").replace("}}", "}").replace("return {}", f"return {returned}")
+
+
+def imported(
+    source: str, table: pd.DataFrame, sandbox: LikelihoodSandbox, **said: object
+) -> ImportedLikelihood:
+    return import_likelihood(source, table, sandbox, Said(**said))  # type: ignore[arg-type]
+
+
+def test_arguments_bounds_and_sign_are_found_and_stated(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    found = imported(learner("total"), table, sandbox)
+    item = found.likelihood
+    assert dict(item.columns) == {"choices": "choice", "rewards": "reward"}
+    assert item.bounds == {"alpha": (0, 1), "beta": (0, 10)}
+    assert (item.responses, item.returns) == (("choices",), "negative_log_likelihood")
+    assert "choices is the column choice (response)" in found.notes[0]
+    assert read_likelihood(item.written()) == item
+
+
+@pytest.mark.parametrize(
+    ("returned", "form"),
+    [
+        ("np.log(p).sum()", "log_likelihood"),
+        ("-np.log(p).sum()", "negative_log_likelihood"),
+        ("p", "probabilities"),
+        ("np.log(p)", "log_probabilities"),
+        ("-np.log(p)", "negative_log_probabilities"),
+    ],
+)
+def test_each_form_of_value_is_recognised_by_what_sums_to_one(
+    returned: str, form: str, table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    item = imported(biased(returned), table, sandbox).likelihood
+    assert item.returns == form
+    people = item.people_in(table)
+    with sandbox.open_function(item.called, [*people.values()], limits_of_calls()) as session:
+        logs = item.log_likelihood(session.values(0, np.array([[0.3], [0.6]])))
+    ones = people["p0"]["choice"].sum()
+    expected = [ones * np.log(b) + (60 - ones) * np.log(1 - b) for b in (0.3, 0.6)]
+    np.testing.assert_allclose(logs, expected, rtol=1e-12)
+
+
+def test_a_function_of_arrays_takes_all_vectors_in_one_call(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    item = imported(biased("np.log(p)"), table, sandbox).likelihood
+    assert item.vectorised
+    assert not imported(learner("total"), table, sandbox).likelihood.vectorised
+    with sandbox.open_function(
+        item.called, [*item.people_in(table).values()], limits_of_calls()
+    ) as session:
+        vectors = vectors_within(item, 5)
+        alone = session.values(3, vectors)
+        session.together = True
+        np.testing.assert_allclose(session.values(3, vectors), alone, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (biased("np.log(p).sum() * np.nan"), r"returned nan for participant p0, trial 1, with bias="),
+        (
+            learner("-total if len(choices) < 7 else -np.inf"),
+            r"returned -inf for participant p0, trial 7, with alpha=.*beta=",
+        ),
+        (biased("np.log(p)[:-1]"), r"shape \(59,\).*each of 60 trials.* bias="),
+        (biased("np.log(p).sum() + 40"), r"returned .* for participant p\d+, with bias="),
+        (biased("np.log(p).sum() / 2"), r"sum to 1\.\d+ at participant p\d+, trial \d+, with bias="),
+        (biased("np.log(p).sum() - bias ** 2"), r"sum to 0\.\d+ at participant p\d+, trial 1, with bias="),
+        (
+            "calls = []\n" + biased("(calls.append(1), np.log(p).sum() - len(calls))[1]"),
+            r"after other calls, for participant p\d+, with bias=",
+        ),
+        (biased("[0.5 for _ in range(3)]"), r"shape \(3,\)"),
+        (biased("None"), "must return one number"),
+        (biased("p[99]"), r"IndexError.* participant p0, with bias="),
+    ],
+)  # fmt: skip
+def test_what_is_no_likelihood_is_refused_with_what_shows_it(
+    source: str, message: str, table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    with pytest.raises(TheoryError, match=message):
+        imported(source, table, sandbox)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("import os", "imports 'os'"),
+        ("from scipy.optimize import minimize", "imports 'scipy.optimize'"),
+        ("DATA = open('answers.csv')", r"calls open\(\)"),
+        ("DATA = np.loadtxt('answers.csv')", "read and write no files"),
+    ],
+)
+def test_files_and_other_imports_are_refused(
+    line: str, message: str, table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    with pytest.raises(TheoryLintError, match=message):
+        imported(f"{line}\n{learner('total')}", table, sandbox)
+
+
+def test_a_mark_of_missing_responses_is_refused_until_it_is_skipped(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    marked = table.copy()
+    marked.loc[marked.index[59::60], "choice"] = "-1"
+    with pytest.raises(TheoryError, match=r"choice holds -1, 0, 1.*--skip"):
+        imported(learner("total"), marked, sandbox)
+    item = imported(learner("total"), marked, sandbox, skip={"choice": "-1"}).likelihood
+    assert {len(own["choices"]) for own in item.people_in(marked).values()} == {59}
+
+
+def test_an_open_meaning_is_refused_with_the_option_that_settles_it(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    with pytest.raises(TheoryError, match=r"may mean the columns .*--argument choices="):
+        imported(learner("total"), table.assign(action=table["choice"]), sandbox)
+    with pytest.raises(TheoryError, match=r"'rewards' .* --argument rewards=COLUMN"):
+        imported(learner("total"), table.drop(columns="reward"), sandbox)
+    without = learner("total").replace("beta in [0, 10]", "beta")
+    with pytest.raises(TheoryError, match=r"parameter beta has no bounds.*--bound beta="):
+        imported(without, table, sandbox)
+    assert imported(without, table, sandbox, bounds={"beta": (0, 10)}).likelihood.bounds[
+        "beta"
+    ] == (0, 10)
+
+
+def test_a_limit_counts_processor_time_of_the_function(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    slow = biased("[np.log(p).sum() for _ in range(10**9)][0]")
+    with pytest.raises(TheoryTimeoutError, match="processor time"):
+        import_likelihood(slow, table, sandbox, seconds=0.05)
+
+
+@pytest.mark.statistical
+def test_parameters_of_simulated_participants_are_found_and_the_truth_wins(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    scores = {}
+    for name, source in (("delta", learner("total")), ("bias", biased("np.log(p)"))):
+        item = imported(source, table, sandbox).likelihood
+        people = item.people_in(table)
+        draws = represent_participants(item, people, sandbox)
+        scores[name] = score_left_out(draws)
+        if name == "delta":
+            fitted = FittedLikelihood(item, tuple(people), tuple(draws), fit_population(draws))
+            found = fitted.people.set_index("parameter")["median"]
+            each = fitted.participants
+            error = each[["alpha_mean", "beta_mean"]].std(ddof=1) / np.sqrt(len(each))
+            assert abs(found["alpha"] - 0.4) < 4 * max(error["alpha_mean"], 0.05)
+            assert abs(found["beta"] - 3.0) < 4 * max(error["beta_mean"], 0.2)
+            best = each["log_likelihood"].to_numpy()
+            assert (scores[name].log_predictive < best).all()
+    gain = scores["delta"].per_choice - scores["bias"].per_choice
+    assert gain.mean() > 2 * gain.std(ddof=1) / np.sqrt(len(gain))
+
+
+def test_the_order_of_participants_changes_no_score(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    item = imported(learner("total"), table, sandbox).likelihood
+    people = item.people_in(table[table["subject"].isin(["p0", "p1", "p2"])])
+    turned = dict(reversed(people.items()))
+    first = represent_participants(item, people, sandbox)
+    second = represent_participants(item, turned, sandbox)
+    np.testing.assert_allclose(
+        score_left_out(first).log_predictive, score_left_out(second).log_predictive[::-1], atol=1e-9
+    )
+
+
+HYPERBOLIC = '''
+def dd(delay_later, amount_later, delay_sooner, amount_sooner, choice, discount_rate, sensitivity, lapse):
+    """Hyperbolic discounting, with the bounds discount_rate [0.0001, 1], sensitivity [0.0001, 10], lapse [0, 0.4]."""
+    later = amount_later / (1 + discount_rate * delay_later)
+    sooner = amount_sooner / (1 + discount_rate * delay_sooner)
+    p = lapse / 2 + (1 - lapse) / (1 + np.exp(-sensitivity * (later - sooner)))
+    return np.log(np.where(choice == 1, p, 1 - p))
+'''
+
+
+def test_hyperbolic_discounting_equals_the_theory_of_the_package(
+    sandbox: LikelihoodSandbox,
+) -> None:
+    rng = np.random.default_rng(3)
+    n_trials = 40
+    sooner, later = rng.integers(5, 30, n_trials), rng.integers(30, 60, n_trials)
+    delays = rng.integers(1, 180, n_trials)
+    choice = rng.integers(0, 2, n_trials)
+    table = pd.DataFrame(
+        {
+            "subjID": np.repeat(["a", "b"], n_trials // 2),
+            "delay_later": delays,
+            "amount_later": later,
+            "delay_sooner": 0,
+            "amount_sooner": sooner,
+            "choice": choice,
+        }
+    ).astype(str)
+    bounds = {"discount_rate": (0.0001, 1.0), "sensitivity": (0.0001, 10.0), "lapse": (0.0, 0.4)}
+    item = imported(HYPERBOLIC, table, sandbox, bounds=bounds).likelihood
+    vectors = vectors_within(item, 8)
+    family = find_family(find_domain("intertemporal"))
+    program = read_program(family.program("hyperbolic")).program
+    stimuli = {
+        "amounts": np.stack([sooner, later], axis=1).astype(float),
+        "delays_days": np.stack([np.zeros(n_trials), delays], axis=1),
+    }
+    parameters = {name: vectors[:, place] for place, name in enumerate(item.bounds)}
+    with Sandbox() as plain:
+        (shares,) = plain.probabilities(program.source, parameters, [stimuli])
+    expected = np.log(shares[:, np.arange(n_trials), choice]).sum(axis=1)
+    people = item.people_in(table)
+    with sandbox.open_function(item.called, [*people.values()], limits_of_calls()) as session:
+        found = sum(item.log_likelihood(session.values(place, vectors)) for place in (0, 1))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

@@ -1,0 +1,147 @@
+"""The sandbox profile in which a likelihood function of one participant's columns is called, as often as requested."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lakatos.theories.engine.sandbox import layers, serving, wire, zygote
+from lakatos.theories.engine.sandbox.evaluator import ShapeError
+from lakatos.theories.engine.sandbox.shared import kept_bytes
+
+COLUMN, PARAMETER, VECTOR = "column", "parameter", "vector"
+"""What an argument of the function receives: a column, one parameter, or all parameters in their order."""
+
+
+def main() -> NoReturn:
+    """Serve the control socket until it closes."""
+    namespaces = layers.enter_namespaces()
+    zygote.command(namespaces, zygote.prepare(), serve)
+
+
+def serve(sent: memoryview, room: memoryview) -> None:
+    """Answer for the function of the first request, which also brings the columns of all participants."""
+    header, payload = serving.read_request(sent, keep=True)
+    sent = sent[kept_bytes(len(payload)) :]
+    people, start = [], 0
+    for description in header["people"]:
+        columns, start = wire.arrays_from(description, payload, start)
+        people.append(columns)
+    try:
+        function = LikelihoodFunction(header)
+    except BaseException as error:
+        serving.write_answer(serving.failure(error), status=wire.FAILED)
+        return
+    serving.write_answer({})
+    while True:
+        header, payload = serving.read_request(sent)
+        try:
+            given, start = wire.arrays_from(header["vectors"], payload)
+            columns, _ = wire.arrays_from(header["columns"], payload, start)
+            columns = columns or people[header["person"]]
+            vectors = given["vectors"]
+            if header["simulate"]:
+                made = function.simulate(vectors[0], columns, header["seed"])
+                serving.write_answer({"names": [*made]}, [*made.values()], room=room)
+                continue
+            values = function.together if header["together"] else function.one_by_one
+            serving.write_answer({}, [values(vectors, columns)], room=room)
+        except BaseException as error:
+            serving.write_answer(serving.failure(error), status=wire.FAILED)
+
+
+class LikelihoodFunction:
+    """A function of one participant's columns and parameters, with the roles of its arguments."""
+
+    def __init__(self, header: Mapping[str, Any]) -> None:
+        module = types.ModuleType("likelihood")
+        sys.modules["likelihood"] = module
+        code = compile(header["source"], wire.SOURCE_NAME, "exec", dont_inherit=True)
+        with np.errstate(all="ignore"):
+            exec(code, module.__dict__)
+        self.function = module.__dict__[header["function"]]
+        self.simulation = module.__dict__.get("simulate")
+        self.roles: list[tuple[str, str]] = [(name, role) for name, role in header["roles"]]
+        self.responses = frozenset(header["responses"])
+        self.names: list[str] = header["parameters"]
+
+    def one_by_one(
+        self, vectors: wire.AnyArray, columns: Mapping[str, wire.AnyArray]
+    ) -> wire.AnyArray:
+        """``(n_vectors, 1 or n_trials)`` what the function returns for each vector of parameters."""
+        n_trials = len(next(iter(columns.values())))
+        found = [np.asarray(self.call(vector, columns)) for vector in vectors]
+        return np.stack([_row(values, n_trials) for values in found])
+
+    def together(
+        self, vectors: wire.AnyArray, columns: Mapping[str, wire.AnyArray]
+    ) -> wire.AnyArray:
+        """The same from one call, in which each parameter is an array ``(n_vectors, 1)``."""
+        n_vectors, n_trials = len(vectors), len(next(iter(columns.values())))
+        values = np.asarray(self.call(vectors.T[:, :, None], columns), dtype=np.float64)
+        if values.shape not in ((n_vectors,), (n_vectors, 1), (n_vectors, n_trials)):
+            raise ShapeError(
+                f"for {n_vectors} vectors of parameters the function returned {values.shape}"
+            )
+        return np.ascontiguousarray(values.reshape(n_vectors, -1))
+
+    def call(self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray]) -> Any:
+        """What the function returns; it may change its arguments, which are copies."""
+        np.random.seed(0)  # noqa: NPY002
+        with np.errstate(all="ignore"):
+            return self.function(*self.arguments(self.roles, vector, columns).values())
+
+    def arguments(
+        self,
+        roles: Sequence[tuple[str, str]],
+        vector: wire.AnyArray,
+        columns: Mapping[str, wire.AnyArray],
+    ) -> dict[str, Any]:
+        """Values of some arguments, in their order."""
+        place = {name: number for number, name in enumerate(self.names)}
+        given: dict[str, Any] = {}
+        for name, role in roles:
+            if role == COLUMN:
+                given[name] = columns[name].copy()
+            elif role == VECTOR:
+                given[name] = vector.copy()
+            else:
+                value = vector[place[name]]
+                given[name] = float(value) if np.ndim(value) == 0 else value.copy()
+        return given
+
+    def simulate(
+        self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray], seed: int
+    ) -> dict[str, wire.AnyArray]:
+        """Columns of a simulated participant: the responses, and what else `simulate` returns by name."""
+        if not callable(self.simulation):
+            raise ShapeError("the file has no function `simulate`")
+        code = self.simulation.__code__
+        wanted = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        roles = [item for item in self.roles if item[0] in wanted]
+        given = self.arguments(roles, vector, columns)
+        if "rng" in wanted:
+            given["rng"] = np.random.default_rng(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        made = self.simulation(**given)
+        if not isinstance(made, Mapping):
+            made = dict.fromkeys(self.responses, made)
+        return {name: np.asarray(values, dtype=np.float64) for name, values in made.items()}
+
+
+def _row(values: wire.AnyArray, n_trials: int) -> wire.AnyArray:
+    """What one call returned as ``(1,)`` or ``(n_trials,)``."""
+    if values.dtype.kind not in "biuf" or (values.size != 1 and values.shape != (n_trials,)):
+        kind = f"an array of shape {values.shape}" if values.ndim else f"{values.dtype}"
+        raise ShapeError(
+            f"the function returned {kind}; it must return one number, or a number for each of {n_trials} trials"
+        )
+    return values.astype(np.float64).reshape(-1)
+
+
+if __name__ == "__main__":
+    main()
