@@ -37,6 +37,9 @@ what rivals differ in, and the others are drawn at random."""
 TIE = 1e-5
 """Nats within which candidates add the same, and the first of them is chosen: what `TrialSearch.look` finds in single
 precision differs by about 1e-6 between processors, and candidates that add exactly the same are common."""
+INFORMATION_DIGITS = 9
+"""Decimals of a trial's information. All later random numbers follow from the design, and other digits differ between
+processors."""
 WEIGHT_DIGITS = 12
 """Decimals to which weights of ways are compared, ties by place: their last digits differ between processors, and equal
 weights are common, so that another processor would keep other ways and choose other trials."""
@@ -319,7 +322,7 @@ class TrialSearch:
             exact = not lazy or len(ways.share) < n_ways
             row, now, proved = self._best(ways, gain, bound, value, free, exact)
             chosen.append(row)
-            information.append(max(now, 0.0))
+            information.append(round(max(now, 0.0), INFORMATION_DIGITS))
             n_proved += proved
             free[row] = False
             budget = budget - price[row]
