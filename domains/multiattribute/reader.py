@@ -125,6 +125,12 @@ def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
     }
 
 
+def _for_second(stimuli: Stimuli) -> Array:
+    """How much the ratings speak for the second product, each weighted by how far its cue is above guessing."""
+    lead = stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]
+    return np.asarray((lead * (stimuli["validities"] - 0.5)).sum(axis=1))
+
+
 LAYOUT = StimulusLayout(
     {
         "ratings": "two lists of columns: each expert's rating of the first and of the second product",
@@ -137,5 +143,6 @@ LAYOUT = StimulusLayout(
     recognise=recognise,
     guess_rank=4,
     properties=_properties,
+    in_favour=_for_second,
 )
 """The trials of this kind of task as columns."""

@@ -290,14 +290,19 @@ def _counts(rows: pd.DataFrame, name: str) -> dict[str, int]:
 
 
 def _columns_that_tell(frames: Sequence[pd.DataFrame], columns: AnswerColumns) -> list[str]:
-    """The columns of conditions, experiments, attributes and congruence, by their names."""
+    """The columns of conditions, experiments, attributes and congruence, by their names; not what people did."""
     told = {
         columns.experiment,
         *columns.attributes,
         *leaves_of(columns.stimulus.get("congruence", "")),
     }
+    done = {columns.response, columns.response_time, *columns.feedback.values()}
     names = dict.fromkeys(str(name) for frame in frames for name in frame.columns)
-    return [name for name in names if name in told or set(words_of(name)) & CONDITIONS]
+    return [
+        name
+        for name in names
+        if name in told or (name not in done and set(words_of(name)) & CONDITIONS)
+    ]
 
 
 def gone_people(whole: pd.DataFrame, left: pd.DataFrame, columns: AnswerColumns) -> list[str]:

@@ -671,7 +671,8 @@ def _check_direction(
         "reversed_code",
         f"participants choose the second option the less, the more speaks for it (correlation {correlation:.2f} over "
         f"{n_all_words(trials)}): {column} seems to be coded the other way round. Say which cell is which option, from "
-        "0: --column responses.0=1 --column responses.1=0 (participants.columns.responses)",
+        "0: --column responses.0=1 --column responses.1=0 (participants.columns.responses). If "
+        "smaller values of a column are better, as school grades can be, turn it round: 7 - COLUMN in place of COLUMN",
     )
 
 

@@ -60,6 +60,40 @@ def test_a_reversed_code_is_questioned() -> None:
         assert only(read(turned, accept="reversed_code")).n_responses == len(frame)
 
 
+def test_grades_of_which_the_smaller_is_better_are_questioned_and_can_be_turned_round() -> None:
+    rng = np.random.default_rng(7)
+    first, second = rng.integers(1, 7, (2, 240, 3))
+    lead = (first - second).sum(axis=1)  # the smaller grades win
+    chosen = (rng.random(240) < 1 / (1 + np.exp(-lead))).astype(int)
+    frame = pd.DataFrame({"subject": np.repeat(["P1", "P2", "P3", "P4"], 60), "choice": chosen})
+    for cue in range(3):
+        frame[f"grade{cue}_a"], frame[f"grade{cue}_b"] = first[:, cue], second[:, cue]
+
+    def said(column: str) -> dict[str, Any]:
+        sides = [[column.format(f"grade{cue}_{side}") for cue in range(3)] for side in "ab"]
+        return {"stimulus": {"ratings": sides, "validities": [0.8, 0.8, 0.8], "rating_max": 6}}
+
+    domain = DOMAINS["multiattribute"]
+    with pytest.raises(
+        ImplausibleError, match=r"smaller values of a column are better.*7 - COLUMN"
+    ):
+        read(frame, domain, **said("{}"))
+    turned = only(read(frame, domain, **said("7 - {}")))
+    assert turned.response.tolist() == chosen.tolist()
+    assert turned.stimuli["ratings"][0].tolist() == [
+        (7 - first[0]).tolist(),
+        (7 - second[0]).tolist(),
+    ]
+
+
+def test_a_response_that_is_named_like_a_condition_is_no_condition() -> None:
+    frame = made("delays").frame.astype(str).rename(columns={"choice": "chosen_arm"})
+    empty = np.arange(0, len(frame), 5)
+    frame.loc[empty, "chosen_arm"] = ""
+    found = read(frame, response="chosen_arm")
+    assert sum(item.n_responses for item in found.trials) == len(frame) - len(empty)
+
+
 def test_a_constant_response_is_questioned() -> None:
     with pytest.raises(ImplausibleError, match="are the same option"):
         read(
