@@ -67,6 +67,8 @@ PLACES = {"left", "right", "l", "r", "links", "rechts", "top", "bottom", "up", "
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
+MOST_MISSED = 0.2
+"""Share of responses beyond which a cell is hardly the mark of a missed one."""
 TRUTH = {
     "false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1", "falsch": "0", "wahr": "1",
     "faux": "0", "vrai": "1", "non": "0", "oui": "1", "falso": "0", "verdadero": "1", "si": "1", "sí": "1",
@@ -355,11 +357,19 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
     code = {whole(cell): place for cell, place in code.items()}
     is_known = cells.is_in(column, code, whole_word)
     others = sorted({cell.strip() for cell in cells.text(column)[~is_known].tolist()} - {""})
+    cell = others[0] if len(others) == 1 else "CELL"
+    if np.mean(~is_known) > MOST_MISSED:
+        advice = (
+            f"It stands in {np.mean(~is_known):.0%} of the rows, too many to be missed: say its option, from 0 "
+            f"(--column responses.{cell}=PLACE), or, if responses are places that change, an expression that compares "
+            "them with the column of places"
+        )
+    else:
+        advice = f"If it stands for a missed response, say --column missing.{column}={cell}"
     cells.refuse(
         ~is_known,
         column,
-        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. If it stands "
-        f"for a missed response, say --column missing.{column}={others[0] if len(others) == 1 else 'CELL'}"
+        f"is no option; options are {', '.join(f'{cell} ({place})' for cell, place in code.items())}. {advice}"
         if code
         else "names no option that is known; "
         + (

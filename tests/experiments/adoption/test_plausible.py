@@ -94,6 +94,18 @@ def test_a_response_that_is_named_like_a_condition_is_no_condition() -> None:
     assert sum(item.n_responses for item in found.trials) == len(frame) - len(empty)
 
 
+@pytest.mark.parametrize("n_unknown", [3, 60])
+def test_a_frequent_cell_is_not_said_to_be_a_missed_response(n_unknown: int) -> None:
+    frame = made("delays").frame.astype(str)
+    frame.loc[np.arange(n_unknown), "choice"] = "l"
+    with pytest.raises(TrialsError) as refused:
+        read(frame, response="choice", responses={"0": 0, "1": 1})
+    is_rare = n_unknown == 3
+    assert ("missing.choice=l" in str(refused.value)) == is_rare
+    assert ("bad_rows=leave_out" in str(refused.value)) == is_rare
+    assert ("responses.l=PLACE" in str(refused.value)) != is_rare
+
+
 def test_a_constant_response_is_questioned() -> None:
     with pytest.raises(ImplausibleError, match="are the same option"):
         read(
