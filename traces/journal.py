@@ -439,7 +439,7 @@ def _written(entry: EventEntry, row: EventRow) -> Event:
     """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
     return Event(
         row.seq,
-        row.time_utc,
+        _moment(row.time_utc),
         entry.kind,
         entry.key,
         entry.name,
@@ -523,6 +523,11 @@ def event_of(row: EventRow) -> Event:
     return event_of_stored(stored_of(row))
 
 
+def _moment(time_utc: str) -> str:
+    """A time without the random digits that a row may have behind it."""
+    return time_utc[:26] + time_utc[-6:] if len(time_utc) > N_RANDOM else time_utc
+
+
 def event_of_stored(row: tuple[Any, ...]) -> Event:
     """`event_of` for a row whose text is the bytes that are stored."""
     seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
@@ -536,7 +541,7 @@ def event_of_stored(row: tuple[Any, ...]) -> Event:
         ) from error
     return Event(
         seq,
-        time_utc.decode("utf-8", "surrogateescape"),
+        _moment(time_utc.decode("utf-8", "surrogateescape")),
         kind.decode("utf-8", "surrogateescape"),
         key.decode("utf-8", "surrogateescape"),
         name.decode("utf-8", "surrogateescape"),
