@@ -6,7 +6,8 @@ withdrawal. In a run whose participants may withdraw, the journal therefore name
 record; the body is an artifact, which an erasure removes. It begins with a salt, so that the digest says nothing to a
 reader who tries all responses that there can be. Salts come from a secret in the run's folder, which each erasure
 replaces. The rows that named erased bodies are emptied as well (`traces.record.RowsErased`): their number, digest and
-hashes stay, on which the chain and the signed heads rest.
+hashes stay, on which the chain and the signed heads rest. These say nothing either to a reader who tries names, inputs
+and times: intents hold a salt, and times have random digits behind their microseconds.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 APART: Final = "apart"
 """What a journal's description calls the rules of its bodies, and a row's body the artifact that holds the record."""
+SALT: Final = "salt"
+"""In the body of an intent: what keeps a reader from finding its inputs by its digest once its row is erased."""
 ERASED: Final = "erased"
 """Kind of an event whose body was erased."""
 SECRET_FILE: Final = "apart.key"
@@ -113,13 +116,20 @@ class BodiesApart:
 
     def takes(self, kind: str, inputs: Sequence[Digest]) -> bool:
         """Whether the body of a new record is kept apart."""
+        return kind not in self.kinds.stay and self.derives(inputs)
+
+    def salt(self, key: Digest) -> str:
+        """The salt of what a step writes."""
+        return sha256(self._secret() + key.encode()).hexdigest()
+
+    def derives(self, inputs: Sequence[Digest]) -> bool:
+        """Whether something with these inputs derives from responses of participants who may withdraw."""
         assert self._personal is not None
-        return kind not in self.kinds.stay and not self._personal.isdisjoint(inputs)
+        return not self._personal.isdisjoint(inputs)
 
     def put(self, key: Digest, body: bytes) -> Digest:
         """Keep a body, as canonical JSON, apart; the digest stands in the journal instead."""
-        salt = sha256(self._secret() + key.encode()).hexdigest()
-        return self.artifacts.put(b'{"salt":"%b","body":%b}' % (salt.encode(), body))
+        return self.artifacts.put(b'{"salt":"%b","body":%b}' % (self.salt(key).encode(), body))
 
     def get(self, digest: object) -> dict[str, Any] | None:
         """A body; None if it was erased.

@@ -5,6 +5,7 @@ and resumed; later records cite it. The *hash* of the event binds that digest to
 """
 
 import json
+import secrets
 import threading
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from lakatos.traces import standalone
-from lakatos.traces.apart import APART, ERASED, BodiesApart, erased_body, pointer_to
+from lakatos.traces.apart import APART, ERASED, SALT, BodiesApart, erased_body, pointer_to
 from lakatos.traces.digest import Digest, canonical_json, digest_of, is_digest
 from lakatos.traces.errors import ChainBrokenError, JournalError, RecordError
 from lakatos.traces.stores import located, store_of
@@ -23,6 +24,8 @@ from lakatos.traces.stores.store import EventRow, EventStore
 
 INTENT: Final = "intent"
 """The kind of the event that is written before a step runs."""
+N_RANDOM: Final = 36
+"""Random digits behind the microseconds of a row that may be erased."""
 _read: Final = json.JSONDecoder().decode
 _TYPES: Final = tuple(int if name in ("seq", "attempt") else str for name in EventRow._fields)
 
@@ -211,7 +214,7 @@ class Journal:
             if self._apart is not None:
                 self._apart.learn(self._store.rows())
                 entries = [self._put_apart(entry, self._apart) for entry in entries]
-            rows = _rows(entries, *self._head)
+            rows = _rows(entries, *self._head, is_random=self._apart is not None)
             if len(rows) == 1:
                 self._store.append(rows[0])
             else:
@@ -225,8 +228,11 @@ class Journal:
 
     @staticmethod
     def _put_apart(entry: EventEntry, apart: BodiesApart) -> EventEntry:
-        """The entry, naming the artifact of its body where that is kept apart."""
-        if entry.apart is None and entry.kind != INTENT and apart.takes(entry.kind, entry.inputs):
+        """The entry, naming the artifact of its body where that is kept apart; an intent with a salt instead."""
+        if entry.kind == INTENT:
+            salted = {**entry.body, SALT: apart.salt(entry.key)}
+            return replace(entry, body=salted) if apart.derives(entry.inputs) else entry
+        if entry.apart is None and apart.takes(entry.kind, entry.inputs):
             return replace(entry, apart=apart.put(entry.key, canonical_json(dict(entry.body))))
         return entry
 
@@ -377,10 +383,20 @@ def resolved(event: Event, apart: BodiesApart | None) -> Event:
     return replace(event, body=body, apart=pointer)
 
 
-def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> list[EventRow]:
+def _time(is_random: bool) -> str:
+    """The time in microseconds; with random digits behind them, nobody finds it by the hash of an erased row."""
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    return (
+        f"{now[:26]}{secrets.randbelow(10**N_RANDOM):0{N_RANDOM}d}{now[26:]}" if is_random else now
+    )
+
+
+def _rows(
+    entries: Sequence[EventEntry], last: int, previous_hash: Digest, *, is_random: bool
+) -> list[EventRow]:
     """Rows of events that are written together, chained to event number ``last``, whose hash is ``previous_hash``."""
-    time_utc = datetime.now(UTC).isoformat(timespec="microseconds")
-    at, before, words = time_utc.encode(), previous_hash, standalone.QuotedWords()
+    before, words = previous_hash, standalone.QuotedWords()
+    together = _time(is_random=False)
     records = [
         (
             canonical_json(dict(entry.body)) if entry.apart is None else pointer_to(entry.apart),
@@ -400,8 +416,9 @@ def _rows(entries: Sequence[EventEntry], last: int, previous_hash: Digest) -> li
             _bytes(entry.name),
             digest.hex(),
         )
+        time_utc = _time(is_random) if is_random else together
         told = standalone.EVENT_TEXT % (
-            seq, at, entry.attempt, words[name], position, named.encode(), before.encode(),
+            seq, time_utc.encode(), entry.attempt, words[name], position, named.encode(), before.encode(),
         )  # fmt: skip
         own = sha256(told).hexdigest()
         row = EventRow(
@@ -422,7 +439,7 @@ def _written(entry: EventEntry, row: EventRow) -> Event:
     """What `event_of_stored` reads from the row; the body alone may read back in other types than it was given."""
     return Event(
         row.seq,
-        row.time_utc,
+        _moment(row.time_utc),
         entry.kind,
         entry.key,
         entry.name,
@@ -506,6 +523,11 @@ def event_of(row: EventRow) -> Event:
     return event_of_stored(stored_of(row))
 
 
+def _moment(time_utc: str) -> str:
+    """A time without the random digits that a row may have behind it."""
+    return time_utc[:26] + time_utc[-6:] if len(time_utc) > N_RANDOM else time_utc
+
+
 def event_of_stored(row: tuple[Any, ...]) -> Event:
     """`event_of` for a row whose text is the bytes that are stored."""
     seq, time_utc, kind, key, name, position, attempt, inputs, body, digest, previous, own = row
@@ -519,7 +541,7 @@ def event_of_stored(row: tuple[Any, ...]) -> Event:
         ) from error
     return Event(
         seq,
-        time_utc.decode("utf-8", "surrogateescape"),
+        _moment(time_utc.decode("utf-8", "surrogateescape")),
         kind.decode("utf-8", "surrogateescape"),
         key.decode("utf-8", "surrogateescape"),
         name.decode("utf-8", "surrogateescape"),

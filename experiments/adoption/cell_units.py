@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import DAYS
@@ -122,8 +123,14 @@ def plain_number(number: str, decimal: str, thousands: str) -> str:
     return without.replace(decimal, ".") if decimal else without
 
 
+LONGEST_DELAY: Final = 200
+"""Characters of a delay in words: the time to find its parts in a longer text grows with the square of its length."""
+
+
 def days_of(cell: str) -> float | None:
     """A delay in words, in days: ``today``, ``in 7 days``, ``2 weeks``, ``1 year 6 months``; None for anything else."""
+    if len(cell) > LONGEST_DELAY:
+        return None
     words = " ".join(cell.casefold().replace(" and ", " ").split())
     if words in NOW or words == "0":
         return 0.0

@@ -20,6 +20,7 @@ import pyarrow as pa
 from lakatos.experiments.adoption.limits import (
     MOST_LETTERS,
     MOST_LETTERS_OF_A_LINE,
+    MOST_LETTERS_OF_A_NAME,
     check_size,
     open_steady,
 )
@@ -257,9 +258,9 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
             if is_longer and _is_first_name(cells[0]):
                 names = _names(path, ["", *header])
             if len(cells) == len(names) > len(header):
-                if not cells[0].isdecimal() or int(cells[0]) <= number:
+                if not cells[0][:18].isdecimal() or int(cells[0][:18]) <= number:
                     raise _unlike_header(path, {n_rows: len(cells)}, len(header), mark)
-                number = int(cells[0])
+                number = int(cells[0][:18])
             if len(cells) != len(names):
                 wrong[n_rows] = len(cells)
                 continue
@@ -308,9 +309,14 @@ def _names(path: Path, cells: list[str]) -> list[str]:
 
 
 def check_names(name: object, names: list[str]) -> None:
-    """Refuse columns of one name: raise `TrialsError`."""
+    """Refuse columns of one name, and names that are too long: raise `TrialsError`."""
     seen: dict[str, list[int]] = {}
     for place, column in enumerate(names, start=1):
+        if len(column) > MOST_LETTERS_OF_A_NAME:
+            raise TrialsError(
+                f"{name}: the name of column {place} has {len(column):,} letters, and a name has at most "
+                f"{MOST_LETTERS_OF_A_NAME:,}. Rename it."
+            )
         seen.setdefault(column, []).append(place)
     twice = {column: places for column, places in seen.items() if len(places) > 1}
     if twice:

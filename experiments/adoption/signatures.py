@@ -58,7 +58,7 @@ COUNTERS = {
     *ITEMS, *SCHEDULES,
 }  # fmt: skip
 """Words of which names of columns consist that number what is shown, and so are no amounts."""
-PARTS_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+PARTS_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,18}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -194,6 +194,7 @@ def _checked(table: AnswerTable) -> AnswerTable:
     names = table.columns
     if not len(table.frame) or not names:
         raise TrialsError(f"{table.name} holds no row of answers below its header.")
+    check_names(table.name, list(names))
     check_size(table.name, len(table.frame), len(names))
     return _with_whole_numbers(_with_empty_cells(table))
 

@@ -524,6 +524,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
     Raises:
         UnusableError: This is not the code that was named, the run goes on with it anyway, or no reason is given.
         LockedError: A pass is writing the run; stop it first.
+        HeadError: No head can be signed for the run.
     """
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES) as trace:
@@ -546,6 +547,7 @@ def accept_code(folder: Path, digest: str, because: str) -> CodeAccepted:
                 'give the reason why the results remain valid with --because "...", in two words or more. The report '
                 "states it."
             )
+        write_head(folder)  # where no head can be signed afterwards, nothing may be recorded
         number = sum(1 for _ in trace.records(CodeAccepted))
         item = trace.record(
             CodeAccepted(

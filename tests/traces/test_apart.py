@@ -8,14 +8,17 @@ import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from lakatos.traces.apart import APART, SECRET_FILE, ApartKinds
+from lakatos.traces import standalone
+from lakatos.traces.apart import APART, SALT, SECRET_FILE, ApartKinds
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
+from lakatos.traces.journal import stored_of
 from lakatos.traces.record import Record, RowsErased, Tombstone
 from lakatos.traces.step import JOURNAL_FILE, Recorded, StepContext, Trace
 from lakatos.traces.validity import Validity
@@ -253,6 +256,34 @@ def test_rows_of_scores_that_began_and_of_others_that_stay_are_told_apart(tmp_pa
         names = [(event.kind, event.name) for event in trace.journal.events()]
     assert names[4:6] == [("intent", "alone 0"), ("scored", "alone 0")]
     assert names[6:8] == [("erased", ""), ("erased", "")]
+    assert verify(folder, TYPES, unsigned=True).ok
+
+
+def test_neither_name_nor_inputs_nor_time_of_an_erased_row_can_be_found_by_trying(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+
+    def score(_: StepContext) -> Scored:
+        return Scored(scores=(-3.0,), table=items[2].record.table)  # type: ignore[attr-defined]
+
+    with Trace.open(folder, TYPES) as trace:
+        asyncio.run(trace.step("alone", score, returns=Scored, inputs=[items[1].digest]))
+        began, scored = map(stored_of, list(trace.journal.store.rows())[-2:])
+    # What is known of the step and a reader does not find in the bundle afterwards.
+    body, salt = json.loads(began.body), sha256((folder / SECRET_FILE).read_bytes() + began.key)
+    assert body == {"effect": "repeatable", SALT: salt.hexdigest()}
+    withdraw(folder, items[1].digest)
+    after = (folder / SECRET_FILE).read_bytes()
+    tried = [{"effect": "repeatable"}, {**body, SALT: sha256(after + began.key).hexdigest()}]
+    for held in tried:
+        guess = began._replace(body=canonical_json(held))
+        assert standalone.record_digest_of(guess) != began.record_digest
+    for row in (began, scored):
+        assert standalone.hash_of(row) == row.hash
+        short = datetime.fromisoformat(row.time_utc.decode()).isoformat(timespec="microseconds")
+        assert standalone.hash_of(row._replace(time_utc=short.encode())) != row.hash
     assert verify(folder, TYPES, unsigned=True).ok
 
 

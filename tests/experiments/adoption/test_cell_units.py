@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ from tests.experiments.adoption.reading import delays, only, read
 )  # fmt: skip
 def test_delays_in_words_are_days(cell: str, days: float | None) -> None:
     assert days_of(cell) == (None if days is None else pytest.approx(days))
+
+
+@pytest.mark.parametrize("cell", ["9" * 100_000, "a" * 100_000, "1 " * 50_000])
+def test_a_cell_that_is_too_long_for_a_delay_takes_no_time(cell: str) -> None:
+    began = time.process_time()
+    assert days_of(cell) is None
+    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,8 @@ def test_a_single_column_of_sentences_is_one_column(tmp_path: Path) -> None:
         ("a.csv", lambda: ",".join(f"c{place}" for place in range(1_000_000)), "more than 5,000 columns"),
         ("a.csv", lambda: "a,b\n" + "x" * 17_000_000, "line 2 has more than 16,777,216 letters"),
         ("a.csv", lambda: "a,b\n" + "x" * 200_000 + ",1\n", "row 2: a cell has more than 131,072 letters"),
+        ("a.csv", lambda: "a," + "9" * 5_000 + "\n1,2\n", "the name of column 2 has 5,000 letters"),
+        ("a.json", lambda: json.dumps([{"a": 1, "x" * 5_000: 2}]), "the name of column 2 has 5,000 letters"),
         ("a.csv", lambda: 'a,b\n1,2\n3,"4\n5,6\n', "row 3: a double quote is opened there, or before"),
         ("a.csv", lambda: 'a,b\n"1"x,2\n', "row 2: a letter follows a double quote"),
         ("a.csv", lambda: b"a,b\n1,\x002\n", "no text: line 2 holds a byte that is zero"),

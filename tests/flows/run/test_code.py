@@ -21,6 +21,7 @@ from lakatos.flows.run.task import science_of
 from lakatos.flows.start import resume_run, run_study
 from lakatos.theories.engine.scoring import score
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.traces.errors import HeadError
 from lakatos.traces.step import JOURNAL_FILE
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -206,6 +207,21 @@ def test_the_verdict_says_what_was_computed_by_which_code(
     assert resume_run(folder, n_workers=1) == found
     assert len(records(folder, CampaignConcluded)) == 1
     assert audit(folder, n_workers=1).outcome == "passes"
+
+
+@pytest.mark.slow
+def test_other_code_is_not_accepted_where_no_head_can_be_signed(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lakatos.flows.run.task.science", lambda _: "12345678" * 8)
+    older = Path(shutil.copytree(copy, tmp_path / "older"))
+    accept_code(copy, "12345678", "a typo was mended")
+    before = (older / JOURNAL_FILE).read_bytes()
+    with pytest.raises(
+        HeadError, match=r"a head of event .* was signed that the journal does not have"
+    ):
+        accept_code(older, "12345678", "a typo was mended")
+    assert (older / JOURNAL_FILE).read_bytes() == before
 
 
 @pytest.mark.slow

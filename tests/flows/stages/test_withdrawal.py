@@ -144,3 +144,23 @@ def test_worlds_in_which_a_withdrawn_participant_responded_otherwise_are_alike(
                      if name.startswith("artifacts/")}  # fmt: skip
         assert names == {path.name for path in folder.glob("artifacts/*/*")}
         assert "apart.key" not in names
+
+
+def test_an_owner_who_empties_rows_before_the_withdrawn_responses_fails_the_audit(
+    asked: Asked, tmp_path: Path
+) -> None:
+    folder = asked.copy(tmp_path / "run")
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        hidden = next(
+            row.seq for row in trace.journal.store.rows() if row.kind == "theory_admitted"
+        )
+        trace.list_erased([hidden])
+        trace.journal.erase_rows({hidden})
+    wrong = {
+        item.name: item.detail
+        for item in audit(folder, recompute="none").findings
+        if not item.passed
+    }
+    assert wrong["erased rows"].startswith(
+        f"event {hidden} was emptied, and nothing that was withdrawn"
+    )

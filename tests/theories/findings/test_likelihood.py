@@ -216,6 +216,14 @@ def test_a_limit_counts_processor_time_of_the_function(
         import_likelihood(slow, table, sandbox, seconds=0.05)
 
 
+def test_a_function_that_never_ends_is_refused_after_the_time_of_one_call(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    endless = biased("[np.log(p).sum() for _ in iter(int, 1)][0]")
+    with pytest.raises(TheoryTimeoutError, match=r"used more than 0\.3 s of processor time"):
+        import_likelihood(endless, table, sandbox, seconds=0.3)
+
+
 @pytest.mark.statistical
 def test_parameters_of_simulated_participants_are_found_and_the_truth_wins(
     table: pd.DataFrame, sandbox: LikelihoodSandbox

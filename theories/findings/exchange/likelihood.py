@@ -585,6 +585,8 @@ class _Trial:
     def run(self, returns: str) -> ImportedLikelihood:
         """All that is tried, and the function with what was found."""
         with self._opened() as session:
+            # A function that never ends is known by one call, not by as many as there are vectors.
+            self._values(session, 0, self.vectors[:1])
             raw = [self._values(session, person) for person in range(len(self.people))]
             self._check_order(raw)
             forms = [returns] if returns else self._forms(raw)
@@ -621,14 +623,16 @@ class _Trial:
         where = f", trial {trial}" if trial is not None else ""
         return f"participant {self.names[person]}{where}, with {values}"
 
-    def _values(self, session: LikelihoodSession, person: int) -> Array:
-        """What the function returns for one participant at all vectors.
+    def _values(
+        self, session: LikelihoodSession, person: int, vectors: Array | None = None
+    ) -> Array:
+        """What the function returns for one participant, at all vectors by default.
 
         Raises:
             TheoryError: It fails, or returns what is not finite.
         """
         try:
-            values = session.values(person, self.vectors)
+            values = session.values(person, self.vectors if vectors is None else vectors)
         except (TheoryShapeError, TheoryRaisedError) as error:
             kind = type(error)
             raise kind(
