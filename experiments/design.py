@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from lakatos.experiments.errors import DesignError
 from lakatos.experiments.information import (
@@ -320,9 +321,8 @@ class TrialSearch:
             if not free.any():
                 break
             exact = not lazy or len(ways.share) < n_ways
-            row, now, proved = self._best(ways, gain, bound, value, free, exact)
+            row, proved = self._best(ways, gain, bound, value, free, exact)
             chosen.append(row)
-            information.append(round(max(now, 0.0), INFORMATION_DIGITS))
             n_proved += proved
             free[row] = False
             budget = budget - price[row]
@@ -330,6 +330,8 @@ class TrialSearch:
             for own in self.outcomes:
                 told = own[:, :, row].astype(np.float64)
                 answers.append(np.stack(with_last(list(told))))
+            added = _theory_information(ways, answers)
+            information.append(round(max(added, 0.0), INFORMATION_DIGITS))
             ways = ways.after(answers, n_ways, rng)
         return TrialSelection(tuple(chosen), tuple(information), (), n_proved)
 
@@ -341,7 +343,7 @@ class TrialSearch:
         value: Array,
         free: NDArray[np.bool_],
         exact: bool,
-    ) -> tuple[int, float, bool]:
+    ) -> tuple[int, bool]:
         """The free candidate that adds most per value, and whether that is proved; ``gain`` and ``bound`` learn.
 
         Of those that add the same within `TIE`, the first.
@@ -374,7 +376,7 @@ class TrialSearch:
         row = int(np.argmax(free & looked & (gain / value >= best - TIE)))
         unseen = free & ~looked
         is_proved = np.all(bound[unseen] / value[unseen] <= best)
-        return row, float(gain[row]), bool(is_proved)
+        return row, bool(is_proved)
 
     def look(self, ways: AnswerWays, rows: NDArray[np.intp]) -> tuple[Array, Array]:
         """What the next answers to some candidates add, about the theory and about theory and person, in nats.
@@ -403,6 +405,19 @@ class TrialSearch:
         entropies = [share @ p_log_p(part) for part in marginal]
         total = -np.sum(entropies, axis=0, dtype=np.float64)
         return total - within, np.maximum(total - self.noise[rows], 0)
+
+
+def _theory_information(ways: AnswerWays, outcomes: Sequence[Array]) -> float:
+    """What the next answers to one trial say about which theory is right, in nats, in double precision.
+
+    Args:
+        ways: How the trials before can have been answered.
+        outcomes: Per theory ``(n_outcomes, n_draws)`` probabilities of the trial's answers.
+    """
+    predicted = np.stack([own @ p.T for own, p in zip(ways.people, outcomes, strict=True)], axis=1)
+    mean = (ways.posterior[..., None] * predicted).sum(axis=1)
+    within = (ways.posterior * xlogy(predicted, predicted).sum(axis=-1)).sum(axis=1)
+    return float(ways.share @ (within - xlogy(mean, mean).sum(axis=-1)))
 
 
 def _blocks(rows: NDArray[np.intp]) -> list[NDArray[np.intp]]:

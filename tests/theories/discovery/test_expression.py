@@ -420,7 +420,7 @@ class TestDivisions:
         signed = signs(leads(answers))
         tracemalloc.start()
         try:
-            made = more_gates(answers, NumberAtoms(scores, values, 0), signed, np.arange(20))
+            made = more_gates(answers, NumberAtoms(scores, values), signed, np.arange(20))
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
