@@ -15,7 +15,13 @@ from lakatos.domains import DOMAINS, open_domain
 from lakatos.flows.argument import Argument, RunsFolder
 from lakatos.flows.notebook.answers import adopt
 from lakatos.flows.notebook.fitted import NamedTheory, find_theory, shapes_of
-from lakatos.flows.notebook.likelihood import Seconds, bounds_of, imported_likelihood, pairs
+from lakatos.flows.notebook.likelihood import (
+    Seconds,
+    bounds_of,
+    code_of_notebook,
+    imported_likelihood,
+    pairs,
+)
 from lakatos.flows.notebook.study import read_run
 from lakatos.flows.result import PlainText, Result, Shown, Written
 from lakatos.theories.engine.checks.check import check_theory
@@ -134,7 +140,7 @@ def import_theory(
     columns and parameters is tried on responses as it stands; `lakatos theory score` and `fit` take what is printed.
 
     Args:
-        file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function.
+        file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function (.py, .ipynb).
         name: Of the theory; what the file calls it by default.
         cues: AutoCog: cues of the trials, where a parameter has a value for each.
         answers: The responses that it is for: AutoCog's cues are counted, likelihood functions tried on them.
@@ -167,8 +173,10 @@ def import_theory(
             bounds=bounds_of(bound),
             responses=tuple(response),
             returns=returns,
-            skip=pairs(skip, "--skip COLUMN=CELL"),
+            skip=pairs(skip, "--skip COLUMN=CELL", may_be_empty=True),
         )
+        if file.suffix == ".ipynb":
+            text = code_of_notebook(text)
         found = imported_likelihood(text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
     with Sandbox() as sandbox:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,7 +92,24 @@ def imported_likelihood(
         return import_likelihood(source, table.frame, sandbox, said, seconds=seconds)
 
 
-def pairs(said: Sequence[str], form: str) -> dict[str, str]:
+def code_of_notebook(text: str) -> str:
+    """The code cells of a Jupyter notebook, without lines that only a notebook understands.
+
+    Raises:
+        TheoryError: It is no notebook.
+    """
+    try:
+        cells = [own for own in json.loads(text)["cells"] if own["cell_type"] == "code"]
+        code = ["".join(own["source"]) for own in cells]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise TheoryError(
+            "the notebook cannot be read; save the function as a file of Python."
+        ) from None
+    lines = "\n\n".join(own for own in code if not own.startswith("%%")).splitlines()
+    return "\n".join(own for own in lines if not re.match(r"\s*[%!?]|.*\?\s*$", own)) + "\n"
+
+
+def pairs(said: Sequence[str], form: str, *, may_be_empty: bool = False) -> dict[str, str]:
     """What options of the form NAME=VALUE say.
 
     Raises:
@@ -99,7 +118,7 @@ def pairs(said: Sequence[str], form: str) -> dict[str, str]:
     found = {}
     for item in said:
         name, equals, value = item.partition("=")
-        if not (name and equals and value):
+        if not (name and equals and (value or may_be_empty)):
             raise TheoryError(f"{item!r} is not of the form {form}.")
         found[name] = value
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from scipy.special import expit
 from typer.testing import CliRunner, Result
 
 from lakatos.flows.commands.main import app
+from lakatos.flows.notebook.likelihood import code_of_notebook
+from lakatos.theories.errors import TheoryError
 from tests.test_documentation import DOCS
 
 
@@ -91,3 +94,20 @@ def test_rows_that_theories_do_not_have_are_refused(place: Path) -> None:
     found = ask("score", place / "gaps.csv", place / "mine.py", "random")
     assert found.exit_code != 0
     assert "has no choice" in str(found.exception)
+
+
+def test_code_cells_of_a_notebook_are_read_without_its_commands() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Model"]},
+        {
+            "cell_type": "code",
+            "source": ["%matplotlib inline\n", "import numpy as np\n", "np.log?"],
+        },
+        {"cell_type": "code", "source": "%%time\nslow()"},
+        {"cell_type": "code", "source": ["def model(choice, p):\n", "    return 5 % p"]},
+    ]
+    code = code_of_notebook(json.dumps({"cells": cells}))
+    assert code == "import numpy as np\n\ndef model(choice, p):\n    return 5 % p\n"
+    for text in ("{}", "[]", "def model", '{"cells": [1]}'):
+        with pytest.raises(TheoryError, match="notebook cannot be read"):
+            code_of_notebook(text)

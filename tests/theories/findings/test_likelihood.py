@@ -167,19 +167,19 @@ def test_what_is_no_likelihood_is_refused_with_what_shows_it(
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "name", "message"),
     [
-        ("import os", "imports 'os'"),
-        ("from scipy.optimize import minimize", "imports 'scipy.optimize'"),
-        ("DATA = open('answers.csv')", r"calls open\(\)"),
-        ("DATA = np.loadtxt('answers.csv')", "read and write no files"),
+        ("import os", "os", "line 4 imports 'os'"),
+        ("from scipy.optimize import minimize", "minimize", "imports 'scipy.optimize'"),
+        ("DATA = open('answers.csv')", "DATA", r"calls open\(\)"),
+        ("DATA = np.loadtxt('answers.csv')", "DATA", "read and write no files"),
     ],
 )
-def test_files_and_other_imports_are_refused(
-    line: str, message: str, table: pd.DataFrame, sandbox: LikelihoodSandbox
+def test_files_and_other_imports_that_a_function_needs_are_refused(
+    line: str, name: str, message: str, table: pd.DataFrame, sandbox: LikelihoodSandbox
 ) -> None:
     with pytest.raises(TheoryLintError, match=message):
-        imported(f"{line}\n{learner('total')}", table, sandbox)
+        imported(f"{line}\n{learner(f'total if {name} else 0')}", table, sandbox)
 
 
 def test_a_mark_of_missing_responses_is_refused_until_it_is_skipped(
@@ -305,3 +305,72 @@ def test_hyperbolic_discounting_equals_the_theory_of_the_package(
     with sandbox.open_function(item.called, [*people.values()], limits_of_calls()) as session:
         found = sum(item.log_likelihood(session.values(place, vectors)) for place in (0, 1))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_only_what_a_function_needs_is_taken_from_a_script(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    script = (
+        "import pandas as pd\nfrom scipy.optimize import minimize\nFLOOR = 1e-12\n"
+        + biased("safe_log(p)")
+        + "\ndef safe_log(p):\n    return np.log(p + 0 * FLOOR)\n\np = pd.read_csv('responses.csv')\nprint(p.head())\n"
+    )
+    found = imported(script, table, sandbox)
+    assert "pandas" not in found.likelihood.source
+    assert "FLOOR = 1e-12" in found.likelihood.source
+    assert found.likelihood.bounds == {"bias": (0.05, 0.95)}
+    assert "only what biased needs was taken from the file" in found.notes
+    with pytest.raises(TheoryError, match=r"imports 'pandas'; use numpy"):
+        imported(script.replace("* FLOOR", "* pd.Series(p)"), table, sandbox)
+
+
+def test_bounds_of_several_parameters_may_stand_in_one_line(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    lines = "    - alpha: [0, 1] learning rate\n    - beta in [0, 10]: inverse temperature\n"
+    for one in ("alpha in [0, 1], beta in [0, 10]", "alpha (0, 1) and beta (0, 10)"):
+        source = learner("total").replace(lines, f"    {one}\n")
+        bounds = imported(source, table, sandbox).likelihood.bounds
+        assert bounds == {"alpha": (0, 1), "beta": (0, 10)}
+    with pytest.raises(TheoryError, match=r"alpha, beta have no bounds.*--bound beta="):
+        imported(learner("total").replace(lines, ""), table, sandbox)
+
+
+def test_rows_in_another_order_than_their_trials_are_stated(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    def warned(rows: pd.DataFrame) -> bool:
+        notes = imported(biased("p"), rows, sandbox).notes
+        return any("not in the order of trial" in own for own in notes)
+
+    assert not warned(table)
+    assert warned(table.iloc[::-1])
+    assert not warned(table.assign(trial=[str(int(own) % 20) for own in table["trial"]]))  # blocks
+
+
+def test_a_response_time_that_is_no_response_is_named_by_the_refusal(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    timed = biased("np.log(p) + np.log(rt)").replace("(choice, bias)", "(choice, rt, bias)")
+    rows = table.assign(rt=np.linspace(0.3, 0.9, len(table)).astype(str))
+    with pytest.raises(TheoryError, match=r"If rt .* --response choice --response rt\."):
+        imported(timed, rows, sandbox)
+
+
+def test_an_empty_cell_is_refused_with_the_option_that_leaves_its_row_out(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    rows = table.copy()
+    rows.loc[3, "reward"] = ""
+    with pytest.raises(TheoryError, match=r"row 3 has no reward.*--skip reward= "):
+        imported(learner("total"), rows, sandbox)
+    assert imported(learner("total"), rows, sandbox, skip={"reward": ""}).likelihood.skip
+
+
+def test_a_file_without_a_function_or_a_column_of_participants_says_so(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    with pytest.raises(TheoryError, match="no function outside of classes"):
+        imported("class Model:\n    pass\n", table, sandbox)
+    with pytest.raises(TheoryError, match="participants is open; say --participant"):
+        imported(learner("total"), table.rename(columns={"subject": "VPN"}), sandbox)

@@ -30,6 +30,8 @@ INTROSPECTION = frozenset((
 # fmt: on
 HINTS = {
     "scipy": "use scipy.special (`ndtr` is the normal distribution function)",
+    "numba": "remove the import and the decorators; the function runs without them",
+    "pandas": "use numpy; columns of responses arrive as its arrays, each as an argument",
     "scipy.stats": "use scipy.special (`ndtr` is the normal distribution function)",
 }
 
@@ -134,7 +136,8 @@ def _modules_problem(modules: Sequence[str]) -> str:
 def _names_problem(names: Iterable[str | None]) -> str:
     for name in names:
         if name and name.startswith("__"):
-            return f"uses the name {name!r}; names starting with __ are not for theories."
+            instead = " Write functions, or a dataclass." if name == "__init__" else ""
+            return f"uses the name {name!r}; names starting with __ are not for theories.{instead}"
     return ""
 
 

@@ -40,6 +40,7 @@ from lakatos.theories.engine.sandbox.likelihoods import (
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import (
     TheoryError,
+    TheoryLintError,
     TheoryProbabilityError,
     TheoryRaisedError,
     TheoryShapeError,
@@ -206,7 +207,8 @@ def _cells(column: pd.Series, name: str) -> NDArray[Any]:
     if (text == "").any():
         row = text.index[(text == "").to_numpy()][0]
         raise TheoryError(
-            f"row {row} has no {name}. A likelihood needs all columns of each trial; remove rows without a response."
+            f"row {row} has no {name}. A likelihood needs all columns of each trial; --skip {name}= leaves out such "
+            "rows."
         )
     numbers = pd.to_numeric(text, errors="coerce").to_numpy(np.float64)
     if np.isnan(numbers).any():
@@ -304,10 +306,15 @@ def function_in(source: str, name: str = "") -> ast.FunctionDef:
         if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
     }
     outer = [own for own in found if own not in called and own != "simulate"]
+    if not found:
+        raise TheorySourceError(
+            "the file has no function outside of classes; write one that takes columns and parameters, such as "
+            "`def model(choices, rewards, parameters):`."
+        )
     if name or len(outer) != 1:
         there = f"there is no function {name!r}" if name else "which function is meant is open"
         raise TheorySourceError(
-            f"{there}; there are: {', '.join(found) or 'none'}. Name one with --function."
+            f"{there}; there are: {', '.join(found)}. Name one with --function."
         )
     return found[outer[0]]
 
@@ -367,14 +374,22 @@ def bounds_said(source: str, docstring: str) -> dict[str, tuple[float, float]]:
                 raise TheorySourceError(
                     "BOUNDS must be a dictionary of two numbers for each parameter, as {'alpha': (0, 1)}."
                 ) from None
-    between = r"[^\[(\n]{0,40}(?:\([^)\n]*\))?[^\[(\n]{0,20}"
-    line = rf"\b([A-Za-z_]\w*)\b{between}[\[(]\s*({NUMBER})\s*,\s*({NUMBER})\s*[\])]"
+    ends_said = rf"[\[(]\s*({NUMBER})\s*,\s*({NUMBER})\s*[\])]"
+    remark = rf"(?:\((?!\s*{NUMBER}\s*,\s*{NUMBER}\s*\))[^)\n]*\))?"
+    between = rf"[^\[(\n]{{0,40}}{remark}[^\[(\n]{{0,20}}"
+    line = rf"\b([A-Za-z_]\w*)\b{between}{ends_said}"
+    further = (
+        r"\s*(?:[,;]|\band\b)\s*(?:and\s+)?([A-Za-z_]\w*)\s*(?:\bin\b|:|=|\u2208)?\s*"
+        rf"{ends_said}"
+    )
     for text in docstring.splitlines():
         begun = re.match(r"\s*[-*]?\s*((?:[A-Za-z_]\w*\s*,\s*)*[A-Za-z_]\w*)", text)
         ends = re.search(line, text)
         if begun and ends:
             for name in re.split(r"\s*,\s*", begun[1]):
                 found.setdefault(name, (float(ends[2]), float(ends[3])))
+            while ends := re.compile(further).match(text, ends.end()):
+                found.setdefault(ends[1], (float(ends[2]), float(ends[3])))
     return found
 
 
@@ -438,8 +453,12 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
     participant = said.participant or next((own for own in columns if own.lower() in PEOPLE), "")
     if participant not in columns:
         raise TheorySourceError(
-            f"the table has no column {participant or 'of participants'!r}; name it with --participant, one of "
+            f"the table has no column {participant!r}; name the one of participants with --participant, one of "
             f"{', '.join(columns)}."
+            if participant
+            else "which column names participants is open; say --participant with one of "
+            + ", ".join(columns)
+            + "."
         )
     bounds_known = {**bounds_said(source, ast.get_docstring(node) or ""), **said.bounds}
     needed, optional = _needed(node), set(arguments_of(node)) - set(_needed(node))
@@ -464,7 +483,8 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
         elif name in needed:
             raise TheorySourceError(
                 f"the argument {name!r} of {node.name} is called like no column and has no bounds. Say "
-                f"--argument {name}=COLUMN (columns: {', '.join(columns)}), or --bound {name}=LOW,HIGH for a parameter."
+                f"--argument {name}=COLUMN (columns: {', '.join(columns)}); or, for a parameter, --bound "
+                f"{name}=LOW,HIGH, or write a line `{name}: [0, 1]` into the docstring."
             )
     missing = [column for column in meant.values() if column not in columns]
     if missing:
@@ -476,8 +496,9 @@ def _declared(source: str, table: pd.DataFrame, said: Said) -> Likelihood:
     without = [name for name in parameters if name not in bounds_known]
     if without:
         raise TheorySourceError(
-            f"the parameter {without[0]} has no bounds. Write a line `{without[0]}: [0, 1]` into the docstring, a "
-            f"dictionary BOUNDS into the file, or say --bound {without[0]}=LOW,HIGH."
+            f"the parameter{'s' * (len(without) > 1)} {', '.join(without)} {'have' if len(without) > 1 else 'has'} no "
+            f"bounds. Write a line `{without[0]}: [0, 1]` into the docstring, a dictionary BOUNDS into the file, or "
+            f"say {' '.join(f'--bound {name}=LOW,HIGH' for name in without)}."
         )
     bounds = {name: bounds_known[name] for name in parameters}
     _check_bounds(bounds)
@@ -529,11 +550,110 @@ def import_likelihood(
     }
     if "np" in names and "np" not in bound:  # such functions are often kept without their imports
         source = f"import numpy as np\n\n\n{source}"
-    check_source(source)
+    try:
+        check_source(source)
+        left_out: list[str] = []
+    except TheoryLintError:
+        source, left_out = _reached(source, said.function)
     found = _declared(source, table, said)
     people = found.people_in(table)
     trial = _Trial(found, people, sandbox, seconds)
-    return trial.run(said.returns)
+    tried = trial.run(said.returns)
+    return ImportedLikelihood(
+        tried.likelihood, (*tried.notes, *left_out, *_order_in_words(table, found.participant))
+    )
+
+
+def _reached(source: str, function: str) -> tuple[str, list[str]]:
+    """What a function needs of a script or notebook whose other parts a theory may not hold, and a note of that.
+
+    Raises:
+        TheoryLintError: The function needs what a theory may not hold.
+    """
+    tree, main = parse_source(source), function_in(source, function)
+    wanted, kept = {main.name, "simulate", "BOUNDS"}, set[int]()
+    while True:
+        new = {
+            place
+            for place, node in enumerate(tree.body)
+            if place not in kept and wanted & _names_bound(node)
+        }
+        if not new:
+            break
+        kept |= new
+        wanted |= set().union(*(_names_used(tree.body[place]) for place in new))
+    lines = source.splitlines()
+    parts = []
+    for place in sorted(kept):
+        node = tree.body[place]
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(own.lineno for own in decorators)])
+        blank = "\n\n" if isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
+        parts.append(blank + "\n".join(lines[first - 1 : node.end_lineno]))
+    needed = "\n".join(parts).strip() + "\n"
+    try:
+        check_source(needed)
+    except TheoryLintError:
+        check_source(source)  # its message counts lines of the file
+        raise
+    return needed, [f"only what {main.name} needs was taken from the file"]
+
+
+def _names_used(node: ast.stmt) -> set[str]:
+    """Names that a statement of a module reads and does not bind itself, if it is a function."""
+    found = {
+        item.id
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+    }
+    if not isinstance(node, ast.FunctionDef):
+        return found
+    shared = {
+        name for item in ast.walk(node) if isinstance(item, ast.Global) for name in item.names
+    }
+    own = {
+        item.id
+        for line in node.body
+        for item in ast.walk(line)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    }
+    return found - (own | {item.arg for item in node.args.args}) | shared
+
+
+def _names_bound(node: ast.stmt) -> set[str]:
+    """Names that a statement of a module gives a meaning."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+    return {
+        item.id
+        for item in ast.walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    }
+
+
+def _order_in_words(table: pd.DataFrame, participant: str) -> list[str]:
+    """A warning where numbers of trials are unique in each participant, but the rows are in another order."""
+    for column in table.columns:
+        if _canonical(str(column)) not in (
+            "trial",
+            "trial number",
+            "trial no",
+            "trial index",
+            "trialnum",
+        ):
+            continue
+        numbers = pd.to_numeric(table[column], errors="coerce")
+        own = numbers.groupby(table[participant].astype(str))
+        if numbers.isna().any() or own.apply(lambda part: part.duplicated().any()).any():
+            continue
+        if not own.apply(lambda part: part.is_monotonic_increasing).all():
+            return [
+                f"rows are not in the order of {column}; a function of what came before needs them in the order of "
+                "presentation: sort the file, unless its order is that"
+            ]
+    return []
 
 
 def parse_source(source: str) -> ast.Module:
@@ -606,7 +726,10 @@ class _Trial:
                 f"{item.function}: {', '.join(said)}; participants are in {item.participant}",
                 f"parameters {', '.join(ends)}",
                 f"it returns {item.returns.replace('_', ' ')}",
-                *(f"rows whose {name} is {cell} are left out" for name, cell in item.skip.items()),
+                *(
+                    f"rows whose {name} is {cell or 'empty'} are left out"
+                    for name, cell in item.skip.items()
+                ),
                 *notes,
                 *(["one call takes all vectors of parameters"] if together else []),
             ),
@@ -791,7 +914,17 @@ class _Trial:
             f"{self.item.columns[name]} holds {', '.join(map(str, own))}"
             for name, own in zip(self.item.responses, self.options, strict=True)
         ]
-        return f"The responses: {'; '.join(said)}. If one marks a missing response, say --skip COLUMN=CELL."
+        times = [
+            name
+            for name in self.item.columns
+            if name not in self.item.responses
+            and re.search(r"\b(rt|time|latency)\b", _canonical(name))
+        ]
+        every = " ".join(f"--response {name}" for name in (*self.item.responses, *times))
+        return (
+            f"The responses: {'; '.join(said)}. If one marks a missing response, say --skip COLUMN=CELL."
+            + (f" If {' and '.join(times)} is a response, too, say {every}." if times else "")
+        )
 
     def _of(self, form: str) -> Likelihood:
         return Likelihood(**{**vars(self.item), "returns": form})
