@@ -12,7 +12,6 @@ from lakatos.experiments.preregistration import (
 )
 from lakatos.experiments.record import PairPower
 from lakatos.experiments.task import Design, Stimuli
-from lakatos.experiments.testing import preregister
 from lakatos.traces.digest import digest_of
 from lakatos.traces.record import body_of, digests_in, parse_record
 
@@ -58,27 +57,6 @@ def test_the_audit_finds_all_that_it_names(preregistration):
     assert {FIRST, SECOND, preregistration.design, preregistration.predictions} <= set(
         digests_in(preregistration)
     )
-
-
-def test_the_page_says_what_was_frozen(preregistration):
-    page = preregistration.to_markdown()
-    for text in (
-        "# Preregistration: 1.1",
-        "4 distinct trials (1 of them random), each shown 2 times to each of 5 participants (new people).",
-        "take the best",
-        "Answers faster than 200 ms are left out.",
-        "Closer than two standard errors is a tie.",
-        "Stopping rule: fixed sample",
-        "| take the best | sum \\| product | 0.93 | 0.97 | yes |",
-        preregistration.predictions,
-    ):
-        assert text in page
-
-
-def test_the_page_says_that_nothing_is_excluded(design):
-    page = preregister(design).to_markdown()
-    assert "None: every answer counts." in page
-    assert "No pair of rivals was simulated." in page
 
 
 def test_the_preregistered_design_is_let_through(preregistration, design):
