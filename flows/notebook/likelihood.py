@@ -204,6 +204,12 @@ def fit_function(
         draws = represent_participants(item, people, sandbox, seconds=seconds, done=done)
         fitted = FittedLikelihood(item, tuple(people), tuple(draws), fit_population(draws))
         notes = table.notes
+        if few := fitted.n_with_few_draws:
+            notes = (
+                *notes,
+                f"few effective draws for {few} of {plural(len(people), 'participant')}: their means and intervals, "
+                "and the population, are uncertain; the most likely values (_ml) are not affected",
+            )
         if simulate is not None:
             _simulate(item, fitted, people, sandbox, seconds).to_csv(simulate, index=False)
             notes = (*notes, f"responses of simulated participants are in {simulate}")

@@ -119,6 +119,15 @@ class FittedLikelihood:
         rows = [self._row(name, own) for name, own in zip(self.names, self.draws, strict=True)]
         return pd.DataFrame(rows)
 
+    @property
+    def n_with_few_draws(self) -> int:
+        """Participants whose means and intervals are uncertain, since few draws represent them."""
+        return sum(map(self._has_few_draws, self.draws))
+
+    def _has_few_draws(self, own: ParticipantDraws) -> bool:
+        weights = np.exp(_normalised(self.population.log_weights(own)))
+        return bool(1 / (weights**2).sum() < FEW_DRAWS)
+
     def _row(self, name: str, own: ParticipantDraws) -> dict[str, object]:
         low, high = self.likelihood.ends
         weights = np.exp(_normalised(self.population.log_weights(own)))
@@ -144,7 +153,7 @@ class FittedLikelihood:
             place = (own.most_likely[k] - low[k]) / (high[k] - low[k])
             if min(place, 1 - place) <= 0.01:
                 flags.append(f"{parameter} at the limit")
-        if 1 / (weights**2).sum() < FEW_DRAWS:
+        if self._has_few_draws(own):
             flags.append("few effective draws")
         return row | {"flags": "; ".join(flags)}
 

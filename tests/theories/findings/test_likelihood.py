@@ -22,6 +22,8 @@ from lakatos.theories.findings.exchange.likelihood import (
 )
 from lakatos.theories.findings.likelihood_fit import (
     FittedLikelihood,
+    LikelihoodPopulation,
+    ParticipantDraws,
     fit_population,
     represent_participants,
     score_left_out,
@@ -374,3 +376,24 @@ def test_a_file_without_a_function_or_a_column_of_participants_says_so(
         imported("class Model:\n    pass\n", table, sandbox)
     with pytest.raises(TheoryError, match="participants is open; say --participant"):
         imported(learner("total"), table.rename(columns={"subject": "VPN"}), sandbox)
+
+
+def test_participants_whom_few_draws_represent_are_counted(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    item = imported(biased("p"), table, sandbox).likelihood
+    z = np.zeros((20, 1))
+
+    def drawn(n_that_count: int) -> ParticipantDraws:
+        logs = np.where(np.arange(20) < n_that_count, 0.0, -1e3)
+        return ParticipantDraws(np.array([0.5]), -10.0, 60, z, logs)
+
+    population = LikelihoodPopulation(np.zeros(1), np.ones(1))
+    draws = (drawn(9), drawn(11), drawn(1))
+    fitted = FittedLikelihood(item, ("a", "b", "c"), draws, population)
+    assert fitted.n_with_few_draws == 2
+    assert fitted.participants["flags"].tolist() == [
+        "few effective draws",
+        "",
+        "few effective draws",
+    ]
