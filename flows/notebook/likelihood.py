@@ -207,8 +207,8 @@ def fit_function(
         if few := fitted.n_with_few_draws:
             notes = (
                 *notes,
-                f"few effective draws for {few} of {plural(len(people), 'participant')}: their means and intervals, "
-                "and the population, are uncertain; the most likely values (_ml) are not affected",
+                f"few effective draws for {few} of {plural(len(people), 'participant')}: their means and intervals "
+                "are left empty, and the population is uncertain; the most likely values (_ml) are not affected",
             )
         if simulate is not None:
             _simulate(item, fitted, people, sandbox, seconds).to_csv(simulate, index=False)

@@ -115,7 +115,10 @@ class FittedLikelihood:
 
     @property
     def participants(self) -> pd.DataFrame:
-        """A row for each participant: most likely values, and means and 95% intervals under the population."""
+        """A row for each participant: most likely values, and means and 95% intervals under the population.
+
+        Means and intervals are NaN where fewer than `FEW_DRAWS` effective draws represent a participant.
+        """
         rows = [self._row(name, own) for name, own in zip(self.names, self.draws, strict=True)]
         return pd.DataFrame(rows)
 
@@ -140,20 +143,21 @@ class FittedLikelihood:
             "bic": bic,
         }
         flags = []
+        unknown = self._has_few_draws(own)
         for k, parameter in enumerate(self.likelihood.bounds):
             order = np.argsort(values[:, k])
             shares = np.cumsum(weights[order])
             ends = np.interp((0.025, 0.975), shares, values[order, k])
             row |= {
                 f"{parameter}_ml": own.most_likely[k],
-                f"{parameter}_mean": float(weights @ values[:, k]),
-                f"{parameter}_low": float(ends[0]),
-                f"{parameter}_high": float(ends[1]),
+                f"{parameter}_mean": np.nan if unknown else float(weights @ values[:, k]),
+                f"{parameter}_low": np.nan if unknown else float(ends[0]),
+                f"{parameter}_high": np.nan if unknown else float(ends[1]),
             }
             place = (own.most_likely[k] - low[k]) / (high[k] - low[k])
             if min(place, 1 - place) <= 0.01:
                 flags.append(f"{parameter} at the limit")
-        if self._has_few_draws(own):
+        if unknown:
             flags.append("few effective draws")
         return row | {"flags": "; ".join(flags)}
 

@@ -14,7 +14,7 @@ from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.limits import SandboxLimits
 from lakatos.theories.engine.sandbox.process import ChildProcess
 from lakatos.theories.engine.sandbox.session import error_from, read_head
-from lakatos.theories.errors import TheoryResourceError
+from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, NDArray[Any]]
@@ -172,8 +172,13 @@ class LikelihoodSession:
             if n_bytes % 8 or n_bytes > child.limits.output_bytes:
                 raise TheoryResourceError("what came back is no answer of the expected form.")
             piece = bytes(child.payload_reader(n_bytes)(n_bytes)) if n_bytes else b""
-        except BaseException:
+        except BaseException as error:
             child.close()
+            if isinstance(error, TheoryTimeoutError):
+                raise TheoryTimeoutError(
+                    f"the function used more than {child.limits.cpu_seconds * calls:g} s of processor time, {child.limits.cpu_seconds:g} s "
+                    "a call. Allow more for a call with --seconds (in Python: seconds=...)."
+                ) from None
             raise
         if status != wire.OK:
             raise error_from(said)
