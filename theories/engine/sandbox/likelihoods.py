@@ -175,9 +175,10 @@ class LikelihoodSession:
         except BaseException as error:
             child.close()
             if isinstance(error, TheoryTimeoutError):
+                each = child.limits.cpu_seconds
                 raise TheoryTimeoutError(
-                    f"the function used more than {child.limits.cpu_seconds * calls:g} s of processor time, {child.limits.cpu_seconds:g} s "
-                    "a call. Allow more for a call with --seconds (in Python: seconds=...)."
+                    f"the function used more than {each * calls:g} s of processor time, {each:g} s a call. Allow more "
+                    "for a call with --seconds (in Python: seconds=...)."
                 ) from None
             raise
         if status != wire.OK:
