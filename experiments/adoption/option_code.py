@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.row_cells import RowCells, read_part
+from lakatos.experiments.adoption.row_cells import MANY_ROWS, RowCells, read_part
 from lakatos.experiments.adoption.tables import whole
 from lakatos.experiments.errors import TrialsError
 
@@ -358,7 +358,7 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
     is_known = cells.is_in(column, code, whole_word)
     others = sorted({cell.strip() for cell in cells.text(column)[~is_known].tolist()} - {""})
     cell = others[0] if len(others) == 1 else "CELL"
-    if np.mean(~is_known) > MOST_MISSED:
+    if np.sum(~is_known) >= MANY_ROWS and np.mean(~is_known) > MOST_MISSED:
         advice = (
             f"It stands in {np.mean(~is_known):.0%} of the rows, too many to be missed: say its option, from 0 "
             f"(--column responses.{cell}=PLACE), or, if responses are places that change, an expression that compares "

@@ -21,8 +21,8 @@ from lakatos.experiments.errors import TrialsError
 
 ADVICE = re.compile(r"; |\. (?=[A-Z])")
 """Before what a user can do about a wrong cell."""
-MOST_ADVISED_SHARE = 0.2
-"""Rows that cannot be read, of all rows, beyond which leaving them out is not advised: a meaning is missing."""
+MOST_ADVISED_SHARE, MANY_ROWS = 0.2, 10
+"""Share and number of rows that cannot be read from which on leaving them out is not advised: a meaning is missing."""
 MOST_BAD_SHARE = 0.5
 """Share of rows with a wrong cell beyond which it is the mapping that is wrong."""
 MOST_CELLS_SHOWN = 3
@@ -178,7 +178,7 @@ class WrongRows:
         name, _, _ = first.partition(": ")
         told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
         n_wrong = sum(len(error.places) for error in self._refused if not error.empty)
-        if n_wrong > MOST_ADVISED_SHARE * len(self._numbers):
+        if n_wrong >= MANY_ROWS and n_wrong > MOST_ADVISED_SHARE * len(self._numbers):
             raise TrialsError(
                 f"{told}. These are too many rows to leave out: correct what the columns mean (--column KEY=COLUMN; "
                 "participants.columns), or the file."
