@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
-from lakatos.experiments.subset import some_people
+from lakatos.experiments.subset import LEAST_TRIALS, some_people, some_trials
 from lakatos.experiments.task import Trials
 from lakatos.theories.discovery.grammar_search import composition_search
 from lakatos.theories.discovery.grammar_search.composition_search import search_compositions
 from lakatos.theories.discovery.grammar_search.proposal import AdvocateBrief, SearchProposal
-from lakatos.theories.discovery.grammar_search.subset import LEAST_TRIALS, some_trials
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.theory import read_program

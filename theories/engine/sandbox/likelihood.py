@@ -13,9 +13,6 @@ from lakatos.theories.engine.sandbox import layers, serving, wire, zygote
 from lakatos.theories.engine.sandbox.evaluator import ShapeError
 from lakatos.theories.engine.sandbox.shared import kept_bytes
 
-COLUMN, PARAMETER, VECTOR = "column", "parameter", "vector"
-"""What an argument of the function receives: a column, one parameter, or all parameters in their order."""
-
 
 def main() -> NoReturn:
     """Serve the control socket until it closes."""
@@ -105,9 +102,9 @@ class LikelihoodFunction:
         place = {name: number for number, name in enumerate(self.names)}
         given: dict[str, Any] = {}
         for name, role in roles:
-            if role == COLUMN:
+            if role == wire.COLUMN:
                 given[name] = columns[name].copy()
-            elif role == VECTOR:
+            elif role == wire.VECTOR:
                 given[name] = vector.copy()
             else:
                 value = vector[place[name]]

@@ -30,6 +30,9 @@ TOO_MANY_THREADS = -2
 STATISTICS = ("logp", "diverging", "n_steps", "depth", "step_size", "mean_tree_accept", "energy")
 """What NUTS reports of every draw, in this order."""
 
+COLUMN, PARAMETER, VECTOR = "column", "parameter", "vector"
+"""What an argument of a likelihood function receives: a column, one parameter, or all parameters in their order."""
+
 SOURCE_NAME = "<theory>"
 """File name of a theory in tracebacks."""
 IMPORTS = (

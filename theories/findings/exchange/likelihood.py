@@ -29,7 +29,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import qmc
 
-from lakatos.theories.engine.sandbox.likelihood import COLUMN, PARAMETER, VECTOR
 from lakatos.theories.engine.sandbox.likelihoods import (
     CalledFunction,
     Columns,
@@ -38,6 +37,7 @@ from lakatos.theories.engine.sandbox.likelihoods import (
     limits_of_calls,
 )
 from lakatos.theories.engine.sandbox.lint import check_source
+from lakatos.theories.engine.sandbox.wire import COLUMN, PARAMETER, VECTOR
 from lakatos.theories.errors import (
     TheoryError,
     TheoryLintError,
