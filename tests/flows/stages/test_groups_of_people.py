@@ -72,8 +72,8 @@ def test_the_verdict_says_that_groups_differ_in_their_numbers_and_with_which(
     assert state.theories.groups is not None
     found = state.theories.groups.record
     assert found.n_people == {"old": N_EACH, "young": N_EACH}
-    assert found.differences[0].parameter == "discount_rate"
-    assert found.differences[0].differs
+    # Not necessarily first: that is a parameter of the leader, which another theory may be by chance.
+    assert "discount_rate" in {item.parameter for item in found.differences if item.differs}
     assert in_new_names(state.theories, found.text) in concluded.text
     true = re.search(
         r"Hyperbolic discounting: (.*?)(?= [A-Z][a-z-]+ discounting| That |$)", found.text
