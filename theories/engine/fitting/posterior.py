@@ -526,8 +526,9 @@ class PosteriorInference:
             n_draws = min(most, max(2 * n_draws, math.ceil(wanted)))
             if say is not None:
                 say(
-                    f"{self.theory.name}: {told.problems[0] if told.problems else 'R-hat is above 1.01'} "
-                    f"Sampling again with {n_draws} draws."
+                    f"{self.theory.name}: R-hat is {told.r_hat:.3f}, effective draws "
+                    f"{min(told.ess_bulk, told.ess_tail):.0f} (worst: {told.worst}); sampling again with {n_draws} "
+                    "draws in each chain"
                 )
 
     def _diagnosed(self, latent: LatentDraws) -> ChainDiagnostics:
