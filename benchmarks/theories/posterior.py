@@ -33,7 +33,6 @@ from benchmarks.theories.calibration import simulation_based_calibration
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.fitting.posterior import PosteriorInference, fit
-from lakatos.theories.engine.fitting.posterior_result import LEAST_ESS, R_HAT
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import LIMITS, TracerSandbox
 from lakatos.theories.language.theory import Theory, read_program
@@ -148,21 +147,20 @@ def by_default(
     answers = simulated(theory, domain, 20, sandbox)
     begun = time.perf_counter()
     found = fit(theory, answers, sandbox, tracer=tracer, domain=DOMAINS[domain])
-    told = found.diagnostics
-    least = min(told.ess_bulk, told.ess_tail)
+    chains = found.diagnostics
     return {
         "domain": domain,
         "theory": name,
         "n_parameters": len(theory.priors),
         "method": found.method,
         "wall_s": time.perf_counter() - begun,
-        "n_draws": told.n_draws,
-        "r_hat": told.r_hat,
-        "effective_draws": least,
-        "converged": not theory.priors or (told.r_hat <= R_HAT and least >= LEAST_ESS),
-        "n_divergences": told.n_divergences,
-        "worst": told.worst,
-        "uninformed": list(told.uninformed),
+        "n_draws": chains.n_draws,
+        "r_hat": chains.r_hat,
+        "effective_draws": chains.least_ess,
+        "converged": chains.is_enough,
+        "n_divergences": chains.n_divergences,
+        "worst": chains.worst,
+        "uninformed": list(chains.uninformed),
     }
 
 

@@ -95,8 +95,8 @@ inputs by the laboratory's own source, which is in `laboratory/`, in its sandbox
 
 `journal/events.jsonl` holds one event per line, in the columns {columns}; `journal/meta.json` what the first is
 chained to. `artifacts/` holds what records name by its SHA-256. People appear under keyed pseudonyms; nothing here says
-who they are. What somebody who withdrew had answered is erased, with the content of all records that were computed
-from it: of their lines in the journal, only numbers, digests and hashes are left.
+who they are. The responses of participants who withdrew are erased, with the content of all records that were computed
+from them: of the lines of these records in the journal, only numbers, digests and hashes are left.
 """
 
 

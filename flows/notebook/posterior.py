@@ -109,16 +109,15 @@ def posterior(
         )  # fmt: skip
         found, _ = _checked(found, form, known.trials, sandbox, known.domain, seed)
     told = found.diagnostics
-    least = min(told.ess_bulk, told.ess_tail)
     found.data.posterior.attrs |= {
         "method": found.method,
         "reason": found.reason,
         "r_hat": told.r_hat,
-        "effective_draws": least,
+        "effective_draws": told.least_ess,
     }
     if not quiet:
         _say(
-            f"{form.name}: {found.method}; R-hat {told.r_hat:.3f}, effective draws {least:.0f}, "
+            f"{form.name}: {found.method}; R-hat {told.r_hat:.3f}, effective draws {told.least_ess:.0f}, "
             f"{duration(found.seconds['sample'])} of sampling"
         )
     for problem in found.diagnostics.problems:
@@ -165,7 +164,7 @@ class Posteriors(Result):
             told = found.diagnostics
             yield (
                 f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
-                f"{min(told.ess_bulk, told.ess_tail):.0f}, {told.n_divergences} divergences"
+                f"{told.least_ess:.0f}, {told.n_divergences} divergences"
             )
             for problem in told.problems:
                 yield f"  [yellow]{escape(problem)}[/yellow]"

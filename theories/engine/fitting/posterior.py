@@ -9,6 +9,9 @@ for people, who share one population over all experiments: center 0 and spread 1
 population's median has the declared prior. A pooled experiment has one vector of parameters and a person alone has no
 population; both have the declared prior, z_uj ~ N(0, 1). Answers are independent given the parameters.
 
+Samplers move in offsets that are centered for each unit and parameter as far as its responses inform it, which a pilot
+finds (`fitting.pilot`); the model is the same.
+
 Where a theory can be traced, PyMC builds this model and nutpie samples it by NUTS within the sandbox profile of
 `sandbox.inference`; else `fitting.metropolis` samples it from the theory's NumPy code; the result
 says so and why. Either way the log-likelihoods are computed here, by the NumPy code in the ordinary sandbox; draws
@@ -46,7 +49,6 @@ from lakatos.theories.engine.fitting.pilot import find_pilot
 from lakatos.theories.engine.fitting.posterior_data import check_trials, dataset
 from lakatos.theories.engine.fitting.posterior_result import (
     LEAST_ESS,
-    R_HAT,
     UNINFORMED,
     Array,
     ChainDiagnostics,
@@ -491,7 +493,7 @@ class PosteriorInference:
             rng=np.random.default_rng(seed),
             done=progress,
             most=MOST_DRAWS["adaptive Metropolis"],
-            enough=None if draws else lambda so_far: self._is_enough(_latent(so_far)),
+            enough=None if draws else lambda so_far: self._diagnosed(_latent(so_far)).is_enough,
         )
         return _latent(moved)
 
@@ -519,31 +521,28 @@ class PosteriorInference:
                 seed=seed,
             )
             latent = self._believed(sampled, trials)
-            if draws or n_draws >= most or self._is_enough(latent):
+            if draws or n_draws >= most:
                 return latent
-            told = self._diagnosed(latent)
-            wanted = n_draws * 1.5 * LEAST_ESS / max(min(told.ess_bulk, told.ess_tail), 1.0)
+            found = self._diagnosed(latent)
+            if found.is_enough:
+                return latent
+            wanted = n_draws * 1.5 * LEAST_ESS / max(found.least_ess, 1.0)
             n_draws = min(most, max(2 * n_draws, math.ceil(wanted)))
             if say is not None:
                 say(
-                    f"{self.theory.name}: R-hat is {told.r_hat:.3f}, effective draws "
-                    f"{min(told.ess_bulk, told.ess_tail):.0f} (worst: {told.worst}); sampling again with {n_draws} "
-                    "draws in each chain"
+                    f"{self.theory.name}: R-hat is {found.r_hat:.3f}, effective draws {found.least_ess:.0f} (worst: "
+                    f"{found.worst}); sampling again with {n_draws} draws in each chain"
                 )
 
     def _diagnosed(self, latent: LatentDraws) -> ChainDiagnostics:
-        n_chains, n_draws = latent.z.shape[:2]
-        values = self.parameters(latent.z)
-        coordinates = {"unit": self.units(), "parameter": self.names}
-        return diagnose(
-            dataset(self._variables(latent, values), n_chains, n_draws, coordinates),
-            latent.statistics,
-        )
+        return diagnose(self._dataset(latent), latent.statistics)
 
-    def _is_enough(self, latent: LatentDraws) -> bool:
-        """Whether no quantity has a large R-hat or few effective draws."""
-        found = self._diagnosed(latent)
-        return found.r_hat <= R_HAT and min(found.ess_bulk, found.ess_tail) >= LEAST_ESS
+    def _dataset(self, latent: LatentDraws) -> xr.Dataset:
+        """All draws by name."""
+        n_chains, n_draws = latent.z.shape[:2]
+        coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
+        variables = self._variables(latent, self.parameters(latent.z))
+        return dataset(variables, n_chains, n_draws, coordinates)
 
     def _believed(self, sampled: NutsSample, trials: Sequence[Trials]) -> LatentDraws:
         """Draws by NUTS, once the density that they claim is found to be that of the NumPy code.
@@ -633,8 +632,7 @@ class PosteriorInference:
         """All draws by name, their diagnostics, and the log-likelihood of every cell with an answer."""
         n_chains, n_draws = latent.z.shape[:2]
         values = self.parameters(latent.z)
-        coordinates = {"unit": self.units(), "parameter": self.names or ["none"]}
-        posterior = dataset(self._variables(latent, values), n_chains, n_draws, coordinates)
+        posterior = self._dataset(latent)
         diagnostics = diagnose(posterior, latent.statistics)
         # The log-likelihood of every cell takes much room, so draws are thinned where they are many.
         answered = [answered_cells(item) for item in self.trials]

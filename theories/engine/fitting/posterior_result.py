@@ -65,6 +65,16 @@ class ChainDiagnostics:
     """Parameters whose population center is nearly as uncertain as before the responses."""
 
     @property
+    def least_ess(self) -> float:
+        """Smallest effective sample size, in the middle or in the tails."""
+        return min(self.ess_bulk, self.ess_tail)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether no quantity has an R-hat above 1.01 or fewer than 400 effective draws."""
+        return self.r_hat <= R_HAT and self.least_ess >= LEAST_ESS
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What is wrong, a sentence each; empty when nothing was found."""
         found = []
@@ -75,9 +85,9 @@ class ChainDiagnostics:
                 f"chains disagree: R-hat is {self.r_hat:.3f}, above {r_hat_allowed:g}{of}; intervals are not to be "
                 "trusted, draw and tune more."
             )
-        if min(self.ess_bulk, self.ess_tail) < LEAST_ESS:
+        if self.least_ess < LEAST_ESS:
             found.append(
-                f"effective sample size is {min(self.ess_bulk, self.ess_tail):.0f}, below {LEAST_ESS}{of}; intervals "
+                f"effective sample size is {self.least_ess:.0f}, below {LEAST_ESS}{of}; intervals "
                 "may be too narrow, draw more."
             )
         if self.n_divergences:

@@ -171,3 +171,16 @@ def test_likelihoods_are_the_same_cell_by_cell_and_over_all_trials(
             [log_p[:, person, 4 * person : 4 * person + 4] for person in range(5)], axis=1
         )
         np.testing.assert_allclose(found, own.sum(axis=-1), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "bulk", "tail", "is_enough"),
+    [
+        (1.01, 400.0, 400.0, True), (1.011, 400.0, 400.0, False), (1.01, 399.0, 500.0, False),
+        (1.01, 500.0, 399.0, False), (np.nan, np.nan, np.nan, False),
+    ],
+)  # fmt: skip
+def test_draws_are_enough_by_r_hat_and_by_both_effective_sizes(
+    r_hat: float, bulk: float, tail: float, is_enough: bool
+) -> None:
+    assert ChainDiagnostics(r_hat, bulk, tail, 0, 16, 500).is_enough is is_enough
