@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.failures import failures
+from lakatos.flows.errors import FlowError, ModelUnusableError
+from lakatos.flows.roles.failures import failures, useless
 from lakatos.flows.roles.investigate import investigate
 from lakatos.flows.run.model_settings import RolesConfig
 from lakatos.flows.run.models import RoleModels, out_of_budget
@@ -27,6 +27,8 @@ from lakatos.language_models.errors import (
     ContextTooLongError,
     LanguageModelError,
     PinnedRuleError,
+    RequestRefusedError,
+    WrongAddressError,
 )
 from lakatos.language_models.ledger import NOTHING, worst_case
 from lakatos.language_models.pins import PinnedRule, render
@@ -65,29 +67,36 @@ async def check_models(run: Run) -> None:
     Later passes do so when they come to ask one: a run that waits for people needs no server.
 
     Raises:
-        FlowError: One cannot, and the study does not say to go on without.
+        ModelUnusableError: One cannot, and the study does not say to go on without, or no server would ever answer.
     """
-    if not run.config.roles.used:
-        return
     settings = run.config.roles
     if settings.used and next(run.trace.records(ModelsChosen), None) is None:
-        await _look(run.models, settings, run.folder, run.progress.note)
+        await _look(run.models, settings, run.folder, run.progress.note, begins=True)
 
 
 async def _look(
-    roles: RoleModels, settings: RolesConfig, folder: Path, note: Callable[[str], None]
+    roles: RoleModels,
+    settings: RolesConfig,
+    folder: Path,
+    note: Callable[[str], None],
+    *,
+    begins: bool = False,
 ) -> None:
-    """Look for the models that take roles, once in a pass."""
+    """Look for the models that take roles, once in a pass; a run does not begin with one that will not answer."""
     if roles.looked:
         return
     roles.looked = True
     for name in sorted({model for _, model in settings.named}):
         try:
-            await roles.look_for(name)
+            for line in await roles.look_for(name):
+                note(f"model {name!r}: {line}")
         except LanguageModelError as error:
-            if settings.unreachable == "stop":
-                again = f"Then `lakatos resume {folder}`."
-                raise FlowError(f"the run has not gone on: {error} {again}") from error
+            refused = begins and isinstance(error, RequestRefusedError | WrongAddressError)
+            if refused or settings.unreachable == "stop":
+                raise ModelUnusableError(
+                    f"the run has not gone on: {error} Or change the model of this run with `lakatos models change "
+                    f"{folder} {name}`. Then `lakatos resume {folder}`."
+                ) from error
             note(f"model {name!r} cannot be asked now: {error}")
 
 
@@ -107,6 +116,7 @@ async def ask_stage(
         FlowError: The budget is exhausted or a server gives no answer, and the study says to stop then. What was
             answered is recorded; the run can be resumed.
     """
+    questions = _useful(run, cycle, questions)
     if not questions:
         return []
     chosen = await _choose(run, cycle, stage, questions, number)
@@ -134,6 +144,22 @@ async def ask_stage(
         run.progress.note(f"to {stage} in cycle {cycle}, {unanswered}")
     _note_withheld(run, replies)
     return replies
+
+
+def _useful(
+    run: Run, cycle: int, questions: Sequence[RoleQuestion[Any]]
+) -> list[RoleQuestion[Any]]:
+    """The questions to roles in which the models of earlier cycles were of use."""
+    reasons = {
+        role: useless(run.state.roles, role, cycle)
+        for role in dict.fromkeys(question.role for question in questions)
+    }
+    for role, reason in reasons.items():
+        model = run.config.roles.model_of(role)
+        if reason and ("role", role) not in run.models.noted:
+            run.models.noted.add(("role", role))
+            run.progress.note(f"model {model!r} is not asked as {role} any more: {reason}")
+    return [question for question in questions if not reasons[question.role]]
 
 
 def _note_withheld(run: Run, replies: Sequence[RoleReply[Any]]) -> None:

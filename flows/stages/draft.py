@@ -41,6 +41,8 @@ from lakatos.traces.step import Recorded, StepContext
 
 PREDICTED = "predicted"
 """Key of the part of a report that is for analyses, not for reading."""
+MOST_FREE = 2
+"""Rounds of a lens in a cycle that cost nothing where an analysis failed."""
 MOST_DUPLICATES = 2
 """Drafts of a lens that were there already, before its work ends."""
 
@@ -53,6 +55,8 @@ class WorkbenchState:
     tried: tuple[Recorded[SuccessorTried], ...] = ()
     screened: tuple[Recorded[DraftsScreened], ...] = ()
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
+    n_free: int = 0
+    """Rounds that cost nothing, since their analysis failed and they held no draft."""
     is_over: bool = False
 
     @property
@@ -78,10 +82,11 @@ async def write_drafts(
     lenses = {question.subject: WorkbenchState(question) for question in questions}
     n_asked = n_answered = 0
     tried: list[Recorded[SuccessorTried]] = []
-    for number in range(run.config.roles.drafts):
+    for number in range(run.config.roles.drafts + MOST_FREE):
         going = {name: item for name, item in lenses.items() if not item.is_over}
         asked = [
-            _question(run.config, run.trace.artifacts, item, number) for item in going.values()
+            _question(run.config, run.trace.artifacts, item, number - item.n_free)
+            for item in going.values()
         ]
         heard = await ask_stage(run, cycle, "write", asked, number)
         if not heard:
@@ -210,8 +215,12 @@ async def _work(
     if answer.analysis.strip():
         analyses = (*analyses, await _analyse(run, cycle, item, reply, number))
     repeated = sum(found.record.outcome == "duplicate" for found in tried)
-    over = answer.done or repeated >= MOST_DUPLICATES
-    return replace(item, tried=tried, screened=screened, analyses=analyses, is_over=over)
+    failed = bool(analyses) and analyses[-1].record.outcome == "refused"
+    free = answer.analysis.strip() and failed and not drafts and item.n_free < MOST_FREE
+    n_free = item.n_free + bool(free)
+    used_up = number + 1 - n_free >= run.config.roles.drafts
+    over = answer.done or repeated >= MOST_DUPLICATES or used_up
+    return WorkbenchState(item.first, tried, screened, analyses, n_free, over)
 
 
 def drafts_of(answer: Successor, most: int) -> list[Successor]:
