@@ -101,6 +101,8 @@ async def preflight(
     if longest is not None and _length(probe) >= longest:
         probe = shortened(probe)
     completion = await (ask or model.complete)(probe)
+    if outcome_of(completion) == "refused":  # by chance, or always
+        completion = await (ask or model.complete)(probe)
     if outcome_of(completion) == "refused":
         words = completion.refusal or completion.content or completion.finish_reason
         raise RequestRefusedError(

@@ -22,6 +22,8 @@ from lakatos.language_models.withheld import LIMIT_FIELDS
 
 ROLE: Final = "probe"
 """Role under which the request is recorded."""
+SYSTEM: Final = "You test a connection."
+"""First message of the request."""
 MOST_TOKENS: Final = 1024
 """Tokens of the answer, for models that think before they answer."""
 _WORD: Final = "rain"
@@ -83,7 +85,7 @@ def probe_request(
     )
     return ModelRequest(
         messages=(
-            ChatMessage(role="system", content="You test a connection."),
+            ChatMessage(role="system", content=SYSTEM),
             ChatMessage(role="user", content=f"{' '.join([_WORD] * n_words)}\n\n{words}".strip()),
         ),
         sampling=sampling.model_copy(update={"max_tokens": min(sampling.max_tokens, MOST_TOKENS)}),

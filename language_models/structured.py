@@ -240,7 +240,8 @@ def _one_object(text: str) -> Any:
     """
     if len(blocks := _FENCE.findall(text)) == 1:
         return _DECODER.decode(blocks[0].strip())
-    found, at, n_tried = [], text.find("{"), 0
+    found: list[Any] = []
+    at, n_tried = text.find("{"), 0
     while at >= 0 and len(found) < 2 and n_tried < _MOST_BRACES:
         n_tried += 1
         try:

@@ -90,6 +90,8 @@ async def _look(
         try:
             for line in await roles.look_for(name):
                 note(f"model {name!r}: {line}")
+        except BudgetExhaustedError as error:
+            note(f"model {name!r} is not looked for: {error}")  # each stage finds what it can pay
         except LanguageModelError as error:
             refused = begins and isinstance(error, RequestRefusedError | WrongAddressError)
             if refused or settings.unreachable == "stop":
@@ -317,9 +319,10 @@ def _write_down(
         if said.value is None
         else run.trace.artifacts.put_json(said.value.model_dump(mode="json"))
     )
-    version = who.choice.version
+    version, declared = who.choice.version, run.models.settings[who.model].version
     if said.calls:
-        version = served_version(run.trace.get(said.calls[-1], LanguageModelCalled))
+        last = run.trace.get(said.calls[-1], LanguageModelCalled)
+        version, declared = served_version(last), last.model_version
     record = RoleAnswered(
         cycle=int(place["cycle"]),
         role=question.role,
@@ -328,7 +331,7 @@ def _write_down(
         prompt=question.prompt.version,
         rules=digest_bytes(render(said.rules).encode()),
         model=who.model,
-        model_version=run.models.settings[who.model].version,
+        model_version=declared,
         served=version,
         calls=said.calls,
         outcome=said.outcome,

@@ -27,8 +27,8 @@ _OUT_OF_BUDGET = "out_of_budget"
 def useless(state: RolesState, role: str, cycle: int) -> str:
     """Why a model is not asked in a role any more; empty where it is.
 
-    Only earlier cycles count, so that a resumed run asks as one that was not interrupted. A model that did not answer
-    because of its server, its budget or its context is asked again.
+    Only earlier cycles count: a cycle ends with the roles with which it began. A model that did not answer because of
+    its server, its budget or its context is asked again.
 
     Args:
         state: Everything that models have said so far.

@@ -19,6 +19,8 @@ from lakatos.theories.discovery.roles.answer import (
     Reflection,
     Steelman,
     Successor,
+    WrittenFact,
+    WrittenPitfall,
 )
 from lakatos.theories.discovery.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
@@ -104,10 +106,16 @@ def unusable(answer: BaseModel, shown: Sequence[Exhibit]) -> str:
         case Audit(predictions=predictions):
             return "" if predictions else "it states no prediction"
         case Reflection(pitfalls=pitfalls, facts=facts):
-            marks = [mark for item in (*pitfalls, *facts) for mark in item.cites]
+            marks = [mark for cites in _citations(pitfalls, facts) for mark in cites]
             known = all(any(item.is_cited_by(mark) for item in shown) for mark in marks)
             return "" if known else "it cites a record that was not shown"
     return ""
+
+
+def _citations(
+    pitfalls: Sequence[WrittenPitfall], facts: Sequence[WrittenFact]
+) -> list[tuple[str, ...]]:
+    return [*(item.cites for item in pitfalls), *(item.cites for item in facts)]
 
 
 def _role_questions(domain: str) -> list[SharedQuestion]:
@@ -136,7 +144,6 @@ def _role_questions(domain: str) -> list[SharedQuestion]:
             Successor,
             len(LENSES),
         ),
-        ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
         (
             "auditor",
             "auditor",

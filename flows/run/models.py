@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -37,11 +38,15 @@ from lakatos.traces.step import Trace
 
 LEAST_DATA_TOKENS = 1500
 """Tokens of data without which a role cannot work: the case, a source, a part of the trials."""
+LEAST_WORDS = 4200
+"""Words of the first request: more than the shortest context that servers are known to cut prompts to."""
+_REAL = 0.7
+"""Tokens of a prompt for each that `count_tokens`, which is on the safe side, counts."""
 _ROOMY = 1_000_000
 """A context in which everything fits."""
 ANSWERS: dict[str, tuple[str, type[BaseModel]]] = {
     "arbiter": ("arbiter", CaseReading),
-    "reviser": ("repair", Successor),
+    "reviser": ("reviser", Successor),
     "advocate": ("steelman", Steelman),
     "auditor": ("auditor", Audit),
     "reflector": ("reflector", Reflection),
@@ -68,6 +73,7 @@ class RoleModels:
         self.contexts = {
             name: item.context_tokens or CONTEXT_TOKENS for name, item in self.settings.items()
         }
+        self._n_changes = Counter(item.record.settings.name for item in trace.records(ModelChanged))
         self._models = {
             name: CLIENTS[settings.client](settings) for name, settings in self.settings.items()
         }
@@ -78,6 +84,7 @@ class RoleModels:
                 self.ledger,
                 price=settings.price,
                 most_in_flight=settings.most_in_flight,
+                earlier=self._versions(trace, name),
             )
             for name, settings in self.settings.items()
         }
@@ -102,8 +109,10 @@ class RoleModels:
         needed = {role: self.least_context(role) for role in roles}
         schemas = [answer_schema(self._answer_of(role)) for role in roles]
         largest = max(schemas, key=lambda schema: len(str(schema)), default=None)
-        request = probe_request(largest, max(needed.values(), default=0), self._config.sampling())
-        recorded = RecordedModel(self.callers[name], role=ROLE)
+        n_words = max(LEAST_WORDS, round(_REAL * max(needed.values()))) if needed else 0
+        request = probe_request(largest, n_words, self._config.sampling())
+        position = {"changes": self._n_changes[name]} if self._n_changes[name] else None
+        recorded = RecordedModel(self.callers[name], role=ROLE, position=position)
         ready = await preflight(
             model,
             least_tokens=min(needed.values(), default=0),
@@ -125,6 +134,12 @@ class RoleModels:
         if short:
             lines.append(f"its context of {context} tokens is too short as {', '.join(short)}")
         return lines
+
+    def _versions(self, trace: Trace, name: str) -> tuple[str, ...]:
+        """Versions of the models that had a name before the present one, the study's own included."""
+        changed = [item.record.settings for item in trace.records(ModelChanged)]
+        had = [self._stated[name], *(item for item in changed if item.name == name)]
+        return tuple(dict.fromkeys(item.version for item in had))
 
     def least_context(self, role: str) -> int:
         """Tokens of a role's shortest useful prompt with its answer, roughly."""

@@ -23,11 +23,10 @@ from lakatos.theories.discovery.roles.analysis import (
     run_analysis,
 )
 from lakatos.theories.discovery.roles.answer import SeveralSuccessors, Successor
-from lakatos.theories.discovery.roles.draft_report import draft_report
+from lakatos.theories.discovery.roles.draft_report import draft_report, likeness
 from lakatos.theories.discovery.roles.exhibit import Exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
 from lakatos.theories.discovery.roles.overview import predicted_shares
-from lakatos.theories.discovery.roles.prompt import read_prompt
 from lakatos.theories.discovery.roles.question import RoleQuestion
 from lakatos.theories.discovery.roles.record import AnalysisMade, DraftsScreened, SuccessorTried
 from lakatos.theories.discovery.roles.tryout import TriedProgram, program_of, try_program
@@ -41,6 +40,11 @@ from lakatos.traces.step import Recorded, StepContext
 
 PREDICTED = "predicted"
 """Key of the part of a report that is for analyses, not for reading."""
+AGAIN = (
+    "What came of your work so far is shown last. Mend what was refused; of what was fitted, look at the trials that "
+    "it misses and at parameters that lie at a limit, and write a better draft, or state that you are done."
+)
+"""Added to the task in every round but the first, so that the prompt before it stays the same and is read once."""
 MOST_FREE = 2
 """Rounds of a lens in a cycle that cost nothing where an analysis failed."""
 MOST_DUPLICATES = 2
@@ -118,9 +122,8 @@ def _question(
         return replace(item.first, task=f"{item.first.task} {rounds}")
     return replace(
         item.first,
-        prompt=read_prompt("repair"),
-        task=f"{item.first.task} {rounds}",
-        last=_own_work(artifacts, item),
+        task=f"{item.first.task} {AGAIN} {rounds}",
+        last=(*item.first.last, *_own_work(artifacts, item)),
         inputs=(
             *item.first.inputs,
             *(tried.digest for tried in item.tried),
@@ -337,6 +340,15 @@ def _report(
         for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
     }
     told = draft_report(theory, scored, trials, rivals, evidence.domain)
+    theories = evidence.state.theories
+    pool = {
+        theories.name(line.theory): [
+            predicted_shares(theories.scores[line.theory, name].record) for name in experiments
+        ]
+        for line in evidence.state.board().standings
+    }
+    if alike := likeness([own.mean for own in scored], pool):
+        told["predicts most like"] = alike
     shares = {
         name: np.round(own.mean, 4).tolist() for name, own in zip(experiments, scored, strict=True)
     }

@@ -46,7 +46,6 @@ from lakatos.theories.discovery.roles.lesson_overview import REWARD
 from lakatos.theories.discovery.roles.prompt import read_prompt
 from lakatos.theories.discovery.roles.question import RoleQuestion
 from lakatos.theories.discovery.roles.record import (
-    AnalysisMade,
     CaseRead,
     CheckedStatement,
     ClaimAudited,
@@ -153,7 +152,8 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
-    sources = _sources(run.evidence, case)
+    sources, fate = _sources(run.evidence, case), fate_exhibit(run.state)
+    happened = (fate,) if fate else ()
     wanted: list[tuple[str, str, str, type[CaseReading | Steelman]]] = []
     if roles.arbiter:
         task = f"Say what is wrong with {loser}, which lost to {leader}."
@@ -167,9 +167,12 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
             prompt=read_prompt(prompt),
             subject=case.loser,
             task=task,
-            exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
+            exhibits=(case.study, case.file, *case.background, *happened, *case.evidence, *sources),
             answer=answer,
-            inputs=case.inputs,
+            inputs=(
+                *case.inputs,
+                *(item.digest for item in run.state.roles.tried[-MOST_TRIED:]),
+            ),
             tools=True,
         )
         for role, prompt, task, answer in wanted
@@ -211,7 +214,8 @@ def _mending(
     return replace(
         asked,
         task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
-        exhibits=(Exhibit("your statements that do not count", refused), *heard.shown),
+        exhibits=heard.shown,
+        last=(Exhibit("your statements that do not count", refused),),
         inputs=(heard.answered.digest, *asked.inputs),
         tools=False,
     )
@@ -296,7 +300,8 @@ def _writing(
                 prompt=read_prompt("reviser"),
                 subject=name,
                 task=lens.task,
-                exhibits=(*common, *own, *evidence),
+                exhibits=(*common, *evidence),
+                last=tuple(own),
                 answer=SeveralSuccessors if known.config.roles.further else Successor,
                 inputs=(
                     *case.inputs,
@@ -306,7 +311,7 @@ def _writing(
                         if item is not None
                     ),
                     *(item.digest for item in known.state.roles.tried[-MOST_TRIED:]),
-                    *(item.digest for item in _earlier_analyses(known)),
+                    *(item.digest for item in known.state.roles.analyses),
                     *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),
@@ -335,16 +340,10 @@ def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
     return [Exhibit(title, value)] if value else []
 
 
-def _earlier_analyses(known: RunEvidence) -> list[Recorded[AnalysisMade]]:
-    """Analyses of the cycles before the one whose diagnosis is the newest."""
-    now = known.state.theories.diagnoses[-1].record.cycle
-    return [item for item in known.state.roles.analyses if item.record.cycle < now]
-
-
 def _analyses(known: RunEvidence) -> list[Exhibit]:
     """What analyses of earlier cycles showed, the newest that find room."""
     room, lines = ANALYSES_CHARACTERS, []
-    for item in reversed(_earlier_analyses(known)):
+    for item in reversed(known.state.roles.analyses):
         made = item.record
         room -= len(made.told)
         if room < 0:

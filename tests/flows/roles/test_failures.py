@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lakatos.flows.roles.failures import failures, failures_in, useless
+from lakatos.language_models.probe import SYSTEM
 from lakatos.theories.discovery.roles.record import RoleAnswered
 from lakatos.theories.discovery.roles.state import RolesState
 from lakatos.traces.step import Recorded
@@ -55,7 +56,7 @@ def said(role: str, cycle: int, *outcomes: str) -> RolesState:
     ("outcomes", "cycle", "reason"),
     [
         (["not_json"] * 4, 2, "none of its 4 answers could be read"),
-        (["not_json"] * 4, 1, ""),  # of this cycle, which a resumed run asks again
+        (["not_json"] * 4, 1, ""),  # of this cycle
         (["not_json"] * 3, 2, ""),
         ([*["not_json"] * 6, "answered"], 2, ""),
         (["no_answer"] * 9, 2, ""),  # of the server
@@ -91,7 +92,7 @@ def refused(body: Any) -> tuple[int, Any]:
 
 def after_the_probe(body: Any) -> tuple[int, Any] | None:
     """A server that refuses all questions but the first, which looks for the model."""
-    return None if "You test a connection" in str(body["messages"][0]) else refused(body)
+    return None if body["messages"][0]["content"] == SYSTEM else refused(body)
 
 
 def unreadable(body: Any) -> tuple[int, Any] | None:

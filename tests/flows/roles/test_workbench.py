@@ -126,7 +126,7 @@ def test_a_failed_analysis_costs_no_round_and_its_author_reads_what_it_had_shown
     def answer(body: Mapping[str, Any], rng: np.random.Generator) -> str:
         bodies.append(body)
         value: dict[str, Any] = {"change": "odd totals", "source": FOUND}
-        return json.dumps(value if len(bodies) > 2 else value | {"source": "", "analysis": FAILS})
+        return json.dumps(value if len(bodies) > 1 else value | {"source": "", "analysis": FAILS})
 
     with running(RehearsalSettings(context_tokens=32768), answer) as served:
         models = {"writer": {"base_url": served.base_url, "model": served.model}}
@@ -134,13 +134,12 @@ def test_a_failed_analysis_costs_no_round_and_its_author_reads_what_it_had_shown
         people = {"source": "simulated", "program": HIDDEN}
         config = small_study(
             **QUICK, models=models, roles=roles, participants=people,
-            stop={"cycles": 1, "least_cycles": 1},
+            stop={"cycles": 2, "least_cycles": 2},
         )  # fmt: skip
         run_study(config, tmp_path / "run", n_workers=1)
     (made,) = records(tmp_path / "run", AnalysisMade)
     assert (made.outcome, made.attempt) == ("refused", 0)
-    probe, first, second = map(said, bodies)
-    assert "rain" in probe
+    first, second = map(said, bodies)
     assert 'arrays of tables["1.1"] in an analysis' in first
     assert re.search(r"KeyError at line 3: '9.9'\s+Before that it showed:\s+rows \d+", second)
     assert "This is your last round of 1." in second
