@@ -102,6 +102,7 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "theories/transfer": {"cells": ("group", "target")},
     "timed_page": {"people": ("how",)},
     "traces/crash": {"chains": ("kind", "moment")},
+    "traces/processors": {"studies_run": ("study", "seed")},
 }
 """By result and by list of cells the settings that its rows keep apart; cells of other lists are averaged over all."""
 MOST_OUTCOMES = 6

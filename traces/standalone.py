@@ -19,7 +19,7 @@ import re
 import sys
 import zipfile
 from binascii import hexlify
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -214,6 +214,8 @@ BARE: dict[str, Any] = {
 """What an erasure leaves of a row beside its number, record digest and hashes; its hash stands for the key."""
 ROWS_ERASED = b"rows_erased"
 """Kind of the record that lists rows of which an erasure leaves this only."""
+TOMBSTONE = b"tombstone"
+"""Kind of the record by which responses that were withdrawn, and others, no longer hold."""
 
 
 def is_bare(row: StoredRow) -> bool:
@@ -226,54 +228,127 @@ def bare(row: StoredRow) -> StoredRow:
     return row._replace(key=row.hash, **BARE)
 
 
-def chain_place(row: StoredRow) -> list[Any]:
-    """What an erasure leaves: number, record digest, and the hashes of the event before and of this one."""
-    return [row.seq, *(part.decode(errors="replace") for part in row[-3:])]
+class ChainPlace(NamedTuple):
+    """What an erasure leaves of a row: its number, record digest, and hashes of the event before and of this one."""
+
+    seq: int
+    record_digest: bytes
+    previous_hash: bytes
+    hash: bytes
 
 
-def erasure_digest(rows: Iterable[StoredRow]) -> str:
+def chain_place(row: StoredRow) -> ChainPlace:
+    """Place of a row in the chain."""
+    return ChainPlace(row.seq, row.record_digest, row.previous_hash, row.hash)
+
+
+def erasure_digest(rows: Iterable[StoredRow | ChainPlace]) -> str:
     """Digest of the places of rows in the chain, the same before and after they were erased."""
-    return hashlib.sha256(canonical([chain_place(row) for row in rows])).hexdigest()
+    told = [[row.seq, *(part.decode(errors="replace") for part in row[-3:])] for row in rows]
+    return hashlib.sha256(canonical(told)).hexdigest()
 
 
 class ErasureCheck:
-    """Whether every bare row is one that a later record lists, at the place where it stood when that was written."""
+    """Whether every bare row is one that a withdrawal can have taken.
 
-    def __init__(self) -> None:
-        self._bare: set[int] = set()
-        self._rows: dict[int, StoredRow] = {}
+    A record of erased rows follows a withdrawal (a tombstone of responses). Its rows stand between the first responses
+    that were withdrawn since the last such record and itself, each at the place where it stood when that was written.
+    What rests on an erased row is erased with it: only records that stay, such as designs, cite one.
+    """
+
+    def __init__(self, meta: Mapping[str, Any], has_artifact: Callable[[str], bool]) -> None:
+        """Learn from the description of a journal which kinds of records bring responses, and which stay.
+
+        ``has_artifact`` says whether an artifact is there.
+        """
+        apart = meta.get("apart") or {"roots": [], "stay": []}
+        self._roots, self._stay = (
+            {kind.encode() for kind in apart[name]} for name in ("roots", "stay")
+        )
+        self._has_artifact = has_artifact
+        self._places: dict[int, ChainPlace] = {}
+        self._responses: dict[bytes, int] = {}
+        """Number of the event that brought responses, by the digest of its record."""
+        self._first_withdrawn: int | None = None
+        """Of these, the first that was withdrawn since the last record of erased rows."""
+        self._bare: dict[bytes, int] = {}
+        """Number of a row without content, by the digest of its record."""
+        self._bare_rows: set[int] = set()
         self._listed: set[int] = set()
-        self.problem = ""
+        self._fault: tuple[int, str] | None = None
 
     def add(self, row: StoredRow) -> None:
-        """Take the next row into account."""
-        self._rows[row.seq] = row
+        """Take the next row into account.
+
+        Raises:
+            ValueError: It is a record of erased rows, or a tombstone, that cannot be read.
+        """
+        self._places[row.seq] = chain_place(row)
         if is_bare(row):
-            self._bare.add(row.seq)
+            self._bare.setdefault(row.record_digest, row.seq)
+            self._bare_rows.add(row.seq)
+        elif row.kind in self._roots:
+            self._responses[row.record_digest] = row.seq
+        elif row.kind == TOMBSTONE:
+            self._withdraw(row)
         elif row.kind == ROWS_ERASED:
-            told = json.loads(row.body)
-            listed = [seq for first, last in told["rows"] for seq in range(first, last + 1)]
-            if not all(seq in self._rows for seq in listed) or row.seq in listed:
-                self.problem = (
-                    self.problem
-                    or f"event {row.seq} lists rows as erased that do not stand before it"
-                )
-                return
-            if erasure_digest(self._rows[seq] for seq in listed) != told["digest"]:
-                self.problem = (
-                    self.problem
-                    or f"event {row.seq} lists erased rows {told['rows']}, which were changed since"
-                )
-            self._listed.update(listed)
+            self._list(row)
+        elif self._bare and row.kind != b"intent" and row.kind not in self._stay:
+            self._look_at_inputs(row)
+
+    @property
+    def in_words(self) -> str:
+        """How many rows have no content, after a statement about all rows; empty where all have one."""
+        return f"; the content of {len(self._bare_rows)} was erased" if self._bare_rows else ""
 
     def fault(self) -> tuple[int, str] | None:
-        """The first row that is wrong, or 0, and why; None if all is well."""
-        if self.problem:
-            return 0, self.problem
-        unlisted = min(self._bare - self._listed, default=None)
-        if unlisted is None:
-            return None
-        return unlisted, f"event {unlisted} has no content, and no later record lists it as erased"
+        """The first row that is wrong, and why; None if all is well."""
+        unlisted = min(self._bare_rows - self._listed, default=None)
+        if self._fault is None and unlisted is not None:
+            return (
+                unlisted,
+                f"event {unlisted} has no content, and no later record lists it as erased",
+            )
+        return self._fault
+
+    def _withdraw(self, row: StoredRow) -> None:
+        seq = self._responses.get(str(json.loads(row.body)["target"]).encode())
+        if seq is not None:
+            self._first_withdrawn = min(seq, self._first_withdrawn or seq)
+
+    def _list(self, row: StoredRow) -> None:
+        told = json.loads(row.body)
+        ranges = told["rows"]
+        if not all(0 < first <= last < row.seq for first, last in ranges):
+            self._wrong(row, "lists rows as erased that do not stand before it")
+            return
+        listed = [seq for first, last in ranges for seq in range(first, last + 1)]
+        if erasure_digest(self._places[seq] for seq in listed) != told["digest"]:
+            self._wrong(row, f"lists erased rows {ranges}, which were changed since")
+        # An erasure that was cut short lists some rows once more.
+        new, withdrawn = set(listed) - self._listed, self._first_withdrawn
+        if new and withdrawn is None:
+            problem = "and no responses were withdrawn since the last such record"
+            self._wrong(row, f"lists event {min(new)} as erased, {problem}")
+        elif withdrawn is not None and min(new, default=row.seq) <= withdrawn:
+            problem = "which stands before all responses that were withdrawn"
+            self._wrong(row, f"lists event {min(new)} as erased, {problem}")
+        self._listed.update(listed)
+        self._first_withdrawn = None
+
+    def _look_at_inputs(self, row: StoredRow) -> None:
+        cited = (str(name).encode() for name in json.loads(row.inputs))
+        first = min((self._bare[name] for name in cited if name in self._bare), default=None)
+        if first is None:
+            return
+        body = json.loads(row.body)
+        if set(body) != {"apart"} or self._has_artifact(str(body["apart"])):
+            self._wrong(
+                row, f"rests on event {first}, which was erased, and would be erased with it"
+            )
+
+    def _wrong(self, row: StoredRow, problem: str) -> None:
+        self._fault = self._fault or (row.seq, f"event {row.seq} {problem}")
 
 
 def fault_of(row: StoredRow) -> str | None:
@@ -648,20 +723,19 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
     seq, _, problem = first_fault(rows, start_of(meta))
     if problem:
         problem += f"; what stands before it, up to event {seq}, is as it was written"
-    fine = f"{seq} events, none changed, dropped or moved"
-    if n_bare := sum(map(is_bare, rows)):
-        fine += f"; the content of {n_bare} was erased"
-        erasures = ErasureCheck()
-        try:
-            for row in rows:
-                erasures.add(row)
-            fault = erasures.fault()
-        except (KeyError, TypeError, ValueError) as error:
-            fault = (0, f"a record of erased rows cannot be read ({error})")
-        problem = problem or (fault[1] if fault else None)
-    found.append((problem is None, f"chain{what}: {problem or fine}"))
     start = prefix + "artifacts/"
     artifacts = {name.rpartition("/")[2]: name for name in bundle.names if name.startswith(start)}
+    fine = f"{seq} events, none changed, dropped or moved"
+    try:
+        erasures = ErasureCheck(_meta_of(meta), artifacts.__contains__)
+        for row in rows:
+            erasures.add(row)
+        fine += erasures.in_words
+        fault = erasures.fault()
+    except (KeyError, TypeError, ValueError) as error:
+        fault = (0, f"a record of an erasure cannot be read ({error})")
+    problem = problem or (fault[1] if fault else None)
+    found.append((problem is None, f"chain{what}: {problem or fine}"))
     changed = [
         digest
         for digest, name in artifacts.items()
@@ -670,7 +744,7 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
     found.append((not changed, f"artifacts{what}: {changed[0]} was changed" if changed else
                   f"artifacts{what}: all {len(artifacts)} hash to their names"))  # fmt: skip
     known = {digest.encode() for digest in artifacts} | {
-        str(root).encode() for root in _roots(meta)
+        str(root).encode() for root in _meta_of(meta).get("roots", ())
     }
     missing = ""
     for row in rows:
@@ -686,12 +760,10 @@ def verify_run(bundle: BundleFiles, prefix: str, public: str) -> list[Line]:
     return found
 
 
-def _roots(meta: Sequence[tuple[bytes, bytes]]) -> Sequence[Any]:
-    for name, value in meta:
-        if name == b"meta":
-            roots: Sequence[Any] = json.loads(value).get("roots", ())
-            return roots
-    return ()
+def _meta_of(meta: Sequence[tuple[bytes, bytes]]) -> Mapping[str, Any]:
+    """What a journal was created with."""
+    described: Mapping[str, Any] = json.loads(dict(meta).get(b"meta", b"{}"))
+    return described
 
 
 def _heads_lines(

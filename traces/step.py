@@ -34,6 +34,8 @@ from lakatos.traces.validity import Validity
 
 R = TypeVar("R", bound=Record)
 
+IDENTITY: Final = "identity"
+"""What the journal's meta call the digest of what is studied, from which random numbers follow besides the seed."""
 INBOX_PLACE: Final = "inbox"
 """What the journal's meta call the folder that collects, where the journal is elsewhere; see `traces.inbox`."""
 
@@ -52,8 +54,10 @@ class StepContext:
 
     key: Digest
     """For services that can refuse to do the same thing twice."""
+    place: Digest
+    """Names the step by its name and position alone, whatever it is derived from; see `Trace.place_of`."""
     rng: np.random.Generator
-    """Depends on the campaign's seed and the key."""
+    """Depends on the campaign's seed and the place."""
     artifacts: ArtifactStore
     note: Callable[[Mapping[str, Any]], None] = lambda detail: None
     """Writes down at once what happens while the step runs (a try that failed, what it cost), as a further intent.
@@ -64,10 +68,10 @@ class StepContext:
     """The same, written in one commit with the result, or before the step fails; lost if the process dies first."""
 
 
-def step_rng(seed: int, key: Digest) -> np.random.Generator:
-    """The random generator of the step ``key`` in the campaign ``seed``."""
-    # Hashed together, since a sequence of integers of different lengths would not tell (seed, key) pairs apart.
-    entropy = int(digest_of({"seed": seed, "key": key}), 16)
+def step_rng(seed: int, place: Digest) -> np.random.Generator:
+    """The random generator of the step at ``place`` in the campaign ``seed``."""
+    # Hashed together, since a sequence of integers of different lengths would not tell (seed, place) pairs apart.
+    entropy = int(digest_of({"seed": seed, "key": place}), 16)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
 
 
@@ -82,6 +86,7 @@ class Trace:
         seed: int,
         types: Mapping[str, type[Record]],
         roots: Sequence[Digest] = (),
+        identity: str = "",
     ) -> None:
         """Take an open journal; use `Trace.create` or `Trace.open` instead.
 
@@ -91,8 +96,10 @@ class Trace:
             seed: Of the campaign; the random numbers of all steps come from it.
             types: Which class reads which kind of record.
             roots: Digests that inputs may cite although neither a record nor an artifact has them.
+            identity: As for `create`; empty in journals of earlier versions.
         """
         self.journal, self.artifacts, self.seed = journal, artifacts, seed
+        self.identity = identity
         self.types: Mapping[str, type[Record]] = {**OWN_TYPES, **types}
         self.roots = frozenset(roots)
         self._running: dict[Digest, Future[None]] = {}
@@ -108,9 +115,12 @@ class Trace:
         meta: Mapping[str, Any] | None = None,
         roots: Sequence[Digest] = (),
         apart: ApartKinds | None = None,
+        identity: str = "",
     ) -> Self:
         """Begin a trace in ``folder``; ``seed`` and ``roots`` are written with ``meta`` and found again by `open`.
 
+        ``identity`` is a digest of what is studied. With it, a step's random numbers follow from seed, identity, name
+        and position, and not from numbers that earlier steps computed, whose last digits differ between processors.
         With ``apart``, bodies of records that derive from participants' responses are kept apart, so that they can be
         erased with the responses.
 
@@ -118,6 +128,8 @@ class Trace:
             JournalError: The folder holds a trace already, or cannot be written.
         """
         described = {**(meta or {}), "seed": seed, "roots": sorted(roots)}
+        if identity:
+            described[IDENTITY] = identity
         if apart is not None:
             described[APART] = apart.to_json()
             make_secret(Path(folder))
@@ -128,6 +140,7 @@ class Trace:
             seed=seed,
             types=types,
             roots=roots,
+            identity=described.get(IDENTITY, ""),
         )
 
     @classmethod
@@ -148,7 +161,12 @@ class Trace:
         try:
             artifacts = artifacts_in(Path(folder) / ARTIFACT_FOLDER)
             found = cls(
-                journal, artifacts, seed=meta["seed"], types=types, roots=meta.get("roots", ())
+                journal,
+                artifacts,
+                seed=meta["seed"],
+                types=types,
+                roots=meta.get("roots", ()),
+                identity=meta.get(IDENTITY, ""),
             )
             if not read_only:
                 found.check_place()
@@ -270,9 +288,11 @@ class Trace:
 
         held: list[EventEntry] = []
         self._append_all([intent(None if note is None else note())])
+        place = self.place_of(key, name, position)
         context = StepContext(
             key,
-            step_rng(self.seed, key),
+            place,
+            step_rng(self.seed, place),
             self.artifacts,
             write,
             lambda detail: held.append(intent(detail)),
@@ -330,6 +350,15 @@ class Trace:
                     "nothing was written. Tell the two apart by their position or inputs."
                 )
         return Recorded(record, event.record_digest)
+
+    def place_of(self, key: Digest, name: str, position: Mapping[str, int | str]) -> Digest:
+        """Name a step by its name and position; in journals of earlier versions, by its key.
+
+        Steps that repeat one another with other inputs (after responses were withdrawn) share a place.
+        """
+        if not self.identity:
+            return key
+        return digest_of({"identity": self.identity, "name": name, "position": dict(position)})
 
     def recorded(
         self,

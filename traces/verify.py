@@ -97,7 +97,7 @@ class _FaultFindings:
         self.unsigned = unsigned
         self.faults: dict[str, tuple[str, int | None]] = {}
         self.n_heads = self.n_signed = self.n_timed = self.covered = self.last = 0
-        self.orphans = ""
+        self.orphans = self.erased = ""
         self.later = 0
         """Number of the last event that is signed and is not in this copy."""
 
@@ -110,7 +110,8 @@ class _FaultFindings:
             told += f"; the chain alone covers {self.last - self.covered} events after the last"
         if self.later:
             told += f"; the run went on to event {self.later} after this copy was made"
-        answers = {**_QUESTIONS, "heads": told + self.orphans}
+        chain = _QUESTIONS["chain"] + self.erased
+        answers = {**_QUESTIONS, "chain": chain, "heads": told + self.orphans}
         if not self.n_timed:
             answers["times"] = (
                 "no signed head carries a time: heads show what was written, and not when"
@@ -212,9 +213,10 @@ def _verify(
                 timed.append((kept.head.seq, signed))
                 named.append((kept.head.seq, kept.head.hash, kept.time_utc))
         _verify_head(heads, 0, start_of(stored_meta), findings)
-        apart = BodiesApart.of(folder, meta_of(stored_meta))
+        meta = meta_of(stored_meta)
+        apart = BodiesApart.of(folder, meta)
         audit = _JournalAudit(types, roots, whole, artifacts.has, findings, apart)
-        last, rows, erasures = 0, list[StoredRow](), ErasureCheck()
+        last, rows, erasures = 0, list[StoredRow](), ErasureCheck(meta, artifacts.has)
         for row in _chained(store, start_of(stored_meta), findings):
             audit.add(row)
             if row.seq in heads:
@@ -224,12 +226,11 @@ def _verify(
             try:
                 erasures.add(row)
             except (KeyError, TypeError, ValueError) as error:
-                findings.add(
-                    "chain", f"{place_of_stored(row)} lists no erased rows ({error}).", row.seq
-                )
+                findings.add("chain", f"{place_of_stored(row)} cannot be read ({error}).", row.seq)
         audit.finish()
         if unlisted := erasures.fault():
             findings.add("chain", f"{unlisted[1]}.", unlisted[0])
+        findings.erased = erasures.in_words
         times = times_of(rows)
         findings.last, findings.orphans = last, told_orphans(folder, identity)
         if not (findings.n_signed or findings.unsigned):

@@ -241,8 +241,6 @@ def _answers(
     origin = origin_of(trace.journal.meta)
     if origin is not None:
         yield ask.branched(origin)
-    else:
-        yield from ask.erased_rows(events)
     yield from ask.order(records)
     yield from ask.people(trace, records)
     yield ask.validity_of(validity, events)

@@ -44,7 +44,7 @@ from lakatos.traces.errors import ArtifactMissingError, TraceError
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.record import Record, Tombstone, kind_of
 from lakatos.traces.step import Recorded, Trace
-from lakatos.traces.validity import ERASES, Validity
+from lakatos.traces.validity import Validity
 from lakatos.traces.wording import plural
 
 
@@ -181,23 +181,6 @@ def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[Au
         if left:
             text = f"answers of {left[0]}, who withdrew, are still there; `lakatos data withdraw` again erases them"
         yield AuditFinding("withdrawn", not left, text, withdrawn=not left)
-
-
-def erased_rows(events: Sequence[Event]) -> Iterator[AuditFinding]:
-    """Whether no row is empty that stands before the responses of everybody who withdrew: it cannot rest on them."""
-    bare = [event.seq for event in events if event.is_bare]
-    if not bare:
-        return
-    gone = {event.body["target"] for event in events if event.kind == "tombstone"}
-    gone.update(target for event in events for target in event.body.get(ERASES, ()))
-    first = min((event.seq for event in events if event.record_digest in gone), default=0)
-    wrong = [
-        f"event {seq} was emptied, and nothing that was withdrawn stands before it, so that no withdrawal took it"
-        for seq in bare
-        if not 0 < first < seq
-    ]
-    fine = f"{plural(len(bare), 'row')} emptied, all of them after the first responses that were withdrawn"
-    yield finding("erased rows", wrong, fine)
 
 
 def order(records: list[Recorded[Record]]) -> Iterator[AuditFinding]:

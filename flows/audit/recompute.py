@@ -189,6 +189,7 @@ class _WalkedTrace(Trace):
             seed=trace.seed,
             types=trace.types,
             roots=tuple(trace.roots),
+            identity=trace.identity,
         )
         self.wanted, self.found, self._scratch = wanted, found, scratch
         accepted = [event.seq for event in self.journal.all if event.kind == kind_of(CodeAccepted)]
@@ -244,9 +245,10 @@ class _WalkedTrace(Trace):
         if seen and event.kind not in ALWAYS:
             return known
         self.journal.before = event.seq
+        place = self.place_of(event.key, name, position or {})
         try:
             result = function(
-                StepContext(event.key, step_rng(self.seed, event.key), self.artifacts)
+                StepContext(event.key, place, step_rng(self.seed, place), self.artifacts)
             )
             record = await result if inspect.isawaitable(result) else result
         except (DataMissingError, AnchorError, SandboxUnavailableError, OSError) as error:

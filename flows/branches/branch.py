@@ -15,14 +15,22 @@ from pathlib import Path
 from typing import Any
 
 from lakatos.flows.errors import RewindError
-from lakatos.flows.run.records import RECORD_TYPES
+from lakatos.flows.run.records import APART_KINDS, RECORD_TYPES
 from lakatos.flows.run.run import check_run
-from lakatos.traces.apart import ERASED
+from lakatos.traces.apart import ERASED, ApartKinds
 from lakatos.traces.digest import Digest
 from lakatos.traces.errors import RecordError
 from lakatos.traces.head import write_head
 from lakatos.traces.journal import INTENT, Event
-from lakatos.traces.record import Record, RecordTypes, RowsErased, body_of, kind_of, parse_record
+from lakatos.traces.record import (
+    Record,
+    RecordTypes,
+    RowsErased,
+    Tombstone,
+    body_of,
+    kind_of,
+    parse_record,
+)
 from lakatos.traces.step import ARTIFACT_FOLDER, Trace
 from lakatos.traces.system import link_file
 
@@ -280,9 +288,39 @@ def branch(
                     key=event.key, name=event.name, position=event.position, inputs=event.inputs,
                     attempt=event.attempt, apart=None if is_changed else event.apart,
                 )  # fmt: skip
+            _withdraw(trace, made, events)
             made.list_erased(erased_rows)
     write_head(folder, begins=True)
     return cited
+
+
+def _withdraw(trace: Trace, made: Trace, events: list[Event]) -> None:
+    """Responses in the branch that were withdrawn later in its origin are withdrawn in the branch, too."""
+    kinds = ApartKinds.of(trace.journal.meta) or APART_KINDS
+    held = {event.record_digest: event.kind for event in made.journal.events()}
+    by_digest = {event.record_digest: event for event in events}
+    for event in events:
+        record = trace.read(event).record if event.kind == kind_of(Tombstone) else None
+        if not isinstance(record, Tombstone) or held.get(record.target) not in kinds.roots:
+            continue
+        if event.record_digest in held:
+            continue
+        decided = by_digest.get(record.decision or "")
+        if decided is None:
+            made.record(record, name=event.name, position=event.position)
+            continue
+        decision = made.record(
+            trace.read(decided).record,
+            name=decided.name,
+            inputs=[cited for cited in decided.inputs if cited in held],
+            position=decided.position,
+        )
+        made.record(
+            record.model_copy(update={"decision": decision.digest}),
+            name=event.name,
+            inputs=[decision.digest],
+            position=event.position,
+        )
 
 
 def _kept(events: list[Event], last: int) -> list[Event]:

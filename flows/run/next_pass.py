@@ -27,6 +27,7 @@ from lakatos.traces.errors import JournalError
 from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE, read_mark
 from lakatos.traces.journal import Journal
 from lakatos.traces.place import holds_journal, run_folders
+from lakatos.traces.stores.sqlite import problem_of
 from lakatos.traces.system import is_locked
 from lakatos.traces.wording import plural
 
@@ -128,9 +129,7 @@ def _pending(inbox: Path) -> tuple[int, int]:
                 "SELECT count(*), coalesce(max(number), 0) FROM batch WHERE taken_utc IS NULL AND payload IS NOT NULL"
             ).fetchone()
     except sqlite3.Error as error:
-        raise JournalError(
-            f"cannot read {inbox}: {error}; check the file, or restore it from a backup."
-        ) from error
+        raise JournalError(problem_of(error, inbox, "reading")) from error
     return int(found[0]), int(found[1])
 
 

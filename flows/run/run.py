@@ -48,7 +48,7 @@ from lakatos.theories.language.family import Family
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.apart import ERASED
 from lakatos.traces.artifact import ArtifactStore
-from lakatos.traces.digest import Digest, Fingerprint, digest_bytes
+from lakatos.traces.digest import Digest, Fingerprint, digest_bytes, digest_of
 from lakatos.traces.errors import JournalError
 from lakatos.traces.head import write_head
 from lakatos.traces.inbox import claim_place
@@ -304,6 +304,7 @@ def create_run(
             types=RECORD_TYPES,
             meta=meta,
             apart=APART_KINDS if _may_withdraw(config) else None,
+            identity=digest_of(config.identity),
         )
         after_error.callback(trace.close)
         keep_answers(config, trace.artifacts, kept)

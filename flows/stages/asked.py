@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lakatos.experiments.design import design_from_json
+from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.source import SourceProfile
 from lakatos.experiments.preregistration import Preregistration
@@ -91,11 +92,21 @@ def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
     return design_from_json(artifacts.get_json(plan.design))
 
 
+def recruiting_key(source: SourceProfile, key: Digest, place: Digest) -> Digest:
+    """Key under which a source recruits.
+
+    Nobody is recruited twice with the step's key. Whoever responds at once, simulated, archived or a language model,
+    is recruited by the step's place: random numbers follow from it.
+    """
+    return key if source.responds_later else place
+
+
 def key_of(trace: Trace, asked: Recorded[PeopleRecruited]) -> Digest:
-    """Key of the step that asked for people."""
+    """Key under which people of an experiment were recruited."""
     event = trace.journal.find_record(asked.digest)
     assert event is not None
-    return event.key
+    place = trace.place_of(event.key, event.name, event.position)
+    return recruiting_key(SOURCES[asked.record.source].profile, event.key, place)
 
 
 def _arrived(trace: Trace, experiment: str) -> list[InboxBatch]:

@@ -58,6 +58,7 @@ from lakatos.flows.stages.asked import (
     answers_of,
     erased,
     key_of,
+    recruiting_key,
 )
 from lakatos.flows.stages.enough import (
     before_stop,
@@ -85,7 +86,8 @@ async def recruit(
     run.progress.stage(cycle, "collect", f"{people}, {plural(len(design.stimuli), 'trial')}")
 
     def ask(context: StepContext) -> PeopleRecruited:
-        recruitment = recruit_again(run.source, run.trace, plan.record, context.key)
+        key = recruiting_key(run.config.source, context.key, context.place)
+        recruitment = recruit_again(run.source, run.trace, plan.record, key)
         deliver(run, recruitment, recruitment.n_participants)
         return PeopleRecruited(
             experiment=design.name,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -339,3 +340,128 @@ def test_an_erasure_that_ended_between_the_list_and_the_rows_is_ended_by_the_nex
 
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+class PlainBundle:
+    """A run as its bundle holds it, without a list of files."""
+
+    def __init__(self, folder: Path) -> None:
+        with Trace.open(folder, TYPES, read_only=True) as trace:
+            rows = [json.dumps(list(row)).encode() for row in trace.journal.store.rows()]
+            meta = json.dumps(trace.journal.store.meta()).encode()
+            held = {f"artifacts/{digest}": trace.artifacts.get(digest)
+                    for digest in trace.artifacts.digests()}  # fmt: skip
+        self.files = {
+            "journal/events.jsonl": b"\n".join(rows),
+            "journal/meta.json": meta,
+            **held,
+        }
+        self.names = list(self.files)
+
+    def read(self, name: str) -> bytes:
+        return self.files[name]
+
+
+def fault_of_chain(folder: Path) -> str:
+    """What is wrong with the chain; a bundle's own verifier finds the same as the audit."""
+    chain = next(
+        check for check in verify(folder, TYPES, unsigned=True).checks if check.name == "chain"
+    )
+    bundle: Any = PlainBundle(folder)
+    good, text = standalone.verify_run(bundle, "", "")[0]
+    assert good == chain.ok
+    assert good or text.removeprefix("chain: ").split("; what")[0] == chain.detail.removesuffix(".")
+    return "" if chain.ok else chain.detail
+
+
+def hide(folder: Path, *seqs: int) -> None:
+    """List rows as erased and empty them, as an owner with the key can at any time."""
+    with Trace.open(folder, TYPES) as trace:
+        trace.list_erased(seqs)
+        trace.journal.erase_rows(set(seqs))
+
+
+def test_only_rows_between_withdrawn_responses_and_their_list_can_be_erased(tmp_path: Path) -> None:
+    items = begin(tmp_path / "early")
+    with Trace.open(tmp_path / "early", TYPES) as trace:
+        trace.record(Tombstone(target=items[1].digest, reason="withdrew"), name="erase")
+    shutil.copytree(tmp_path / "early", tmp_path / "later")
+    hide(tmp_path / "early", 1, 3)
+    assert "lists event 1 as erased, which stands before all responses that were withdrawn" in (
+        fault_of_chain(tmp_path / "early")
+    )
+    hide(tmp_path / "later", 3)
+    assert fault_of_chain(tmp_path / "later") == ""
+
+
+@pytest.mark.parametrize("target", [None, 2, 3])
+def test_no_row_is_erased_without_a_withdrawal_of_responses(
+    tmp_path: Path, target: int | None
+) -> None:
+    items = begin(tmp_path / "run")
+    if target is not None:  # a score or a decision that no longer holds is no withdrawal
+        with Trace.open(tmp_path / "run", TYPES) as trace:
+            trace.record(Tombstone(target=items[target].digest, reason="changed"), name="erase")
+    hide(tmp_path / "run", 3)
+    found = fault_of_chain(tmp_path / "run")
+    assert "lists event 3 as erased, and no responses were withdrawn since the last such" in found
+
+
+def test_a_withdrawal_allows_one_list_of_erased_rows(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    withdraw(folder, items[0].digest)
+    with Trace.open(folder, TYPES) as trace:
+        trace.record(Decided(what="go on again"), name="decide again")
+        later = trace.journal.head[0]
+    assert fault_of_chain(folder) == ""
+    hide(folder, later)
+    found = fault_of_chain(folder)
+    assert f"lists event {later} as erased, and no responses were withdrawn since" in found
+
+
+def test_a_second_withdrawal_erases_only_rows_after_its_own_responses(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    withdraw(folder, items[0].digest)
+    with Trace.open(folder, TYPES) as trace:
+        again = trace.record(
+            Answered(answers=trace.artifacts.put(b"0001")), name="another participant"
+        )
+        trace.record(Decided(what="go on"), name="decide again", inputs=[items[1].digest])
+    decided = 4  # between both arrivals
+    with Trace.open(folder, TYPES) as trace:
+        trace.record(Tombstone(target=again.digest, reason="withdrew"), name="erase another")
+    hide(folder, decided)
+    found = fault_of_chain(folder)
+    assert "lists event 4 as erased, which stands before all responses that were withdrawn" in found
+
+
+def test_what_rests_on_an_erased_row_is_erased_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    items = begin(folder)
+    with Trace.open(folder, TYPES) as trace:
+        table = trace.artifacts.put_json([1.5])
+        again = Scored(scores=(-3.0,), table=table)
+        trace.record(again, name="score anew", inputs=[items[2].digest])
+        trace.record(Tombstone(target=items[1].digest, reason="withdrew"), name="erase")
+    hide(folder, 3)
+    assert "event 5 rests on event 3, which was erased, and would be erased with it" in (
+        fault_of_chain(folder)
+    )
+    hide(folder, 5)
+    assert "lists event 5 as erased, and no responses were withdrawn" in fault_of_chain(folder)
+
+
+@pytest.mark.parametrize("rows", [[[1, 10**15]], [[-5, 3]], [[0, 0]], [[3, 2]], [3], [[3]], 3, None])  # fmt: skip
+def test_a_list_of_erased_rows_that_cannot_be_is_refused_at_once(rows: object) -> None:
+    body = json.dumps({"rows": rows, "digest": "0" * 64}).encode()
+    row = standalone.StoredRow(9, b"", b"rows_erased", b"", b"", b"{}", 1, b"[]", body, b"", b"", b"")  # fmt: skip
+    check = standalone.ErasureCheck({}, lambda _: False)
+    try:
+        check.add(row)
+    except (KeyError, TypeError, ValueError):
+        return
+    fault = check.fault()
+    assert fault is not None
+    assert fault[0] == 9

@@ -237,9 +237,12 @@ def test_a_small_difference_on_another_kernel_neither_passes_nor_fails(
 @pytest.mark.skipif(
     platform.machine() != "x86_64", reason="kernels of this processor are not known"
 )
-def test_an_audit_with_another_kernel_of_linear_algebra_passes(finished: Path) -> None:
+@pytest.mark.parametrize("kernel_type", ["Prescott", "Nehalem"])
+def test_an_audit_with_another_kernel_of_linear_algebra_passes(
+    finished: Path, kernel_type: str
+) -> None:
     command = [sys.executable, "-m", "lakatos.flows.commands.main", "audit", str(finished)]
-    environment = {**os.environ, "OPENBLAS_CORETYPE": "Prescott"}
+    environment = {**os.environ, "OPENBLAS_CORETYPE": kernel_type}
     kernel = subprocess.run(
         [sys.executable, "-c", "from lakatos.traces.machine import *; print(machine_here().words)"],
         env=environment, capture_output=True, text=True, check=True,

@@ -35,7 +35,7 @@ from lakatos.flows.run.next_pass import (
     take_dropped,
 )
 from lakatos.flows.run.run import read_state
-from lakatos.traces.errors import RecordError
+from lakatos.traces.errors import JournalError, RecordError
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE
@@ -666,3 +666,9 @@ def test_waking_imports_dropped_tables_or_puts_them_aside(copy: Path) -> None:
     wake(copy.parent, workers=1, say=said.append)
     assert "refused answers.csv" in said[0]
     assert not file.exists()
+
+
+def test_an_inbox_that_cannot_be_read_is_named_with_what_to_do(copy: Path) -> None:
+    (copy / INBOX_FILE).write_bytes(b"no database" * 100)
+    with pytest.raises(JournalError, match=r"inbox.sqlite is damaged .* restore it from a copy"):
+        look(copy)
