@@ -118,7 +118,7 @@ def _question(
             "theory of another kind: a score with the people that each declares, before any fit, says which fifth of "
             "them all is fitted."
         )
-    if number == 0:
+    if not (item.tried or item.screened or item.analyses):
         return replace(item.first, task=f"{item.first.task} {rounds}")
     return replace(
         item.first,
