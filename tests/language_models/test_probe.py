@@ -215,3 +215,10 @@ def test_a_list_price_stands_in_for_one_that_a_study_does_not_state(
     assert with_listed_price(settings).price.input == price
     own = settings.model_copy(update={"price": Price(input=9.0)})
     assert with_listed_price(own) is own
+
+
+def test_a_context_that_is_known_to_be_shorter_is_asked_with_few_words() -> None:
+    with provider(lambda body: None, follows_the_schema, entry={"max_model_len": 3000}) as served:
+        ready, _ = probed(settings_of(served))
+    assert (ready.context_tokens, ready.probe) == (3000, ServerProbe((), True, False, None))
+    assert served.bodies[0]["messages"][1]["content"].startswith("Write one sentence")
