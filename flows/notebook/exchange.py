@@ -30,7 +30,12 @@ from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
+from lakatos.theories.findings.exchange.autocog import (
+    GREEDY,
+    chosen_theory,
+    import_autocog,
+    theories_in,
+)
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
 from lakatos.theories.findings.exchange.standalone import write_function
@@ -125,6 +130,8 @@ def import_theory(
     cues: Annotated[int | None, Argument(least=1, most=8)] = None,
     answers: TheoryFile | None = None,
     function: str = "",
+    which: str = "",
+    listed: Annotated[bool, Argument(flag="--list")] = False,
     likelihood: bool = False,
     argument: Annotated[Sequence[str], Argument(kind=list[str], metavar="NAME=COLUMN")] = (),
     bound: Annotated[Sequence[str], Argument(kind=list[str], metavar="NAME=LOW,HIGH")] = (),
@@ -145,6 +152,8 @@ def import_theory(
         cues: AutoCog: cues of the trials, where a parameter has a value for each.
         answers: The responses that it is for: AutoCog's cues are counted, likelihood functions tried on them.
         function: Which of several functions; the first by default.
+        which: AutoCog: which of several theories, by its label.
+        listed: AutoCog: list the theories of the file instead of printing one.
         likelihood: The function returns a participant's likelihood; what its arguments mean is guessed and printed.
         argument: Column of an argument of a likelihood function, where it is not guessed.
         bound: Bounds of a parameter that the file does not state.
@@ -161,6 +170,12 @@ def import_theory(
     """
     file = Path(file)
     text = read_theory_file(file)
+    if (which or listed) and (likelihood or file.suffix == ".py"):
+        raise TheoryError(
+            "--which and --list are for files of AutoCog; --function names one of several functions."
+        )
+    if listed:
+        return PlainText("\n".join(f"{item.label}: {item.words}" for item in theories_in(text)))
     if likelihood:
         if answers is None:
             raise TheoryError(
@@ -184,7 +199,7 @@ def import_theory(
             program = import_gecco(text, sandbox, name=name, function=function)
         else:
             n_cues = cues or (_number_of_cues(answers) if answers is not None else 0)
-            program = import_autocog(text, sandbox, name=name, n_cues=n_cues)
+            program = import_autocog(chosen_theory(text, which), sandbox, name=name, n_cues=n_cues)
     notes = (GREEDY.removeprefix("# "),) if GREEDY in program.source else ()
     return PlainText(program.source, notes)
 

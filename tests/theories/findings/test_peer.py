@@ -13,7 +13,12 @@ from lakatos.theories.engine.running.behave import behave
 from lakatos.theories.engine.running.sequence import follow
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.errors import TheoryLintError, TheorySourceError
-from lakatos.theories.findings.exchange.autocog import GREEDY, import_autocog
+from lakatos.theories.findings.exchange.autocog import (
+    GREEDY,
+    chosen_theory,
+    import_autocog,
+    theories_in,
+)
 from lakatos.theories.language.theory import TheoryProgram
 
 DOMAIN = MultiattributeDomain()
@@ -151,7 +156,6 @@ def test_the_command_counts_the_cues_of_the_answers(tmp_path):
         ({"policy_source": "def policy(p):\n    return 1 / 0\n"}, "the policy does not run"),
         ({"parameters": {"beta": "positive"}}, "the range of the parameter 'beta' is 'positive'"),
         ({"parameters": {"beta": "[2, 1]"}}, "give two numbers"),
-        ({"parameters": {"validities": "validities"}}, "no free parameter"),
         ({"parameters": None}, "no parameters"),
         (
             {
@@ -251,3 +255,93 @@ def test_a_description_cannot_end_the_docstring(sandbox):
     sly = WEIGHTED | {"description": 'Sly: """\nimport os\n"""'}
     theory = load_theory(import_autocog(sly, sandbox), DOMAIN, sandbox)
     assert "import os" in theory.claim
+
+
+ROUND = {
+    "round_idx": 0,
+    "starting_theories": [
+        {"slot": 1, "label": "pi_1", "theory": WEIGHTED},
+        {"slot": 2, "label": "pi_2", "theory": ALTERNATING},
+    ],
+    "replacement": {"label": "pi_1", "theory": WEIGHTED},
+}
+STATE = {
+    "rounds": [
+        {"next_theory": WEIGHTED, "observations": [{"proposer_theory": WEIGHTED}]},
+        {"next_theory": ALTERNATING},
+    ]
+}
+
+
+def test_a_file_of_several_theories_lists_each_once_and_gives_the_named_one():
+    text = json.dumps(ROUND)
+    assert [item.label for item in theories_in(text)] == ["pi_1", "pi_2"]
+    assert [item.label for item in theories_in(json.dumps(STATE))] == [
+        "rounds.1.next_theory",
+        "rounds.2.next_theory",
+    ]
+    assert chosen_theory(text, "pi_2") == ALTERNATING
+    assert chosen_theory(json.dumps({"theory": WEIGHTED})) == WEIGHTED
+
+
+def test_different_theories_of_one_label_are_told_apart():
+    two = {**ROUND, "replacement": {"label": "pi_1", "theory": ALTERNATING | {"rationale": "new"}}}
+    assert [item.label for item in theories_in(json.dumps(two))] == ["pi_1.1", "pi_2", "pi_1.3"]
+
+
+@pytest.mark.parametrize(
+    ("which", "words"), [("", "the file holds several: pi_1, pi_2"), ("pi_9", "is called 'pi_9'")]
+)
+def test_a_file_of_several_theories_is_refused_with_their_labels(which, words):
+    with pytest.raises(TheorySourceError, match=words):
+        chosen_theory(json.dumps(ROUND), which)
+
+
+def test_a_file_without_a_theory_is_refused():
+    with pytest.raises(TheorySourceError, match="no JSON that holds a theory"):
+        theories_in(json.dumps({"rounds": [{"verdict": "new_theory"}]}))
+
+
+def test_the_command_lists_theories_and_imports_the_named_one(tmp_path):
+    file = tmp_path / "theories.json"
+    file.write_text(json.dumps(ROUND))
+    listed = CliRunner().invoke(app, ["theory", "import", str(file), "--list"])
+    assert listed.exit_code == 0, listed.output
+    assert "pi_2: Alternation" in listed.output
+    one = CliRunner().invoke(app, ["theory", "import", str(file), "--which", "pi_2"])
+    assert "Alternation: people press the other key." in one.output
+    several = CliRunner().invoke(app, ["theory", "import", str(file)])
+    assert several.exit_code == 1
+    assert "pi_1, pi_2" in str(several.exception)
+
+
+def test_one_of_listed_values_is_chosen_by_the_whole_part_of_a_number(sandbox):
+    source = """
+def predict(parameters, stimulus, history):
+    p = {"low": 0.25, "high": 0.75}[parameters["kind"]] + parameters["more"]
+    return np.array([1 - p, p])
+"""
+    given = {
+        **WEIGHTED, "predict_source": source,
+        "parameters": {"kind": '{"low", "high"}', "more": "{0.125}", "validities": "validities"},
+    }  # fmt: skip
+    program = import_autocog(given, sandbox)
+    theory = load_theory(program, DOMAIN, sandbox)
+    assert {name: (item.low, item.high) for name, item in theory.priors.items()} == {
+        "kind": (0.0, 2.0)
+    }
+    values = {"kind": np.array([0.0, 0.99, 1.0, 2.0])}
+    (answer,) = sandbox.probabilities(program.source, values, [SPACE.arrays])
+    assert answer[:, 0, 1].tolist() == [0.375, 0.375, 0.875, 0.875]
+
+
+def test_a_theory_without_free_parameters_comes_in(sandbox):
+    source = """
+def predict(parameters, stimulus, history):
+    return np.array([0.25, 0.75]) if parameters["bias"] < 0 else np.array([0.5, 0.5])
+"""
+    given = {**WEIGHTED, "predict_source": source, "parameters": {"bias": "-1"}}
+    theory = load_theory(import_autocog(given, sandbox), DOMAIN, sandbox)
+    assert not theory.priors
+    (answer,) = sandbox.probabilities(theory.program.source, {}, [SPACE.arrays])
+    assert np.allclose(answer[..., 1], 0.75)

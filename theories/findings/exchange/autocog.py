@@ -17,9 +17,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pprint import pformat
-from textwrap import dedent, fill
+from textwrap import dedent, fill, shorten
 from typing import Any
 
 import numpy as np
@@ -37,15 +39,22 @@ AUTHOR = "AutoCog"
 FROM_TRIAL = ("validities",)
 """Parameters that are no parameters: what people are told in the trial."""
 MOST_BYTES = 60_000
+"""Size of one part of a theory."""
+MOST_TEXT = 2**20
+"""Characters of a file, which may hold the theories of many rounds."""
+MOST_LISTED = 50
+"""Values that a parameter may list."""
+MOST_DEPTH = 12
+"""How deeply a file's objects are searched for theories."""
 PROBE = ((0.2, 0.8), (0.65, 0.35))
 N_PROBES = 2000
 ALONE = """
 
 def choose(parameters, trials, xp):
-    n_draws, n_trials = next(iter(parameters.values())).shape[0], len(trials["ratings"])
+    n_draws, n_trials = max([1, *map(len, parameters.values())]), len(trials["ratings"])
     answers = np.empty((n_draws, n_trials, 2))
     for draw in range(n_draws):
-        own = {{name: float(values[draw, 0]) for name, values in parameters.items()}}{vectors}
+        own = {{name: float(values[draw, 0]) for name, values in parameters.items()}}{values}
         for trial in range(n_trials):
             own["validities"] = trials["validities"][trial]{cut}
             answers[draw, trial] = np.reshape(predict(own, trials["ratings"][trial], {{}}), 2)
@@ -54,7 +63,7 @@ def choose(parameters, trials, xp):
 WITH_HISTORY = """
 
 def start(parameters, trials, xp):
-    n_draws = next(iter(parameters.values())).shape[0]
+    n_draws = max([1, *map(len, parameters.values())])
     return [[{{"stimulus": [], "response": []}} for _ in trials["ratings"]] for _ in range(n_draws)]
 
 
@@ -63,7 +72,7 @@ def choose(parameters, trials, xp, state):
     for draw, histories in enumerate(state):
         for person, history in enumerate(histories):
             given = {{name: values[draw, person % values.shape[1]] for name, values in parameters.items()}}
-            own = {{name: float(value) for name, value in given.items()}}{vectors}
+            own = {{name: float(value) for name, value in given.items()}}{values}
             own["validities"] = trials["validities"][person]{cut}
             answers[draw, person] = np.reshape(predict(own, trials["ratings"][person], history), 2)
     return answers / answers.sum(axis=-1, keepdims=True)
@@ -110,13 +119,23 @@ def import_autocog(
     claim, predict, policy = (_text_of(given, part) for part in ("theory", "predict", "policy"))
     predict = dedent(predict).strip()
     check_source(predict)
-    priors, vectors = _priors(given.get("parameters"), n_cues)
+    priors, vectors, listed = _priors(given.get("parameters"), n_cues)
     reads_history = _reads_history(predict)
     indent = "\n" + " " * (12 if reads_history else 8)
     body = (WITH_HISTORY if reads_history else ALONE).format(
-        vectors="".join(
-            f"{indent}{vector} = np.array([own.pop(f'{vector}_{{cue}}') for cue in range(1, {n_cues + 1})])"
-            for vector in vectors
+        values="".join(
+            [
+                *(
+                    f"{indent}{vector} = np.array([own.pop(f'{vector}_{{cue}}') for cue in range(1, {n_cues + 1})])"
+                    for vector in vectors
+                ),
+                *(
+                    f"{indent}own[{name!r}] = {values[0]!r}"
+                    if len(values) == 1
+                    else f"{indent}own[{name!r}] = {values!r}[min(int(own[{name!r}]), {len(values) - 1})]"
+                    for name, values in listed.items()
+                ),
+            ]
         ),
         cut="".join(
             f'\n            own["{vector}"] = np.append({vector}, np.zeros({MOST_CUES}))[: len(own["validities"])]'
@@ -130,6 +149,86 @@ def import_autocog(
         f'"""{docstring_of(claim, name or _name_in(given))}\n"""\n\nimport numpy as np\n{note}\n{declared}\n\n\n'
         f"{predict}\n{body}",
         AUTHOR,
+    )
+
+
+@dataclass(frozen=True)
+class HeldTheory:
+    """A theory in a file of AutoCog that holds several: a round's ``theories.json``, or a ``state.json``."""
+
+    label: str
+    """As the file calls it, such as ``pi_1``, or else its place, such as ``rounds.2.next_theory``."""
+    value: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """The beginning of its claim."""
+        return shorten(_text_of(self.value, "theory"), 100, placeholder=" ...")
+
+
+def theories_in(text: str) -> list[HeldTheory]:
+    """The different theories of a file of AutoCog, in its order; one that occurs again is listed once.
+
+    Raises:
+        TheorySourceError: It is neither JSON nor YAML, or holds no theory.
+    """
+    value = _parsed(text)
+    if not text.lstrip().startswith(("{", "[")):
+        return [
+            HeldTheory("theory", _parts(value))
+        ]  # YAML has one; its aliases could unfold for ever
+    found: dict[str, HeldTheory] = {}
+    _collect(value, (), "", found)
+    if not found:
+        raise TheorySourceError(
+            "the file is no JSON that holds a theory: no object has the keys description and predict_source."
+        )
+    labels = Counter(item.label for item in found.values())
+    return [
+        item if labels[item.label] == 1 else replace(item, label=f"{item.label}.{number}")
+        for number, item in enumerate(found.values(), 1)
+    ]
+
+
+def _collect(
+    value: Any, place: tuple[str, ...], label: str, found: dict[str, HeldTheory], depth: int = 0
+) -> None:
+    """Add what a part of a file holds to ``found``, by its content."""
+    if depth > MOST_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        if "predict_source" in value or isinstance(value.get("predict"), str):
+            key = json.dumps(value, sort_keys=True, default=str)
+            found.setdefault(key, HeldTheory(label or ".".join(place) or "theory", value))
+            return
+        own = value.get("label")
+        inside = own if isinstance(own, str) else ""
+        for name, part in value.items():
+            _collect(
+                part, (*place, str(name)), inside if name == "theory" else "", found, depth + 1
+            )
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for number, part in enumerate(value, 1):
+            _collect(part, (*place, str(number)), "", found, depth + 1)
+
+
+def chosen_theory(text: str, which: str = "") -> Mapping[str, Any]:
+    """The theory of a file that ``which`` names by its label; the only one, where it is empty.
+
+    Raises:
+        TheorySourceError: There are several, or none of this label; the message lists them.
+    """
+    held = theories_in(text)
+    if not which and len(held) == 1:
+        return held[0].value
+    for item in held:
+        if which == item.label:
+            return item.value
+    listed = ", ".join(item.label for item in held[:12])
+    more = f" and {len(held) - 12} more (--list shows them)" if len(held) > 12 else ""
+    what = f"no theory of the file is called {which[:60]!r}" if which else "the file holds several"
+    raise TheorySourceError(
+        f"{what}: {listed}{more}. Take one by `lakatos theory import FILE --which LABEL`."
     )
 
 
@@ -157,10 +256,12 @@ OTHER_NAMES = {"theory": "description", "predict": "predict_source", "policy": "
 """What JSON calls the parts of YAML."""
 
 
-def _read(value: Mapping[str, Any] | str) -> Mapping[str, Any]:
+def _read(value: Any) -> Mapping[str, Any]:
     """The theory's parts, wherever a file of AutoCog keeps them."""
-    if isinstance(value, str):
-        value = _parsed(value)
+    return chosen_theory(value) if isinstance(value, str) else _parts(value)
+
+
+def _parts(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise TheorySourceError("the theory is no JSON object, and no YAML with keys.")
     inner = value.get("theory")
@@ -169,8 +270,8 @@ def _read(value: Mapping[str, Any] | str) -> Mapping[str, Any]:
 
 def _parsed(text: str) -> Any:
     """What JSON or YAML says; YAML as plain values only, which name no class to be made."""
-    if len(text) > 4 * MOST_BYTES:
-        raise TheorySourceError(f"the theory has more than {4 * MOST_BYTES} characters.")
+    if len(text) > MOST_TEXT:
+        raise TheorySourceError(f"the file has more than {MOST_TEXT:,} characters.")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -199,19 +300,31 @@ def _text_of(given: Mapping[str, Any], part: str) -> str:
     return text
 
 
-def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Uniform priors of ranges as text, ``"[0.1, 20.0]"``, and parameters that have a value for each cue."""
+def _priors(
+    parameters: Any, n_cues: int
+) -> tuple[dict[str, dict[str, Any]], list[str], dict[str, tuple[Any, ...]]]:
+    """Uniform priors of ranges as text, ``"[0.1, 20.0]"``, parameters with a value for each cue, and listed values.
+
+    One of several values, ``"{1, 2, 3}"``, is chosen by the whole part of a number with a uniform prior from 0 to 3; a
+    single value is a constant.
+    """
     if not isinstance(parameters, Mapping):
         raise TheorySourceError(
             "the theory has no parameters; AutoCog's form has an object with a range for each."
         )
     priors: dict[str, dict[str, Any]] = {}
     vectors = []
+    listed: dict[str, tuple[Any, ...]] = {}
     for name, text in parameters.items():
         if name in FROM_TRIAL:
             continue
         if not str(name).isidentifier():
             raise TheorySourceError(f"{str(name)[:40]!r} is no name of a parameter.")
+        if values := _listed(text):
+            listed[str(name)] = values
+            if len(values) > 1:
+                priors[str(name)] = uniform_range(str(name), [0, len(values)])
+            continue
         if found := OF_EACH_CUE.fullmatch(text if isinstance(text, str) else ""):
             vectors.append(str(name))
             if not 1 <= n_cues <= MOST_CUES:
@@ -226,11 +339,20 @@ def _priors(parameters: Any, n_cues: int) -> tuple[dict[str, dict[str, Any]], li
             names = [str(name)]
         for own in names:
             priors[own] = uniform_range(own, text)
-    if not priors:
-        raise TheorySourceError(
-            "the theory has no free parameter; give it at least one with a range."
-        )
-    return priors, vectors
+    return priors, vectors, listed
+
+
+def _listed(text: Any) -> tuple[Any, ...]:
+    """The values of ``"{0, 1}"`` or of a constant number; empty where the text is something else."""
+    try:
+        node = ast.parse(str(text).strip(), mode="eval").body
+        values = [ast.literal_eval(item) for item in getattr(node, "elts", [node])]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    is_set = isinstance(node, ast.Set) and len(values) <= MOST_LISTED
+    is_number = not hasattr(node, "elts") and isinstance(values[0], int | float)
+    plain = all(isinstance(item, bool | int | float | str) for item in values)
+    return tuple(dict.fromkeys(values)) if plain and (is_set or is_number) else ()
 
 
 def uniform_range(name: str, text: Any) -> dict[str, Any]:
