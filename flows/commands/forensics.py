@@ -110,8 +110,8 @@ def export(
     """
     place = out or folder / "exports" / to
     if to == "otel":
-        note_export(folder, endpoint)
         n = send_spans(folder, endpoint, contents=contents)
+        note_export(folder, endpoint)
         return PlainText(f"{n} spans sent to {endpoint}")
     write: dict[str, Callable[[], Path | list[Path]]] = {
         "crate": lambda: write_crate(folder, place, author=author, licence=licence),
