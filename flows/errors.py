@@ -3,6 +3,7 @@
 FlowError                  exit code 1
 ├── StudyError             the study file cannot be used (2)
 ├── UnusableError          a name, a file or an option cannot be used; nothing was changed (2)
+├── ModelUnusableError     a language model of the study cannot be asked (2)
 ├── RunMissingError        there is no run in that folder (2)
 ├── ScheduleError          a schedule cannot be read or kept (2)
 ├── ChangedStudyError      a study file is no longer what its run was begun with (2)
@@ -57,6 +58,12 @@ def check_file_place(place: Path, *, folder_exists: bool = False) -> None:
         raise UnusableError(f"{place} is a folder or a device; name a file that can be written.")
     if folder_exists and not place.absolute().parent.is_dir():
         raise UnusableError(f"{place} cannot be written; name a file in a folder that exists.")
+
+
+class ModelUnusableError(FlowError):
+    """A language model of the study cannot be asked; found before it costs anything."""
+
+    exit_code = 2
 
 
 class RunMissingError(FlowError):

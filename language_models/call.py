@@ -61,6 +61,7 @@ class ModelCaller:
         price: Price | None = None,
         retry: RetryPolicy | None = None,
         most_in_flight: int = 16,
+        earlier: Sequence[str] = (),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         """Ask ``model``; nothing is sent yet.
@@ -72,11 +73,13 @@ class ModelCaller:
             price: What tokens cost; nothing by default, as on one's own machine.
             retry: When a failed call is made again.
             most_in_flight: Calls at once.
+            earlier: Versions of models that were asked under this name before; what they answered is not asked again.
             sleep: Waits between tries.
         """
         self.model, self.trace, self.ledger = model, trace, ledger
         self._price, self._retry = price or Price(), retry or RetryPolicy()
         self._in_flight, self._sleep = InFlight(most_in_flight), sleep
+        self._earlier = tuple(earlier)
 
     @classmethod
     def of(
@@ -123,9 +126,10 @@ class ModelCaller:
         asked = await asyncio.to_thread(artifacts.put_json, request.model_dump(mode="json"))
         place = {**(position or {}), "role": role, "model": self.model.version}
         cited = (asked, *inputs)
-        found = self.trace.recorded(STEP, cited, place)
-        if found is not None and isinstance(found.record, LanguageModelCalled):
-            return await _read(artifacts, found.record, found.digest)
+        for version in (self.model.version, *self._earlier):
+            found = self.trace.recorded(STEP, cited, {**place, "model": version})
+            if found is not None and isinstance(found.record, LanguageModelCalled):
+                return await _read(artifacts, found.record, found.digest)
         async with self._in_flight.one():
             return await self._step(request, asked, role, cited, place)
 

@@ -101,6 +101,8 @@ class ModelCompletion(FrozenPart):
     """Version or fingerprint of the server, where it tells."""
     usage: TokenUsage = TokenUsage()
     log_probabilities: tuple[TokenLogProbability, ...] = ()
+    thinks: bool = False
+    """Whether the server states that the model thought before its answer."""
     withheld: tuple[str, ...] = ()
     """Fields of the request that were not sent, since the settings or the server do not allow them."""
     n_refused: int = 0

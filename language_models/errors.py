@@ -8,11 +8,12 @@ LanguageModelError
 │   ├── SlowServerError        no answer within the time allowed
 │   ├── RateLimitedError       asked too often (429)
 │   └── ServerFailedError      the server failed (408, 409, 5xx), or its answer is not the protocol's
+│       └── WrongAddressError  a web page answers there
 ├── RequestRefusedError        asking again gives the same
 │   ├── KeyRefusedError        no key, or the wrong one (401, 403)
 │   ├── ModelAbsentError       the server has no such model (404)
 │   ├── ContextTooLongError    prompt and answer do not fit the context
-│   ├── SchemaRefusedError     the server cannot enforce the schema
+│   ├── SchemaRefusedError     no server can enforce the form of an answer
 │   └── QuotaExhaustedError    the account has no money left
 ├── BudgetExhaustedError       the run's budget does not cover the next call
 ├── PinnedRuleError            the pinned rules are not what they should be
@@ -74,6 +75,10 @@ class ServerFailedError(TransientError):
     may_have_cost = True
 
 
+class WrongAddressError(ServerFailedError):
+    """A web page answers, not the OpenAI protocol: the address is wrong, or a page of a proxy stands in between."""
+
+
 class RequestRefusedError(LanguageModelError):
     """Asking again gives the same."""
 
@@ -91,7 +96,7 @@ class ContextTooLongError(RequestRefusedError):
 
 
 class SchemaRefusedError(RequestRefusedError):
-    """The server cannot enforce the schema."""
+    """The type of an answer needs what no server can enforce."""
 
 
 class QuotaExhaustedError(RequestRefusedError):

@@ -63,6 +63,8 @@ NOT_ENFORCEABLE: Final = (
     "propertyNames",
 )
 """Keywords of a JSON schema that vLLM's default backend and hosted providers do not enforce."""
+_MOST_BRACES: Final = 200
+"""Places in prose at which an object is looked for."""
 _FENCE: Final = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)```", re.DOTALL)
 
 
@@ -191,15 +193,11 @@ def parse(completion: ModelCompletion, answer_type: type[T]) -> T:
 
 
 def _value(content: str) -> Any:
-    """The JSON object of an answer: all that follows its thinking, or the one block in fences that some put it in."""
+    """The JSON of an answer: all that follows its thinking, the one block in fences, or the one object in prose."""
     text = after_thinking(content).strip()
-    if not text.startswith(("{", "[")) and len(blocks := _FENCE.findall(text)) == 1:
-        text = blocks[0]
     try:
         # A schema that is enforced lets line ends and other controls stand in texts as they are.
-        value = json.loads(
-            text, strict=False, parse_constant=_no_constant, object_pairs_hook=_no_twice
-        )
+        value = _DECODER.decode(text) if _is_bare(text) else _one_object(text)
         # Halves of characters and numbers like 1e999 pass until here, but no record could hold them.
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except json.JSONDecodeError as error:
@@ -222,6 +220,41 @@ def _value(content: str) -> Any:
             f"the text holds the character U+{ord(found[0]):04X}; leave such characters out",
         )
     return value
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a text is JSON from its first character on, and no prose follows its first value."""
+    if not text.startswith(("{", "[")):
+        return False
+    try:
+        return not text[_DECODER.raw_decode(text)[1] :].strip()
+    except ValueError:
+        return True  # what is wrong with it is found when it is read
+
+
+def _one_object(text: str) -> Any:
+    """The one JSON object that stands in fences or in prose; a text with several is not an answer.
+
+    Raises:
+        ValueError: There is none, or there are several.
+    """
+    if len(blocks := _FENCE.findall(text)) == 1:
+        return _DECODER.decode(blocks[0].strip())
+    found: list[Any] = []
+    at, n_tried = text.find("{"), 0
+    while at >= 0 and len(found) < 2 and n_tried < _MOST_BRACES:
+        n_tried += 1
+        try:
+            value, end = _DECODER.raw_decode(text, at)
+            found.append(value)
+        except json.JSONDecodeError:
+            end = at + 1
+        at = text.find("{", end)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError("several JSON objects; give one")
+    return _DECODER.decode(text)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -258,6 +291,11 @@ def _problems(error: ValidationError) -> str:
         said.append(f"{json.dumps(place)}: {problem['msg'][:_SHOWN]}")
     more = f"; and {len(found) - _SHOWN_ERRORS} more" if len(found) > _SHOWN_ERRORS else ""
     return "; ".join(said) + more
+
+
+_DECODER: Final = json.JSONDecoder(
+    strict=False, parse_constant=_no_constant, object_pairs_hook=_no_twice
+)
 
 
 async def ask_for(

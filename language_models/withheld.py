@@ -16,13 +16,25 @@ OptionalField = Literal[
     "temperature",
     "top_p",
     "seed",
+    "limits",
     "response_format",
     "tool_choice",
     "strict",
     "stream",
     "stream_options",
 ]
-"""Fields without which a request asks for the same answer. ``strict`` stands in the description of each tool."""
+"""Fields without which a request asks for the same answer. ``strict`` stands in the description of each tool;
+``limits`` are the keywords of an answer's schema that limit lengths and values, which are checked anyway."""
+LIMIT_WORDS: Final = (
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "pattern",
+)
+"""Keywords of a schema that ``limits`` stands for."""
 LIMIT_FIELDS: Final = ("max_tokens", "max_completion_tokens")
 """Both names of the most tokens of an answer. One of them is always sent: the budget rests on it."""
 
@@ -60,6 +72,8 @@ def refused_fields(error: str, parameter: str | None, body: Mapping[str, Any]) -
         for part in _SENTENCE.split(error)
         if _UNSUPPORTED.search(part) and not _OUT_OF_RANGE.search(part)
     ]
+    if "limits" in sent and any(re.search(rf"\b{word}\b", error) for word in LIMIT_WORDS):
+        return ("limits",)
     if said:
         named = _root_of(parameter, sent)
         found = [named] if named else [item for item in sent if _names(said, item)]
@@ -78,6 +92,11 @@ def optional_fields(body: Mapping[str, Any]) -> list[str]:
     found = [name for name in (*get_args(OptionalField), *LIMIT_FIELDS) if name in body]
     if any("strict" in tool["function"] for tool in body.get("tools") or ()):
         found.append("strict")
+    if (
+        "response_format" in body
+        and _without_limits(body["response_format"]) != body["response_format"]
+    ):
+        found.insert(found.index("response_format"), "limits")
     return found
 
 
@@ -91,6 +110,8 @@ def without(body: Mapping[str, Any], fields: Collection[str]) -> dict[str, Any]:
             tool | {"function": {k: v for k, v in tool["function"].items() if k != "strict"}}
             for tool in kept["tools"]
         ]
+    if "limits" in fields and "response_format" in kept:
+        kept["response_format"] = _without_limits(kept["response_format"])
     refused = [name for name in LIMIT_FIELDS if name in kept and name in fields]
     for name in refused:
         kept[other_limit(name)] = kept.pop(name)
@@ -107,8 +128,58 @@ def in_words(messages: list[dict[str, Any]], schema: Mapping[str, Any]) -> list[
 
 
 def schema_in_words(schema: Mapping[str, Any]) -> str:
-    """The sentence that tells a model which form its answer must have."""
-    return f"It must fit this JSON schema:\n{json.dumps(schema)}"
+    """The sentence that states which form an answer must have, with an example of the form."""
+    example = json.dumps(example_of(schema, schema))
+    form = f"It must fit this JSON schema:\n{json.dumps(schema)}"
+    return f"{form}\nAn example of the form, not of the content:\n{example}"
+
+
+def example_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """A small value that a schema describes; texts that must match a pattern are those of the laboratory's answers.
+
+    Args:
+        schema: Part of ``root``.
+        root: The whole schema, which holds the definitions.
+    """
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", (schema.get("enum") or [""])[0])
+    if "anyOf" in schema:
+        return example_of(schema["anyOf"][0], root)
+    match schema.get("type"):
+        case "object":
+            parts = schema.get("properties", {})
+            return {name: example_of(part, root) for name, part in parts.items()}
+        case "array":
+            return [example_of(schema["items"], root)] if "items" in schema else []
+        case "string":
+            return _text_like(schema.get("pattern", ""))
+        case "boolean":
+            return False
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+    return None
+
+
+def _text_like(pattern: str) -> str:
+    """A text that matches a pattern of the laboratory's answers: a citation, or a number as text."""
+    return next((text for text in ("...", "#3fa91c02", "0.5") if re.search(pattern, text)), "...")
+
+
+def _without_limits(part: Any) -> Any:
+    """A schema without the keywords of `LIMIT_WORDS`; names of fields are kept whatever they are."""
+    if isinstance(part, list):
+        return [_without_limits(item) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    return {
+        name: {field: _without_limits(inner) for field, inner in value.items()}
+        if name in ("properties", "$defs")
+        else _without_limits(value)
+        for name, value in part.items()
+        if name not in LIMIT_WORDS
+    }
 
 
 def other_limit(name: str) -> str:
@@ -133,8 +204,8 @@ def _names(sentences: list[str], field: str) -> bool:
 def _unenforced(error: str, sent: list[str]) -> tuple[str, ...]:
     """What made a server look at a schema that it cannot enforce: that of the answer, or those of the tools."""
     order = (
-        ("strict", "response_format")
+        ("strict", "limits", "response_format")
         if "function" in error.lower()
-        else ("response_format", "strict")
+        else ("limits", "response_format", "strict")
     )
     return tuple(name for name in order if name in sent)[:1]

@@ -6,9 +6,11 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,7 @@ import typer.main
 
 from lakatos.flows.commands.lazy import LazyCommand
 from lakatos.flows.commands.main import app
+from lakatos.flows.run.study import parse_study
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -132,6 +135,17 @@ def responses(file: Path) -> None:
             rows.append((person, ss_amount, 0, ll_amount, ll_days, choice))
     columns = ["person", "ss_amount", "ss_days", "ll_amount", "ll_days", "choice"]
     pd.DataFrame(rows, columns=columns).to_csv(file, index=False)
+
+
+def test_the_study_of_every_provider_can_be_read() -> None:
+    text = (DOCS / "providers.md").read_text(encoding="utf-8")
+    first, *others = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    start, _, _ = first.partition("[models.writer]")
+    hosts = set()
+    for section in (first.removeprefix(start), *others):
+        study = parse_study(tomllib.loads(start + section), "providers.md")
+        hosts.add(urlsplit(study.models["writer"].base_url).netloc)
+    assert len(hosts) == 7
 
 
 def test_readme_and_documentation_stay_short() -> None:

@@ -119,6 +119,7 @@ MODELS = Noun(
         "serve": f"{FLOWS}.commands.models:serve",
         "check": f"{FLOWS}.commands.models:check",
         "budget": f"{FLOWS}.commands.models:budget",
+        "change": f"{FLOWS}.commands.models:change",
         "answers": f"{FLOWS}.commands.models:answers",
         "bridge": f"{FLOWS}.commands.models:bridge",
     },

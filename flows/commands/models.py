@@ -202,6 +202,55 @@ def budget(
     Console().print(table)
 
 
+def change(
+    run_name: RunNeeded,
+    name: Annotated[str, Argument(help="The model, as the study calls it.")],
+    *,
+    runs: Annotated[Path, Argument(environment="LAKATOS_RUNS")] = Path("runs"),
+    base_url: str = "",
+    model: str = "",
+    key_variable: str = "",
+    context_tokens: Annotated[int | None, Argument(least=1)] = None,
+    timeout_s: Annotated[float | None, Argument(least=1)] = None,
+    most_in_flight: Annotated[int | None, Argument(least=1)] = None,
+) -> None:
+    """Give a model of a run other settings, for instance after a wrong key or address; then resume the run.
+
+    In Python: `lakatos.flows.roles.budget.change_model(folder, name, changes)`.
+
+    Args:
+        runs: Folder that holds the runs.
+        base_url: Address up to and with /v1.
+        model: Its name on the server.
+        key_variable: Environment variable that holds the key.
+        context_tokens: Most tokens of prompt and answer together.
+        timeout_s: Seconds after which a call is given up.
+        most_in_flight: Most simultaneous calls.
+
+    Examples:
+        $ lakatos models change taste-1 writer --base-url http://127.0.0.1:8000/v1
+    """
+    from lakatos.flows.roles.budget import change_model
+
+    given = {
+        "base_url": base_url,
+        "model": model,
+        "key_variable": key_variable,
+        "context_tokens": context_tokens,
+        "timeout_s": timeout_s,
+        "most_in_flight": most_in_flight,
+    }
+    changes = {key: value for key, value in given.items() if value not in ("", None)}
+    if not changes:
+        raise typer.BadParameter("give at least one setting to change, such as --base-url")
+    folder = find_run(run_name, runs)
+    change_model(folder, name, changes)
+    shown = ", ".join(f"{key} = {value}" for key, value in changes.items())
+    Console().print(
+        escape(f"model {name!r}: {shown}. Go on with: lakatos resume {folder}"), soft_wrap=True
+    )
+
+
 def answers(
     run_name: RunNeeded,
     *,

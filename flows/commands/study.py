@@ -269,11 +269,14 @@ def _end_of(folder: Path) -> None:
     Raises:
         typer.Exit: No question to them brought an answer.
     """
-    from lakatos.flows.roles.failures import silence_in
+    from lakatos.flows.roles.failures import failures_in
 
-    if silent := silence_in(folder):
+    failed, silent = failures_in(folder)
+    if failed and not silent:
+        sys.stderr.write(f"lakatos: {failed}. See `lakatos models answers {folder}`.\n")
+    if silent:
         sys.stderr.write(
-            f"lakatos: {silent}. The result is that of the laboratory without language models; try the server with "
+            f"lakatos: {failed}. The result is that of the laboratory without language models; try the server with "
             "`lakatos models check --base-url ADDRESS --model NAME`.\n"
         )
         raise typer.Exit(UNANSWERED)

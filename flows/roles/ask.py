@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from lakatos.flows.errors import FlowError
-from lakatos.flows.roles.failures import failures
+from lakatos.flows.errors import FlowError, ModelUnusableError
+from lakatos.flows.roles.failures import failures, useless
 from lakatos.flows.roles.investigate import investigate
 from lakatos.flows.run.model_settings import RolesConfig
 from lakatos.flows.run.models import RoleModels, out_of_budget
@@ -27,6 +27,8 @@ from lakatos.language_models.errors import (
     ContextTooLongError,
     LanguageModelError,
     PinnedRuleError,
+    RequestRefusedError,
+    WrongAddressError,
 )
 from lakatos.language_models.ledger import NOTHING, worst_case
 from lakatos.language_models.pins import PinnedRule, render
@@ -65,29 +67,38 @@ async def check_models(run: Run) -> None:
     Later passes do so when they come to ask one: a run that waits for people needs no server.
 
     Raises:
-        FlowError: One cannot, and the study does not say to go on without.
+        ModelUnusableError: One cannot, and the study does not say to go on without, or no server would ever answer.
     """
-    if not run.config.roles.used:
-        return
     settings = run.config.roles
     if settings.used and next(run.trace.records(ModelsChosen), None) is None:
-        await _look(run.models, settings, run.folder, run.progress.note)
+        await _look(run.models, settings, run.folder, run.progress.note, begins=True)
 
 
 async def _look(
-    roles: RoleModels, settings: RolesConfig, folder: Path, note: Callable[[str], None]
+    roles: RoleModels,
+    settings: RolesConfig,
+    folder: Path,
+    note: Callable[[str], None],
+    *,
+    begins: bool = False,
 ) -> None:
-    """Look for the models that take roles, once in a pass."""
+    """Look for the models that take roles, once in a pass; a run does not begin with one that will not answer."""
     if roles.looked:
         return
     roles.looked = True
     for name in sorted({model for _, model in settings.named}):
         try:
-            await roles.look_for(name)
+            for line in await roles.look_for(name):
+                note(f"model {name!r}: {line}")
+        except BudgetExhaustedError as error:
+            note(f"model {name!r} is not looked for: {error}")  # each stage finds what it can pay
         except LanguageModelError as error:
-            if settings.unreachable == "stop":
-                again = f"Then `lakatos resume {folder}`."
-                raise FlowError(f"the run has not gone on: {error} {again}") from error
+            refused = begins and isinstance(error, RequestRefusedError | WrongAddressError)
+            if refused or settings.unreachable == "stop":
+                raise ModelUnusableError(
+                    f"the run has not gone on: {error} Or change the model of this run with `lakatos models change "
+                    f"{folder} {name}`. Then `lakatos resume {folder}`."
+                ) from error
             note(f"model {name!r} cannot be asked now: {error}")
 
 
@@ -107,6 +118,7 @@ async def ask_stage(
         FlowError: The budget is exhausted or a server gives no answer, and the study says to stop then. What was
             answered is recorded; the run can be resumed.
     """
+    questions = _useful(run, cycle, questions)
     if not questions:
         return []
     chosen = await _choose(run, cycle, stage, questions, number)
@@ -134,6 +146,22 @@ async def ask_stage(
         run.progress.note(f"to {stage} in cycle {cycle}, {unanswered}")
     _note_withheld(run, replies)
     return replies
+
+
+def _useful(
+    run: Run, cycle: int, questions: Sequence[RoleQuestion[Any]]
+) -> list[RoleQuestion[Any]]:
+    """The questions to roles in which the models of earlier cycles were of use."""
+    reasons = {
+        role: useless(run.state.roles, role, cycle)
+        for role in dict.fromkeys(question.role for question in questions)
+    }
+    for role, reason in reasons.items():
+        model = run.config.roles.model_of(role)
+        if reason and ("role", role) not in run.models.noted:
+            run.models.noted.add(("role", role))
+            run.progress.note(f"model {model!r} is not asked as {role} any more: {reason}")
+    return [question for question in questions if not reasons[question.role]]
 
 
 def _note_withheld(run: Run, replies: Sequence[RoleReply[Any]]) -> None:
@@ -291,9 +319,10 @@ def _write_down(
         if said.value is None
         else run.trace.artifacts.put_json(said.value.model_dump(mode="json"))
     )
-    version = who.choice.version
+    version, declared = who.choice.version, run.models.settings[who.model].version
     if said.calls:
-        version = served_version(run.trace.get(said.calls[-1], LanguageModelCalled))
+        last = run.trace.get(said.calls[-1], LanguageModelCalled)
+        version, declared = served_version(last), last.model_version
     record = RoleAnswered(
         cycle=int(place["cycle"]),
         role=question.role,
@@ -302,7 +331,7 @@ def _write_down(
         prompt=question.prompt.version,
         rules=digest_bytes(render(said.rules).encode()),
         model=who.model,
-        model_version=run.models.settings[who.model].version,
+        model_version=declared,
         served=version,
         calls=said.calls,
         outcome=said.outcome,

@@ -13,6 +13,7 @@ from lakatos.flows.run.models import RoleModels
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.discovery.roles.exhibit import Exhibit, case_exhibit, rounded
+from lakatos.theories.discovery.roles.lesson_overview import lessons_exhibit
 from lakatos.theories.discovery.roles.overview import (
     people_exhibit,
     standing_exhibit,
@@ -72,21 +73,18 @@ def case_of(known: RunEvidence, diagnosis: Recorded[Diagnosis]) -> CycleCase:
 def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple[Exhibit, ...]:
     """Answers of every experiment beside what both theories predict, the newest experiment first.
 
-    The first part of every experiment, then the second ones, so that all are shown where room is short.
+    The first part of every experiment, then the second ones, so that all are shown where room is short. Where people
+    learn, what follows outcomes comes first, and of the table of steps only the part that is missed most.
     """
     state = known.state
-    tables = [
-        table_exhibits(
-            known.domain,
-            known.trials(name),
-            state.experiments.collected[name].digest,
-            _scores_in(state, pair, name),
-            name,
-        )
-        for name in reversed(list(state.experiments.collected))
-    ]
-    parts = chain.from_iterable(zip_longest(*tables))
-    return tuple(part for part in parts if part is not None)
+    tables: list[list[Exhibit]] = []
+    for name in reversed(list(state.experiments.collected)):
+        trials, digest = known.trials(name), state.experiments.collected[name].digest
+        scores = _scores_in(state, pair, name)
+        parts = table_exhibits(known.domain, trials, digest, scores, name)
+        lessons = lessons_exhibit(trials, digest, name) if known.domain.sequential else None
+        tables.append([lessons, *parts[:1]] if lessons is not None else parts)
+    return tuple(filter(None, chain.from_iterable(zip_longest(*tables))))
 
 
 def _scores_in(

@@ -1,14 +1,21 @@
-"""Raise the budget for language models of a run that has used it up."""
+"""Change the budget and the models of a run that was begun with others."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from pydantic import ValidationError
+
+from lakatos.flows.errors import UnusableError
 from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
+from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.ledger import Budget, SpentAmount, spending_of
-from lakatos.theories.discovery.roles.record import BudgetRaised
+from lakatos.language_models.settings import ModelSettings
+from lakatos.theories.discovery.roles.record import BudgetRaised, ModelChanged
 from lakatos.traces.step import Trace
 
 
@@ -23,6 +30,44 @@ def raise_budget(folder: Path, budget: Budget) -> None:
     with Trace.open(folder, RECORD_TYPES) as trace:
         number = sum(1 for _ in trace.records(BudgetRaised))
         trace.record(BudgetRaised(budget=budget), name="raise_budget", position={"number": number})
+
+
+def change_model(folder: Path, name: str, changes: Mapping[str, Any]) -> ModelSettings:
+    """Give a model of a run other settings, from the run's next pass on; what it has answered stays.
+
+    Args:
+        folder: Of the run.
+        name: Of the model in the study.
+        changes: New values of keys of ``[models.NAME]``.
+
+    Raises:
+        RunMissingError: There is no run.
+        UnusableError: The study has no such model, or the settings cannot be used.
+        LockedError: Another process is writing it.
+    """
+    check_run(folder)
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        study = CampaignConfig.model_validate(trace.journal.meta["study"])
+        models = dict(study.models) | {
+            item.record.settings.name: item.record.settings for item in trace.records(ModelChanged)
+        }
+        if name not in models:
+            raise UnusableError(
+                f"the run {folder} has no model {name!r}; it has {', '.join(models) or 'none'}."
+            )
+        try:
+            settings = ModelSettings.model_validate(models[name].model_dump() | dict(changes))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the address"
+            raise UnusableError(
+                f"models.{name}.{where}: {first['msg'].removeprefix('Value error, ')}."
+            ) from None
+        number = sum(1 for _ in trace.records(ModelChanged))
+        trace.record(
+            ModelChanged(settings=settings), name="change_model", position={"number": number}
+        )
+    return settings
 
 
 def taken(folder: Path) -> tuple[SpentAmount, Budget]:

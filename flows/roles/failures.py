@@ -9,12 +9,46 @@ from pathlib import Path
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import check_run
 from lakatos.theories.discovery.roles.record import RoleAnswered
+from lakatos.theories.discovery.roles.state import RolesState
 from lakatos.traces.step import Trace
 from lakatos.traces.wording import plural
 
+LEAST_ANSWERS = 4
+"""Answers without a readable one after which a model is not asked in a role any more."""
+LEAST_DRAFTS = 8
+"""Refused drafts without any other after which a model is not asked to write theories any more."""
+_ELSEWHERE = ("no_answer", "out_of_budget", "too_long", "unreachable")
+"""Outcomes that say nothing about the model."""
 _SHOWN_REASONS = 3
 _OUT_OF_BUDGET = "out_of_budget"
 """Outcome of a question that was not put, as the study chose."""
+
+
+def useless(state: RolesState, role: str, cycle: int) -> str:
+    """Why a model is not asked in a role any more; empty where it is.
+
+    Only earlier cycles count: a cycle ends with the roles with which it began. A model that did not answer because of
+    its server, its budget or its context is asked again.
+
+    Args:
+        state: Everything that models have said so far.
+        role: Of the question.
+        cycle: Of the question.
+    """
+    said = [
+        item.record
+        for item in state.answered.values()
+        if item.record.role == role
+        and item.record.cycle < cycle
+        and item.record.outcome not in _ELSEWHERE
+    ]
+    if len(said) >= LEAST_ANSWERS and all(item.answer is None for item in said):
+        return f"none of its {len(said)} answers could be read"
+    drafts = [item.record for item in state.tried if item.record.cycle < cycle]
+    refused = all(item.outcome == "refused" for item in drafts)
+    if role == "reviser" and len(drafts) >= LEAST_DRAFTS and refused:
+        return f"all of its {len(drafts)} drafts were refused"
+    return ""
 
 
 def failures(answered: Sequence[RoleAnswered]) -> str:
@@ -39,15 +73,16 @@ def silence(answered: Sequence[RoleAnswered]) -> str:
     return "" if any(item.answer is not None for item in answered) else failures(answered)
 
 
-def silence_in(folder: Path) -> str:
-    """The same of the run in a folder.
+def failures_in(folder: Path) -> tuple[str, bool]:
+    """Questions of a run that brought no answer, in words, and whether none brought one.
 
     Raises:
         RunMissingError: There is no run.
     """
     check_run(folder)
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        return silence([item.record for item in trace.records(RoleAnswered)])
+        answered = [item.record for item in trace.records(RoleAnswered)]
+    return failures(answered), bool(silence(answered))
 
 
 def _reason(item: RoleAnswered) -> str:

@@ -17,7 +17,7 @@ from lakatos.experiments.participants.language_model import (
     SessionsDue,
 )
 from lakatos.experiments.record import ModelTakesPart, PeopleRecruited, SessionHeld
-from lakatos.flows.errors import FlowError
+from lakatos.flows.errors import FlowError, ModelUnusableError
 from lakatos.flows.run.run import Run
 from lakatos.language_models.call import RecordedCall, served_version
 from lakatos.language_models.client import ModelRequest, TokenSampling
@@ -30,7 +30,7 @@ async def check_participant(run: Run) -> None:
     """Find out, before anything costs money, whether the model that answers in place of people can be asked.
 
     Raises:
-        FlowError: It cannot.
+        ModelUnusableError: It cannot.
     """
     name = run.config.participants.model
     if not name:
@@ -39,7 +39,7 @@ async def check_participant(run: Run) -> None:
         await run.models.look_for(name)
     except LanguageModelError as error:
         again = f"Then `lakatos resume {run.folder}`."
-        raise FlowError(f"the run has not gone on: {error} {again}") from error
+        raise ModelUnusableError(f"the run has not gone on: {error} {again}") from error
 
 
 async def interview(run: Run, asked: Recorded[PeopleRecruited], due: SessionsDue) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 from pydantic import BaseModel
 
@@ -16,6 +19,8 @@ from lakatos.theories.discovery.roles.answer import (
     Reflection,
     Steelman,
     Successor,
+    WrittenFact,
+    WrittenPitfall,
 )
 from lakatos.theories.discovery.roles.exhibit import Exhibit, trials_exhibit, variations_exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
@@ -27,6 +32,11 @@ from lakatos.theories.discovery.roles.question import (
     request_of,
 )
 from lakatos.theories.discovery.roles.rule import pins_of
+from lakatos.theories.discovery.roles.statement import checked
+from lakatos.theories.discovery.roles.tryout import program_of
+from lakatos.theories.engine.sandbox.lint import check_source
+from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.digest import digest_of
 
 CASE = {
@@ -64,9 +74,48 @@ def role_shapes(
             update={"answer_schema": answer_schema(question.answer)}
         )
         shapes.append(
-            PromptShape(f"{question.role}: {question.prompt.name}", sent, question.answer, share)
+            PromptShape(
+                f"{question.role}: {question.prompt.name}",
+                sent,
+                question.answer,
+                share,
+                partial(unusable, shown=question.exhibits),
+            )
         )
     return tuple(shapes)
+
+
+def unusable(answer: BaseModel, shown: Sequence[Exhibit]) -> str:
+    """Why the laboratory could not use an answer of the right form; empty if it could.
+
+    Args:
+        answer: Of a role.
+        shown: What the role was shown.
+    """
+    match answer:
+        case CaseReading(statements=statements) | Steelman(case=statements):
+            found = [checked(item, (), shown) for item in statements]
+            borne_out = any(item.supported for item in found)
+            return "" if borne_out else "; ".join(found[0].problems) or "it makes no claim"
+        case Successor(source=source):
+            try:
+                check_source(source)
+                read_program(program_of(answer, "", ()))
+            except TheoryError as error:
+                return f"its draft is refused: {error}"
+        case Audit(predictions=predictions):
+            return "" if predictions else "it states no prediction"
+        case Reflection(pitfalls=pitfalls, facts=facts):
+            marks = [mark for cites in _citations(pitfalls, facts) for mark in cites]
+            known = all(any(item.is_cited_by(mark) for item in shown) for mark in marks)
+            return "" if known else "it cites a record that was not shown"
+    return ""
+
+
+def _citations(
+    pitfalls: Sequence[WrittenPitfall], facts: Sequence[WrittenFact]
+) -> list[tuple[str, ...]]:
+    return [*(item.cites for item in pitfalls), *(item.cites for item in facts)]
 
 
 def _role_questions(domain: str) -> list[SharedQuestion]:
@@ -95,7 +144,6 @@ def _role_questions(domain: str) -> list[SharedQuestion]:
             Successor,
             len(LENSES),
         ),
-        ("reviser", "repair", "Mend your theory.", (sources[0], *facts), Successor, 2.0),
         (
             "auditor",
             "auditor",

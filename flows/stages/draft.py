@@ -23,11 +23,10 @@ from lakatos.theories.discovery.roles.analysis import (
     run_analysis,
 )
 from lakatos.theories.discovery.roles.answer import SeveralSuccessors, Successor
-from lakatos.theories.discovery.roles.draft_report import draft_report
+from lakatos.theories.discovery.roles.draft_report import draft_report, likeness
 from lakatos.theories.discovery.roles.exhibit import Exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
 from lakatos.theories.discovery.roles.overview import predicted_shares
-from lakatos.theories.discovery.roles.prompt import read_prompt
 from lakatos.theories.discovery.roles.question import RoleQuestion
 from lakatos.theories.discovery.roles.record import AnalysisMade, DraftsScreened, SuccessorTried
 from lakatos.theories.discovery.roles.tryout import TriedProgram, program_of, try_program
@@ -41,6 +40,13 @@ from lakatos.traces.step import Recorded, StepContext
 
 PREDICTED = "predicted"
 """Key of the part of a report that is for analyses, not for reading."""
+AGAIN = (
+    "What came of your work so far is shown last. Mend what was refused; of what was fitted, look at the trials that "
+    "it misses and at parameters that lie at a limit, and write a better draft, or state that you are done."
+)
+"""Added to the task in every round but the first, so that the prompt before it stays the same and is read once."""
+MOST_FREE = 2
+"""Rounds of a lens in a cycle that cost nothing where an analysis failed."""
 MOST_DUPLICATES = 2
 """Drafts of a lens that were there already, before its work ends."""
 
@@ -53,6 +59,8 @@ class WorkbenchState:
     tried: tuple[Recorded[SuccessorTried], ...] = ()
     screened: tuple[Recorded[DraftsScreened], ...] = ()
     analyses: tuple[Recorded[AnalysisMade], ...] = ()
+    n_free: int = 0
+    """Rounds that cost nothing, since their analysis failed and they held no draft."""
     is_over: bool = False
 
     @property
@@ -78,10 +86,11 @@ async def write_drafts(
     lenses = {question.subject: WorkbenchState(question) for question in questions}
     n_asked = n_answered = 0
     tried: list[Recorded[SuccessorTried]] = []
-    for number in range(run.config.roles.drafts):
+    for number in range(run.config.roles.drafts + MOST_FREE):
         going = {name: item for name, item in lenses.items() if not item.is_over}
         asked = [
-            _question(run.config, run.trace.artifacts, item, number) for item in going.values()
+            _question(run.config, run.trace.artifacts, item, number - item.n_free)
+            for item in going.values()
         ]
         heard = await ask_stage(run, cycle, "write", asked, number)
         if not heard:
@@ -109,13 +118,12 @@ def _question(
             "theory of another kind: a score with the people that each declares, before any fit, says which fifth of "
             "them all is fitted."
         )
-    if number == 0:
+    if not (item.tried or item.screened or item.analyses):
         return replace(item.first, task=f"{item.first.task} {rounds}")
     return replace(
         item.first,
-        prompt=read_prompt("repair"),
-        task=f"{item.first.task} {rounds}",
-        last=_own_work(artifacts, item),
+        task=f"{item.first.task} {AGAIN} {rounds}",
+        last=(*item.first.last, *_own_work(artifacts, item)),
         inputs=(
             *item.first.inputs,
             *(tried.digest for tried in item.tried),
@@ -210,8 +218,12 @@ async def _work(
     if answer.analysis.strip():
         analyses = (*analyses, await _analyse(run, cycle, item, reply, number))
     repeated = sum(found.record.outcome == "duplicate" for found in tried)
-    over = answer.done or repeated >= MOST_DUPLICATES
-    return replace(item, tried=tried, screened=screened, analyses=analyses, is_over=over)
+    failed = bool(analyses) and analyses[-1].record.outcome == "refused"
+    free = answer.analysis.strip() and failed and not drafts and item.n_free < MOST_FREE
+    n_free = item.n_free + bool(free)
+    used_up = number + 1 - n_free >= run.config.roles.drafts
+    over = answer.done or repeated >= MOST_DUPLICATES or used_up
+    return WorkbenchState(item.first, tried, screened, analyses, n_free, over)
 
 
 def drafts_of(answer: Successor, most: int) -> list[Successor]:
@@ -328,6 +340,15 @@ def _report(
         for title, rival in (("leader", diagnosis.leader), ("loser", diagnosis.loser))
     }
     told = draft_report(theory, scored, trials, rivals, evidence.domain)
+    theories = evidence.state.theories
+    pool = {
+        theories.name(line.theory): [
+            predicted_shares(theories.scores[line.theory, name].record) for name in experiments
+        ]
+        for line in evidence.state.board().standings
+    }
+    if alike := likeness([own.mean for own in scored], pool):
+        told["predicts most like"] = alike
     shares = {
         name: np.round(own.mean, 4).tolist() for name, own in zip(experiments, scored, strict=True)
     }

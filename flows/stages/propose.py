@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lakatos.experiments.task import Stimuli
+from lakatos.experiments.task import Trials
 from lakatos.flows.roles.ask import RoleReply, ask_stage
 from lakatos.flows.roles.brief import (
     MOST_TRIED,
@@ -24,6 +24,7 @@ from lakatos.flows.run.run import Run
 from lakatos.flows.stages.draft import write_drafts
 from lakatos.memory.recall import MOST
 from lakatos.memory.record import LessonsRecalled
+from lakatos.theories.discovery.roles.analysis import analysis_tables, arrays_in_words
 from lakatos.theories.discovery.roles.answer import (
     Audit,
     CaseReading,
@@ -34,12 +35,14 @@ from lakatos.theories.discovery.roles.answer import (
 )
 from lakatos.theories.discovery.roles.exhibit import (
     Exhibit,
+    labels_and_words,
     rounded,
     theory_exhibit,
     trials_exhibit,
     variations_exhibit,
 )
 from lakatos.theories.discovery.roles.lens import LENSES
+from lakatos.theories.discovery.roles.lesson_overview import REWARD
 from lakatos.theories.discovery.roles.prompt import read_prompt
 from lakatos.theories.discovery.roles.question import RoleQuestion
 from lakatos.theories.discovery.roles.record import (
@@ -58,6 +61,8 @@ from lakatos.traces.artifact import ArtifactStore
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
+ANALYSES_CHARACTERS = 4000
+"""Characters of earlier cycles' analyses that revisers are shown."""
 MOST_FINDINGS = 6
 """Maximum number of misfits of the leader that are shown."""
 
@@ -147,7 +152,8 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
-    sources = _sources(run.evidence, case)
+    sources, fate = _sources(run.evidence, case), fate_exhibit(run.state)
+    happened = (fate,) if fate else ()
     wanted: list[tuple[str, str, str, type[CaseReading | Steelman]]] = []
     if roles.arbiter:
         task = f"Say what is wrong with {loser}, which lost to {leader}."
@@ -161,9 +167,12 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
             prompt=read_prompt(prompt),
             subject=case.loser,
             task=task,
-            exhibits=(case.study, case.file, *case.background, *case.evidence, *sources),
+            exhibits=(case.study, case.file, *case.background, *happened, *case.evidence, *sources),
             answer=answer,
-            inputs=case.inputs,
+            inputs=(
+                *case.inputs,
+                *(item.digest for item in run.state.roles.tried[-MOST_TRIED:]),
+            ),
             tools=True,
         )
         for role, prompt, task, answer in wanted
@@ -205,7 +214,8 @@ def _mending(
     return replace(
         asked,
         task=f"{asked.task} These of your statements do not count yet: mend their claims, or leave them out.",
-        exhibits=(Exhibit("your statements that do not count", refused), *heard.shown),
+        exhibits=heard.shown,
+        last=(Exhibit("your statements that do not count", refused),),
         inputs=(heard.answered.digest, *asked.inputs),
         tools=False,
     )
@@ -271,13 +281,14 @@ def _writing(
     common = [
         case.study,
         *_sources(known, case),
-        trials_exhibit(known.domain, _stimuli(known)),
+        trials_exhibit(known.domain, _newest(known)[1].stimuli),
+        _arrays(known),
         case.file,
     ]
     common += _opinion("the arbiter's opinion", arbiter)
     common += [variations_exhibit(known.domain), *case.background]
     fate = fate_exhibit(known.state)
-    before = [*([fate] if fate else []), *notes.exhibits, *_remembered(learned)]
+    before = [*([fate] if fate else []), *_analyses(known), *notes.exhibits, *_remembered(learned)]
     evidence = [*case.evidence, *before]
     questions = []
     for name in known.config.roles.lenses:
@@ -289,7 +300,8 @@ def _writing(
                 prompt=read_prompt("reviser"),
                 subject=name,
                 task=lens.task,
-                exhibits=(*common, *own, *evidence),
+                exhibits=(*common, *evidence),
+                last=tuple(own),
                 answer=SeveralSuccessors if known.config.roles.further else Successor,
                 inputs=(
                     *case.inputs,
@@ -299,6 +311,7 @@ def _writing(
                         if item is not None
                     ),
                     *(item.digest for item in known.state.roles.tried[-MOST_TRIED:]),
+                    *(item.digest for item in known.state.roles.analyses),
                     *notes.inputs,
                     *([learned.digest] if learned is not None else []),
                 ),
@@ -327,6 +340,19 @@ def _opinion(title: str, read: Recorded[CaseRead] | None) -> list[Exhibit]:
     return [Exhibit(title, value)] if value else []
 
 
+def _analyses(known: RunEvidence) -> list[Exhibit]:
+    """What analyses of earlier cycles showed, the newest that find room."""
+    room, lines = ANALYSES_CHARACTERS, []
+    for item in reversed(known.state.roles.analyses):
+        made = item.record
+        room -= len(made.told)
+        if room < 0:
+            break
+        if made.outcome == "returned":
+            lines.append(f"cycle {made.cycle}, {made.lens}: {made.told}")
+    return [Exhibit("what analyses of earlier cycles showed", lines[::-1])] if lines else []
+
+
 def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
     """Lessons as advice, each with what speaks against it."""
     if learned is None:
@@ -336,9 +362,22 @@ def _remembered(learned: Recorded[LessonsRecalled] | None) -> list[Exhibit]:
     return [Exhibit("lessons of earlier cycles and studies, as advice", lines)]
 
 
-def _stimuli(evidence: RunEvidence) -> Stimuli:
-    """Trials of the newest experiment."""
-    return evidence.trials(list(evidence.state.experiments.collected)[-1]).stimuli
+def _newest(evidence: RunEvidence) -> tuple[str, Trials]:
+    """Name and responses of the newest experiment."""
+    name = list(evidence.state.experiments.collected)[-1]
+    return name, evidence.trials(name)
+
+
+def _arrays(evidence: RunEvidence) -> Exhibit:
+    """What an analysis finds in the newest experiment."""
+    name, trials = _newest(evidence)
+    labels, words = labels_and_words(evidence.domain)
+    outcomes = {f"feedback_{REWARD}": "outcome of the chosen option"}
+    table = analysis_tables({name: trials}, {}).get(name, {})
+    return Exhibit(
+        f'arrays of tables["{name}"] in an analysis',
+        arrays_in_words(table, outcomes | labels, words),
+    )
 
 
 async def _audit(

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lakatos.flows.roles.ask import RoleReply, ask_stage
-from lakatos.flows.roles.brief import case_of
+from lakatos.flows.roles.brief import case_of, fate_exhibit
 from lakatos.flows.roles.remember import study_of
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.pins import PinnedRule
 from lakatos.memory.item import Fact
@@ -35,11 +36,15 @@ MOST_SHOWN = 8
 
 
 async def write_lessons(run: Run, cycle: int) -> None:
-    """Ask the study's reflector what the cycle taught, and keep what the records bear out; nothing without one."""
+    """Ask the study's reflector what the cycle taught, and keep what the records bear out; nothing without one.
+
+    After the last cycle only a memory that other studies share could take lessons, so nothing is asked without one.
+    """
     diagnosis = next(
         (item for item in run.state.theories.diagnoses if item.record.cycle == cycle), None
     )
-    if not run.config.roles.reflector or diagnosis is None:
+    is_last = cycle == run.config.stop.cycles and not run.config.memory.shared
+    if not run.config.roles.reflector or diagnosis is None or is_last:
         return
     for heard in await ask_stage(
         run, cycle, "reflect", [_question(run.evidence, cycle, diagnosis)]
@@ -70,6 +75,8 @@ def _question(
         )
         for item in theories[:MOST_SHOWN]
     ]
+    fates = fate_exhibit(state)
+    happened = [*([fates] if fates else []), *_presented(state, cycle)]
     known = [
         lesson_text(item)
         for _, item in state.memory.library.lessons()
@@ -81,10 +88,23 @@ def _question(
         prompt=read_prompt("reflector"),
         subject=f"cycle {cycle}",
         task="Write down what this cycle taught.",
-        exhibits=(case.file, *refused, *before, *case.evidence),
+        exhibits=(case.file, *happened, *case.background, *refused, *before, *case.evidence),
         answer=Reflection,
         inputs=(*case.inputs, *(item.reference for item in refused)),
     )
+
+
+def _presented(state: RunState, cycle: int) -> list[Exhibit]:
+    """What was presented to participants in a cycle."""
+    return [
+        Exhibit(
+            f"experiment {item.record.experiment} was presented",
+            {"reason": item.record.reason},
+            item.digest,
+        )
+        for item in state.experiments.designs.values()
+        if item.record.cycle == cycle and item.record.accepted
+    ]
 
 
 def _keep(run: Run, cycle: int, heard: RoleReply[Reflection], value: Reflection) -> None:

@@ -47,6 +47,7 @@ def create_bridge(folder: QuestionFolder, settings: BridgeSettings | None = None
             "object": "model",
             "owned_by": settings.who,
             "max_model_len": settings.context_tokens,
+            "enforces_schemas": True,  # so that nobody has to answer a probe
         }
         return JSONResponse({"object": "list", "data": [entry]})
 

@@ -11,6 +11,7 @@ import asyncio
 import json
 import math
 import os
+import re
 import time
 import weakref
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
@@ -42,6 +43,7 @@ from lakatos.language_models.errors import (
     ServerFailedError,
     SlowServerError,
     UnreachableError,
+    WrongAddressError,
 )
 from lakatos.language_models.settings import LOCAL, ModelSettings
 from lakatos.language_models.withheld import (
@@ -59,6 +61,18 @@ if TYPE_CHECKING:
 LEAST_LOG_PROBABILITY: Final = -9999.0
 """What servers write for log 0, and what an infinity is read as: records hold none."""
 _SHOWN: Final = 400
+_TITLE: Final = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_WRONG_KEY: Final = re.compile(
+    r"api[ _]key (?:is )?(?:not valid|invalid|expired)|invalid api[ _]key"
+)
+"""Gemini refuses a key with status 400."""
+_NO_MODEL: Final = re.compile(r"is not a valid model|model_not_found|model .{0,80}does not exist")
+"""OpenRouter refuses a name with status 400."""
+_TOO_LONG: Final = re.compile(
+    r"context[ _](?:length|size|window)|max_model_len|too many tokens|prompt is too long"
+    r"|token count .{0,40}exceeds"
+)
+""""prompt is too long" is Anthropic's, "token count exceeds" Gemini's, "context size" llama.cpp's."""
 
 
 class OpenAIModel:
@@ -149,7 +163,15 @@ class OpenAIModel:
         """
         if "response_format" in fields and request.answer_schema is not None:
             self._unenforced.add(digest_of(request.answer_schema))
-        self._refused.update(name for name in fields if name != "response_format")
+        self.leave_out(name for name in fields if name != "response_format")
+
+    def leave_out(self, fields: Iterable[str]) -> None:
+        """Send these fields in no further request.
+
+        Raises:
+            RequestRefusedError: Nothing would limit the tokens of an answer.
+        """
+        self._refused.update(fields)
         if self._refused.issuperset(LIMIT_FIELDS):
             raise RequestRefusedError(
                 f"model {self.name!r} at {self.settings.base_url} refuses both `max_tokens` and "
@@ -165,7 +187,7 @@ class OpenAIModel:
         """
         async with self.sending():
             response = await self.connection().models.with_raw_response.list()
-            listed = json_object(response.text).get("data")
+            listed = self._object(response.text).get("data")
         return (
             [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
         )
@@ -219,7 +241,47 @@ class OpenAIModel:
     async def _whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
         async with asyncio.timeout(self.settings.timeout_s):
             response = await self.connection().chat.completions.with_raw_response.create(**body)
-            return json_object(response.text)
+            return self._object(response.text)
+
+    def _object(self, text: str) -> dict[str, Any]:
+        """The JSON object that a server answered.
+
+        Raises:
+            WrongAddressError: It answered with a web page.
+            ValueError: It answered with something else.
+        """
+        if text.lstrip()[:1] == "<":
+            title = _TITLE.search(text)
+            shown = self._clean(" ".join(title[1].split())) if title else "no title"
+            raise WrongAddressError(
+                f"model {self.name!r}: {self.settings.base_url} answered with a web page ({shown}), which is not "
+                "the OpenAI protocol. `base_url` must be the address of the API, which mostly ends in /v1."
+            )
+        return json_object(text)
+
+    async def context_of_server(self) -> int | None:
+        """Context length that Ollama or llama.cpp states of a loaded model; None elsewhere.
+
+        Neither states it in the protocol, and Ollama cuts longer prompts without an error. Only servers without TLS,
+        as on one's own machine or network, are asked; no key is sent.
+        """
+        address = urlsplit(self.settings.base_url)
+        if address.scheme != "http":
+            return None
+        root = f"http://{address.netloc}"
+        async with httpx2.AsyncClient(
+            timeout=self.settings.connect_timeout_s, trust_env=address.hostname not in LOCAL
+        ) as client:
+            for page in ("/api/ps", "/props"):
+                try:
+                    found = _stated_context(
+                        (await client.get(root + page)).json(), self.settings.model
+                    )
+                except (httpx2.HTTPError, ValueError):
+                    continue
+                if found is not None:
+                    return found
+        return None
 
     async def _streamed(self, body: Mapping[str, Any]) -> dict[str, Any]:
         stream = await self.connection().chat.completions.create(**body)
@@ -234,6 +296,8 @@ class OpenAIModel:
         place = f"{self.name!r} at {self.settings.base_url}"
         try:
             yield
+        except LanguageModelError:
+            raise
         except (openai.APITimeoutError, TimeoutError) as error:
             raise SlowServerError(
                 f"model {place} gave no answer within {self.settings.timeout_s:g} s; see whether the server is "
@@ -258,23 +322,24 @@ class OpenAIModel:
         """The error that a status and its text mean."""
         said, status = self._clean(_said(error)), error.status_code
         words = f"{said} {error.code or ''}".lower()
-        if status in (401, 403):
-            named = (
-                f"in {self.settings.key_variable}"
-                if self.settings.key_variable
-                else "(none is configured)"
+        if status in (401, 403) or (status == 400 and _WRONG_KEY.search(words)):
+            variable = self.settings.key_variable
+            named = f"in {variable}" if variable else "(none is configured)"
+            advice = f"Check the value of {variable}." if variable else "Set `key_variable`."
+            return KeyRefusedError(
+                f"model {place} refused the key {named} ({status}): {_ended(said)} {advice}"
             )
-            return KeyRefusedError(f"model {place} refused the key {named} ({status}): {said}")
-        if status == 404:
+        if status == 404 or (status == 400 and _NO_MODEL.search(words)):
             return ModelAbsentError(
-                f"model {place}: the server has no {self.settings.model!r} or no such page (404): {said} "
-                "Check `model`, and that `base_url` ends in /v1."
+                f"model {place}: the server has no {self.settings.model!r} or no such page ({status}): "
+                f"{_ended(said)} Check `model`, and that `base_url` is the API's address, which mostly ends in /v1."
+            )
+        if status == 402 or (status == 429 and "insufficient_quota" in words):
+            return QuotaExhaustedError(
+                f"the account of model {place} has no money left ({status}): {_ended(said)} "
+                "Pay in at the provider, or name another model."
             )
         if status == 429:
-            if "insufficient_quota" in words:
-                return QuotaExhaustedError(
-                    f"the account of model {place} has no money left: {said}"
-                )
             return RateLimitedError(
                 f"model {place} was asked too often (429): {said}",
                 retry_after_s=retry_after_s(error.response.headers),
@@ -313,11 +378,31 @@ def _said(error: openai.APIStatusError) -> str:
     return f"{error.message} - {error.response.text}" if bare else error.message
 
 
+def _ended(sentence: str) -> str:
+    """A server's words with a full stop, so that another sentence can follow."""
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
+
+def _stated_context(page: Any, model: str) -> int | None:
+    """Context length in ``/api/ps`` of Ollama or ``/props`` of llama.cpp."""
+    if not isinstance(page, dict):
+        return None
+    loaded = page.get("models")
+    for item in loaded if isinstance(loaded, list) else ():
+        if isinstance(item, dict) and model in (item.get("name"), item.get("model")):
+            return _count_or_none(item.get("context_length"))
+    settings = page.get("default_generation_settings")
+    return _count_or_none(settings.get("n_ctx")) if isinstance(settings, dict) else None
+
+
+def _count_or_none(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
 def _is_about_length(error: openai.APIStatusError) -> bool:
     """Whether a request is refused since prompt and answer are too long."""
     words = f"{_said(error)} {error.code or ''}".lower()
-    signs = ("context length", "context_length", "max_model_len", "too many tokens")
-    return any(sign in words for sign in signs)
+    return bool(_TOO_LONG.search(words))
 
 
 def body_of_request(
@@ -405,6 +490,8 @@ class _WireCall(_WirePart):
 
 class _WireMessage(_WirePart):
     content: str | None = None
+    reasoning: Any = None
+    reasoning_content: Any = None
     refusal: str | None = None
     tool_calls: list[_WireCall] | None = None
 
@@ -432,10 +519,15 @@ class _PromptDetails(_WirePart):
     cached_tokens: int | None = None
 
 
+class _CompletionDetails(_WirePart):
+    reasoning_tokens: int | None = None
+
+
 class _WireUsage(_WirePart):
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(0, ge=0)
     prompt_tokens_details: _PromptDetails | None = None
+    completion_tokens_details: _CompletionDetails | None = None
 
 
 class _WireAnswer(_WirePart):
@@ -455,6 +547,14 @@ def _usage_of(read: _WireAnswer) -> TokenUsage:
         n_cached_tokens=(details.cached_tokens or 0) if details else 0,
         n_completion_tokens=read.usage.completion_tokens,
     )
+
+
+def _thinks(read: _WireAnswer) -> bool:
+    """Whether a server states that the model thought before its answer; thinking within the content is not meant."""
+    message = read.choices[0].message
+    details = read.usage.completion_tokens_details if read.usage else None
+    counted = (details.reasoning_tokens or 0) if details else 0
+    return bool(message.reasoning or message.reasoning_content or counted)
 
 
 def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> ModelCompletion:
@@ -487,6 +587,7 @@ def completion_of(answer: Mapping[str, Any], *, latency_s: float = 0.0) -> Model
         model_name=read.model,
         server=read.system_fingerprint or "",
         usage=_usage_of(read),
+        thinks=_thinks(read),
         log_probabilities=tuple(
             TokenLogProbability(
                 token=token.token,

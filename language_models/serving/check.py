@@ -1,7 +1,7 @@
 """What works on a server, found by asking it what the roles will ask.
 
-Nothing is taken from documentation. That an answer fits a schema says little when a good model was asked nicely, so one
-probe asks for prose and demands a schema that prose cannot fit.
+Nothing is taken from documentation. The first request is the probe that a run sends, too. Then each role is graded by
+two answers: whether they can be read, and whether the laboratory could use what they say.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import httpx
-from pydantic import ValidationError
 
 from lakatos.language_models.client import (
     ChatMessage,
@@ -23,11 +22,11 @@ from lakatos.language_models.client import (
     ToolOffer,
 )
 from lakatos.language_models.clients.openai import OpenAIModel
-from lakatos.language_models.errors import ContextTooLongError, LanguageModelError, ModelAbsentError
-from lakatos.language_models.preflight import offered_name
+from lakatos.language_models.errors import ContextTooLongError, LanguageModelError
+from lakatos.language_models.preflight import preflight
+from lakatos.language_models.probe import ServerProbe, probe_request
 from lakatos.language_models.serving.load import (
     TimedCall,
-    body_of,
     http_client,
     quantiles_s,
     time_calls,
@@ -36,9 +35,13 @@ from lakatos.language_models.serving.load import (
 from lakatos.language_models.serving.metrics import read_metrics
 from lakatos.language_models.serving.shape import REPRESENTATIVE, PromptShape
 from lakatos.language_models.settings import ModelSettings
-from lakatos.language_models.thinking import after_thinking
+from lakatos.language_models.structured import MisreadAnswerError, parse
 from lakatos.language_models.withheld import LIMIT_FIELDS, other_limit
 
+PROBE_WORDS = 5000
+"""Length of the first prompt: more than the shortest contexts that servers are known to cut prompts to."""
+MOST_OVERFLOWN = 200_000
+"""Longest context for which a prompt that does not fit is sent."""
 State = Literal["works", "fails", "partly", "unknown"]
 
 
@@ -100,28 +103,26 @@ async def check(
 
     Raises:
         TransientError: There is no such server.
-        KeyRefusedError: It wants another key.
-        ModelAbsentError: It has no such model.
+        RequestRefusedError: It wants another key, has no such model or refuses to answer.
     """
     model = OpenAIModel(settings)
     try:
-        offered = await model.offered()
-        listed = {str(item.get("id")): item for item in offered}
-        name = offered_name(settings.model, listed)
-        if name is None:
-            names = ", ".join(str(item.get("id")) for item in offered) or "none"
-            raise ModelAbsentError(
-                f"{settings.base_url} has no model {settings.model!r}; it offers: {names}."
-            )
-        context = listed[name].get("max_model_len")
+        schemas = [item.request.answer_schema for item in shapes if item.request.answer_schema]
+        largest = max(schemas, key=lambda schema: len(str(schema)), default=_WORD_SCHEMA)
+        ready = await preflight(
+            model, probe=probe_request(largest, PROBE_WORDS, TokenSampling(max_tokens=1024))
+        )
+        context = ready.context_tokens
         findings = [
             ServingFinding(
                 "", "model", "works", f"{settings.model}, context {context or 'not told'}"
             )
         ]
+        if ready.probe is not None:
+            findings += judge_probe(ready.probe)
         async with http_client(settings) as client:
             server = await _version(settings, client)
-            findings += await _probes(model, settings, client, context)
+            findings += await _limits(model, settings, client, context)
             figures = []
             for shape in shapes:
                 found, figure = await _try(model, settings, client, shape, n_calls)
@@ -134,59 +135,59 @@ async def check(
     return ServingReport(settings.model, server, tuple(findings), tuple(figures))
 
 
-def judge_enforced(completion: ModelCompletion, fits: bool) -> ServingFinding:
-    """Whether a server enforces a schema that an answer would not fit by itself."""
-    feature = "schema is enforced"
-    if "response_format" in completion.withheld:
-        text = "the server refuses a schema, so the prompt holds it and answers are checked"
-        return ServingFinding("", feature, "partly", text)
-    if fits:
-        return ServingFinding(
-            "", feature, "works", "a schema holds against a prompt that wants prose"
-        )
-    text = (
-        f'not enforced: {completion.content[:60]!r}; put `without = ["response_format"]` under the model in the study, '
-        "and the prompt holds the schema"
-    )
-    return ServingFinding("", feature, "fails", text)
+def judge_probe(probe: ServerProbe) -> list[ServingFinding]:
+    """What the first request has shown of a server."""
+    enforced: dict[bool | None, tuple[State, str]] = {
+        True: ("works", "an answer has the form of a schema against a prompt that wants prose"),
+        False: ("partly", "the prompt states the form of answers, which are checked"),
+        None: ("unknown", "the tokens of the answer ended before it began"),
+    }
+    found = [ServingFinding("", "schema is enforced", *enforced[probe.enforces])]
+    for line in probe.lines:
+        cut = probe.read_tokens is not None and str(probe.read_tokens) in line
+        found.append(ServingFinding("", "probe", "fails" if cut else "partly", line))
+    return found
 
 
 def judge_fields(withheld: Sequence[str]) -> list[ServingFinding]:
-    """Which fields of a request the server refuses."""
+    """Which fields of a request are not sent."""
     if not withheld:
         return []
-    text = f"refused, so requests are sent without them: {', '.join(withheld)}"
+    text = f"not sent, since the server refuses or ignores them: {', '.join(withheld)}"
     return [ServingFinding("", "fields of a request", "partly", text)]
+
+
+def grade(shape: PromptShape, completions: Sequence[ModelCompletion]) -> ServingFinding:
+    """Whether a model can take a role: how many of its answers the laboratory could use."""
+    assert shape.answer is not None
+    problems = []
+    for completion in completions:
+        try:
+            value = parse(completion, shape.answer)
+        except MisreadAnswerError as error:
+            problems.append(f"{error.reason.replace('_', ' ')}, {error.detail}")
+            continue
+        if problem := shape.follows(value) if shape.follows else "":
+            problems.append(problem)
+    n_good = len(completions) - len(problems)
+    state: State = "works" if not problems else "partly" if n_good else "fails"
+    text = f"{n_good} of {len(completions)} answers could be used"
+    return ServingFinding(
+        shape.role, "grade", state, f"{text}: {problems[0]}" if problems else text
+    )
 
 
 def judge_structured(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
     """Whether the content parses as the shape's answer."""
     assert shape.answer is not None
     feature = "structured output"
-    raw = ""
     try:
-        # Grammars of vLLM let control characters into strings, which strict JSON forbids.
-        content = after_thinking(completion.content)
-        shape.answer.model_validate(json.loads(content, strict=False))
-        if any(character < " " for character in content.strip()):
-            raw = "; control characters stand in it as they are, so it must be read leniently"
-    except ValueError as error:
-        if completion.finish_reason == "length":
-            n = shape.request.sampling.max_tokens
-            return ServingFinding(
-                shape.role,
-                feature,
-                "partly",
-                f"cut off after {n} tokens, as asked; the rest is unknown",
-            )
-        wrong = str(error)
-        if isinstance(error, ValidationError):
-            first = error.errors(include_url=False, include_input=False)[0]
-            wrong = f"{'.'.join(map(str, first['loc'])) or 'the whole'}: {first['msg']}"
-        return ServingFinding(
-            shape.role, feature, "fails", f"{wrong}; began {completion.content[:60]!r}"
-        )
-    return ServingFinding(shape.role, feature, "works", f"fits {shape.answer.__name__}{raw}")
+        parse(completion, shape.answer)
+    except MisreadAnswerError as error:
+        state: State = "partly" if error.reason == "truncated" else "fails"
+        began = f"; began {completion.content[:60]!r}" if completion.content else ""
+        return ServingFinding(shape.role, feature, state, f"{error.detail}{began}")
+    return ServingFinding(shape.role, feature, "works", f"fits {shape.answer.__name__}")
 
 
 def judge_tools(shape: PromptShape, completion: ModelCompletion) -> ServingFinding:
@@ -317,7 +318,7 @@ async def _try(
             ServingFinding(shape.role, "answer", "works", f"finished with {first.finish_reason!r}")
         ]
     if shape.answer is not None:
-        found.append(judge_structured(shape, first))
+        found += [judge_structured(shape, first), grade(shape, (first, again))]
     if shape.request.tools:
         found.append(judge_tools(shape, first))
     if shape.request.n_log_probabilities:
@@ -360,46 +361,21 @@ def _said(completion: ModelCompletion) -> tuple[str, tuple[tuple[str, str], ...]
     return completion.content, tuple((call.name, call.arguments) for call in completion.tool_calls)
 
 
-_PROSE = (
-    ChatMessage(
-        role="user", content="Write two sentences about rain, in plain English. No JSON, no lists."
-    ),
-)
-_WORD = "zq7x"
+_WORD_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"word": {"type": "string"}},
+    "required": ["word"],
+    "additionalProperties": False,
+}
 
 
-async def _probes(
-    model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: object
+async def _limits(
+    model: OpenAIModel, settings: ModelSettings, client: httpx.AsyncClient, context: int | None
 ) -> list[ServingFinding]:
-    schema = {
-        "type": "object",
-        "properties": {"word": {"type": "string", "enum": [_WORD]}},
-        "required": ["word"],
-        "additionalProperties": False,
-    }
-    asked = ModelRequest(messages=_PROSE, sampling=TokenSampling(temperature=0.0, max_tokens=64))
+    """What becomes of a prompt that is longer than the context, and whether the server counts its work."""
+    asked = ModelRequest(messages=(), sampling=TokenSampling(temperature=0.0, max_tokens=64))
     found = []
-    try:
-        answer = await model.complete(asked.model_copy(update={"answer_schema": schema}))
-        found.append(judge_enforced(answer, _fits_word(after_thinking(answer.content))))
-    except LanguageModelError as error:
-        found.append(ServingFinding("", "schema is enforced", "fails", str(error)))
-    old = await client.post(
-        f"{settings.base_url.rstrip('/')}/chat/completions",
-        json=body_of(settings, asked) | {"guided_json": schema},
-    )
-    if old.status_code == 200 and not _fits_word(
-        old.json()["choices"][0]["message"]["content"] or ""
-    ):
-        found.append(
-            ServingFinding(
-                "", "old name guided_json", "works", "ignored without an error, so it is never sent"
-            )
-        )
-    else:
-        text = "refused" if old.status_code != 200 else "still understood"
-        found.append(ServingFinding("", "old name guided_json", "works", text))
-    if isinstance(context, int):
+    if context is not None and context <= MOST_OVERFLOWN:
         long = (ChatMessage(role="user", content="rain " * (context + 8)),)
         try:
             await model.complete(asked.model_copy(update={"messages": long}))
@@ -428,13 +404,6 @@ async def _probes(
         )
     )
     return found
-
-
-def _fits_word(content: str) -> bool:
-    try:
-        return bool(json.loads(content) == {"word": _WORD})
-    except ValueError:
-        return False
 
 
 async def _version(settings: ModelSettings, client: httpx.AsyncClient) -> str:

@@ -6,9 +6,9 @@ not. `REPRESENTATIVE` stands in where no roles are given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,8 @@ class PromptShape:
     """What the content must parse as; the request carries its schema."""
     share: float = 1.0
     """Of the study's calls that look like this, in any unit."""
+    follows: Callable[[Any], str] | None = None
+    """What keeps an answer of the right form from being used; empty for nothing. None where the form is all."""
 
 
 class _Answer(BaseModel):

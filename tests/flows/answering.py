@@ -28,7 +28,6 @@ TASKS = {
     "You are the arbiter": "arbiter",
     "Before you argue against its rival": "steelman",
     "You write a successor": "reviser",
-    "You wrote a theory": "repair",
     "You audit the claim": "auditor",
 }
 LENS_WORDS = {
@@ -39,9 +38,10 @@ LENS_WORDS = {
 
 
 def task_of(body: Mapping[str, Any]) -> str:
-    """Which prompt a request carries."""
+    """What a request asks for; in later rounds of a reviser, ``repair``."""
     system = body["messages"][0]["content"]
-    return next(name for words, name in TASKS.items() if words in system)
+    task = next(name for words, name in TASKS.items() if words in system)
+    return "repair" if task == "reviser" and "Mend what was refused" in said(body) else task
 
 
 def said(body: Mapping[str, Any]) -> str:

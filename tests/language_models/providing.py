@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from lakatos.language_models.withheld import example_of
+
 Refusal = Callable[[Mapping[str, Any]], tuple[int, Any] | None]
 """Given the body of a request, the status and body of an error; None where the request is accepted."""
 Words = Callable[[Mapping[str, Any]], str]
@@ -73,6 +75,21 @@ def deepseek(body: Mapping[str, Any]) -> tuple[int, Any] | None:
     return None
 
 
+def limits(body: Mapping[str, Any]) -> tuple[int, Any] | None:
+    """What OpenAI refuses in schemas: keywords that limit lengths."""
+    if "maxLength" in json.dumps(body.get("response_format", {})):
+        return openai_error(
+            "Invalid schema for response_format 'answer': In context=('properties', 'word'), 'maxLength' is not "
+            "permitted.", "response_format", None,
+        )  # fmt: skip
+    return None
+
+
+def newest_openai(body: Mapping[str, Any]) -> tuple[int, Any] | None:
+    """What OpenAI's reasoning models refuse, of fields and of schemas."""
+    return reasoning_openai(body) or limits(body)
+
+
 def gemini(body: Mapping[str, Any]) -> tuple[int, Any] | None:
     """A server that knows no seed, whose errors are a list."""
     if "seed" in body:
@@ -108,6 +125,24 @@ def grok(body: Mapping[str, Any]) -> tuple[int, Any] | None:
     return None
 
 
+def follows_the_schema(body: Mapping[str, Any]) -> str:
+    """A server that enforces a schema, whatever its prompt wants; prose without one."""
+    described = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    if described is None:
+        return "Rain falls."
+    return json.dumps(example_of(described, described))
+
+
+def only_words(body: Mapping[str, Any]) -> str:
+    """A server that ignores a schema, and a model that does what its prompt wants."""
+    return '{"word": "zq"}' if "JSON schema" in json.dumps(body["messages"]) else "Rain falls."
+
+
+def words_in(body: Mapping[str, Any]) -> int:
+    """Tokens of a prompt, as if each word were one."""
+    return sum(len(item["content"].split()) for item in body["messages"])
+
+
 @dataclass
 class ProvidedModel:
     """A server that is running, with what it was sent."""
@@ -130,9 +165,27 @@ def chunks_of(content: str, finish_reason: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def provider(
-    refuse: Refusal, words: Words, *, models: tuple[str, ...] = ("m",), finish_reason: str = "stop"
+    refuse: Refusal,
+    words: Words,
+    *,
+    models: tuple[str, ...] = ("m",),
+    finish_reason: str = "stop",
+    entry: Mapping[str, Any] | None = None,
+    pages: Mapping[str, tuple[int, Any]] | None = None,
+    count: Callable[[Mapping[str, Any]], int] | None = None,
+    usage: Mapping[str, Any] | None = None,
 ) -> Iterator[ProvidedModel]:
-    """Serve on a free port of this machine."""
+    """Serve on a free port of this machine.
+
+    Args:
+        refuse, words: What is refused, and what is answered.
+        models: Names in the list of models.
+        finish_reason: Of every answer.
+        entry: What the list says of each model besides.
+        pages: Status and content of other pages, by path; text is sent as a web page.
+        count: Tokens of a prompt as the server counts them; its words by default.
+        usage: What the server counts besides.
+    """
     guard = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -142,13 +195,19 @@ def provider(
             pass
 
         def do_GET(self) -> None:
-            self._send(200, {"object": "list", "data": [{"id": name} for name in models]})
+            if self.path in (pages or {}):
+                self._send(*(pages or {})[self.path])
+            elif self.path == "/v1/models":
+                listed = [{"id": name, **(entry or {})} for name in models]
+                self._send(200, {"object": "list", "data": listed})
+            else:
+                self._send(404, {"error": {"message": "Not Found"}})
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             with guard:
                 served.bodies.append(body)
-            if (refused := refuse(body)) is not None:
+            if (refused := (pages or {}).get(self.path) or refuse(body)) is not None:
                 self._send(*refused)
                 return
             content = words(body)
@@ -157,12 +216,14 @@ def provider(
                 return
             choice = {"index": 0, "finish_reason": finish_reason,
                       "message": {"role": "assistant", "content": content}}  # fmt: skip
-            self._send(200, {"model": "m-2026", "choices": [choice], "usage": USAGE})
+            counted = USAGE | (usage or {}) | {"prompt_tokens": (count or words_in)(body)}
+            self._send(200, {"model": "m-2026", "choices": [choice], "usage": counted})
 
         def _send(self, status: int, value: Any) -> None:
-            text = json.dumps(value).encode()
+            is_page = isinstance(value, str)
+            text = value.encode() if is_page else json.dumps(value).encode()
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            self.send_header("content-type", "text/html" if is_page else "application/json")
             self.send_header("content-length", str(len(text)))
             self.end_headers()
             self.wfile.write(text)

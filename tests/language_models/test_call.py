@@ -40,6 +40,7 @@ from lakatos.language_models.ledger import (
 )
 from lakatos.language_models.limit import RetryPolicy, wait_s
 from lakatos.language_models.preflight import preflight
+from lakatos.language_models.probe import probe_request
 from lakatos.language_models.record import RECORDS, LanguageModelCalled
 from lakatos.language_models.serving.app_thread import free_port
 from lakatos.language_models.settings import ModelSettings, Price
@@ -398,19 +399,21 @@ def test_a_caller_can_stand_where_a_language_model_is_wanted(trace, caller_of):
 
 def test_a_probe_within_a_run_is_recorded_and_paid_for(trace, served):
     settings = ModelSettings(name="a", base_url=served.base_url, model=served.model)
-    ledger, schema = (
-        BudgetLedger(Budget()),
-        {"type": "object", "properties": {}, "additionalProperties": False},
-    )
+    ledger = BudgetLedger(Budget())
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    request = probe_request(schema, 100, TokenSampling(max_tokens=64))
 
     async def check():
         caller = ModelCaller.of(settings, trace, ledger)
-        probe = RecordedModel(caller, role="preflight")
+        probe = RecordedModel(caller, role="probe")
         return await preflight(
-            OpenAIModel(settings), ledger=ledger, schemas=[schema], ask=probe.complete
+            OpenAIModel(settings), ledger=ledger, probe=request, ask=probe.complete
         )
 
-    assert asyncio.run(check()).server == asyncio.run(check()).server != ""
+    first = asyncio.run(check()).probe
+    assert first is not None
+    assert first.enforces
+    assert asyncio.run(check()).probe == first
     assert ledger.total.requests == 1
     assert ends_where_its_trace_ends(ledger, trace)
 

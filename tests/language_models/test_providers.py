@@ -268,6 +268,8 @@ def test_a_default_of_top_p_is_not_sent():
 def needs_the_schema(body):
     """A model that writes the right fields only where its prompt names them."""
     read = json.dumps(body["messages"])
+    if "in plain English" in read:
+        return "Rain falls."
     return GOOD if "winner" in read and "share" in read else '{"answer": "the first"}'
 
 
@@ -343,12 +345,13 @@ def test_a_check_of_a_server_says_what_it_refuses_and_what_it_does_not_enforce()
     shape = PromptShape(
         "judge", QUESTION.model_copy(update={"answer_schema": Verdict.model_json_schema()}), Verdict
     )
-    with provider(reasoning_openai, good) as served:
+    with provider(reasoning_openai, needs_the_schema) as served:
         report = asyncio.run(check(settings_of(served), [shape], n_calls=1))
     found = {item.feature: item for item in report.findings}
-    assert "max_tokens, temperature, top_p" in found["fields of a request"].detail
-    assert 'without = ["response_format"]' in found["schema is enforced"].detail
+    assert "max_tokens, response_format, temperature, top_p" in found["fields of a request"].detail
+    assert "the prompt states the form" in found["schema is enforced"].detail
     assert found["structured output"].state == "works"
+    assert found["grade"].detail == "2 of 2 answers could be used"
     assert "streaming" not in found
     accepted = as_accepted(settings_of(served), ("temperature", "max_tokens"))
     assert (accepted.without, accepted.limit_field) == (("temperature",), "max_completion_tokens")

@@ -19,6 +19,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from lakatos.language_models.client import FrozenPart
+from lakatos.language_models.probe import SYSTEM
 from lakatos.traces.digest import digest_of
 from tests.rehearsal.fault import FAULTS, INJECTION, Fault, ServerMisbehaviour
 from tests.rehearsal.nonsense import (
@@ -327,7 +328,8 @@ def _written(
     """The message: content, refusal and tool calls."""
     tools, choice = body.get("tools") or [], body.get("tool_choice", "auto")
     calls: list[dict[str, Any]] = []
-    said = answer(body, rng) if answer is not None else None
+    probed = body["messages"][0]["content"] == SYSTEM  # answered by chance, whatever the model
+    said = answer(body, rng) if answer is not None and not probed else None
     content = said if isinstance(said, str) else None
     if said is not None and not isinstance(said, str):
         calls = [_call(name, as_text(arguments), rng) for name, arguments in said]

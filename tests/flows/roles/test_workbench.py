@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -109,6 +110,41 @@ def test_what_an_analysis_shows_comes_back_and_counts_nothing_that_is_sealed_or_
     assert made.told.startswith("odd chosen 0.")
     assert [body for body in worker.bodies if made.told in said(body)]
     assert not [body for body in worker.bodies if CANARY in json.dumps(body)]
+
+
+FAILS = """def analyse(tables, show):
+    show("rows", len(tables["1.1"]["response"]))
+    return tables["9.9"]
+"""
+
+
+def test_a_failed_analysis_costs_no_round_and_its_author_reads_what_it_had_shown(
+    tmp_path: Path,
+) -> None:
+    bodies: list[Mapping[str, Any]] = []
+
+    def answer(body: Mapping[str, Any], rng: np.random.Generator) -> str:
+        bodies.append(body)
+        value: dict[str, Any] = {"change": "odd totals", "source": FOUND}
+        return json.dumps(value if len(bodies) > 1 else value | {"source": "", "analysis": FAILS})
+
+    with running(RehearsalSettings(context_tokens=32768), answer) as served:
+        models = {"writer": {"base_url": served.base_url, "model": served.model}}
+        roles = {"reviser": "writer", "lenses": ["leap"], "max_tokens": 1500, "drafts": 1}
+        people = {"source": "simulated", "program": HIDDEN}
+        config = small_study(
+            **QUICK, models=models, roles=roles, participants=people,
+            stop={"cycles": 2, "least_cycles": 2},
+        )  # fmt: skip
+        run_study(config, tmp_path / "run", n_workers=1)
+    (made,) = records(tmp_path / "run", AnalysisMade)
+    assert (made.outcome, made.attempt) == ("refused", 0)
+    first, second = map(said, bodies)
+    assert 'arrays of tables["1.1"] in an analysis' in first
+    assert re.search(r"KeyError at line 3: '9.9'\s+Before that it showed:\s+rows \d+", second)
+    assert "This is your last round of 1." in second
+    (tried,) = records(tmp_path / "run", SuccessorTried)
+    assert (tried.outcome, tried.attempt) == ("submitted", 1)
 
 
 def test_drafts_are_counted_among_what_was_tried(worked: Any) -> None:

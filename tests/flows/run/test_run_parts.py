@@ -51,7 +51,7 @@ def study(base_url: str, **models: str) -> CampaignConfig:
 async def connections_of_pass(run: Run, base_url: str) -> tuple[int, int, str]:
     """Connections before and after a pass, while its event loop still runs, and what ended the pass."""
     ended = "verdict"
-    await run.models.look_for("first")
+    await run.models.callers["first"].model.offered()
     before = connections_to(base_url)
     try:
         await run_campaign(run)
@@ -110,7 +110,7 @@ def test_every_model_is_closed_once_also_where_another_one_cannot_be_closed(
 
 def test_a_model_behind_another_one_is_closed_too(tmp_path: Path) -> None:
     async def connections(run: Run, base_url: str) -> tuple[int, int]:
-        await run.models.look_for("first")
+        await run.models.callers["first"].model.offered()
         caller = run.models.callers["first"]
         caller.model = ScriptedModel([], name="first")
         before = connections_to(base_url)

@@ -73,6 +73,7 @@ from lakatos.theories.discovery.roles.record import (
     ClaimAudited,
     DraftsScreened,
     MatterInvestigated,
+    ModelChanged,
     ModelChoice,
     ModelsChosen,
     RoleAnswered,
@@ -284,8 +285,8 @@ ONE_OF_EACH = {
 
 
 PLACELESS = {
-    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ToolTried,
-    CodeAccepted, MachineUsed, AnalysesNoted,
+    LanguageModelCalled, ToolCalled, ModelTakesPart, ModelsChosen, SuccessorsProposed, BudgetRaised, ModelChanged,
+    ToolTried, CodeAccepted, MachineUsed, AnalysesNoted,
     LessonsWritten, TheoryCompared, ExactnessWeighed, CriticAnswered, EarlierRecord,
 }  # fmt: skip
 """Cited by records that have a place, or read where they are needed."""

@@ -96,7 +96,7 @@ def test_lessons_that_the_records_bear_out_are_kept_with_what_they_rest_on(
     state, trace = read_state(reflected[0])
     with trace:
         written = list(trace.records(LessonsWritten))
-    assert [item.record.cycle for item in written] == [1, 3]
+    assert [item.record.cycle for item in written] == [1]  # after the last, nobody would read any
     for item in written:
         assert [lesson.supported for lesson in item.record.lessons] == [True, False, True]
         assert "0.7771" in " ".join(item.record.lessons[1].problems)
@@ -119,7 +119,6 @@ def test_an_answer_that_cannot_be_read_teaches_nothing_and_stops_nobody(
     assert [(item.cycle, item.outcome) for item in answers] == [
         (1, "answered"),
         (2, "not_json"),
-        (3, "answered"),
     ]
 
 

@@ -41,7 +41,8 @@ def called(name: str, arguments: str) -> ModelCompletion:
     ("completion", "state"),
     [
         (said(GOOD), "works"),
-        (said(GOOD.replace("fits", "fi\x07ts")), "works"),
+        (said(GOOD.replace("fits", "fi\x07ts")), "fails"),
+        (said(f"<think>?</think>So: {GOOD} Done."), "works"),
         (said("Rain falls."), "fails"),
         (said(GOOD.replace("first", "third")), "fails"),
         (said(GOOD[:20], "length"), "partly"),
@@ -153,6 +154,6 @@ def test_no_server_or_no_such_model_is_told_before_anything_is_asked():
     with running() as served:
         absent = settings_for(served).model_copy(update={"model": "another"})
         with pytest.raises(
-            ModelAbsentError, match=f"has no model 'another'; it offers: .*{served.model}"
+            ModelAbsentError, match=f"does not offer 'another'; it has .*{served.model}"
         ):
             asyncio.run(check(absent))

@@ -54,9 +54,16 @@ def test_everything_that_roles_need_works(server):
     assert not wrong
     assert report.server.startswith("vLLM ")
     for role, features in {
-        "advocate": {"answer", "structured output", "seed", "prefix cache"},
+        "advocate": {"answer", "structured output", "grade", "seed", "prefix cache"},
         "arbiter": {"answer", "tool calls", "seed", "prefix cache"},
-        "judge": {"answer", "structured output", "log probabilities", "seed", "prefix cache"},
+        "judge": {
+            "answer",
+            "structured output",
+            "grade",
+            "log probabilities",
+            "seed",
+            "prefix cache",
+        },
     }.items():
         assert {finding.feature for finding in report.findings if finding.role == role} == features
     for figures in report.figures:

@@ -7,6 +7,7 @@ refused, so that it shows the same when an audit runs it again.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -49,10 +50,19 @@ def run(arguments):
         for name, table in arguments["tables"].items()
     }
     numpy.random.seed(0)
-    told = analyse(tables, show)
-    if told is not None:
-        show(told)
-    return "\\n".join(lines)
+    failure = ""
+    try:
+        told = analyse(tables, show)
+        if told is not None:
+            show(told)
+    except (ArithmeticError, AttributeError, LookupError, NameError, TypeError, ValueError) as error:
+        place, line = error.__traceback__, 0
+        while place is not None:
+            if place.tb_frame.f_code.co_filename == run.__code__.co_filename:
+                line = place.tb_lineno
+            place = place.tb_next
+        failure = f"{type(error).__name__} at line {line}: {error}"[:1000]
+    return ["\\n".join(lines), failure]
 """
 
 
@@ -74,7 +84,8 @@ def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -
         in_sandbox: Runs a program, in a fresh sandbox in each call.
 
     Raises:
-        AnalysisRefusedError: It does not run, takes too long, shows nothing, or shows something else when run again.
+        AnalysisRefusedError: It fails, takes too long, shows nothing, or shows something else when run again. What it
+            showed before an error of its own stands in the message.
     """
     try:
         check_source(code)
@@ -86,17 +97,26 @@ def run_analysis(code: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -
             "it shows something else when it is run again; use no addresses, no memory that was never written and no "
             "random numbers without a seed"
         )
-    return shown[0]
+    text, failure = shown[0]
+    if failure:
+        raise AnalysisRefusedError(
+            f"{failure}\nBefore that it showed:\n{text}" if text else failure
+        )
+    if not text.strip():
+        raise AnalysisRefusedError("it showed nothing; call show(...), or return a text")
+    return text
 
 
-def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> str:
+def _shown(source: str, tables: Mapping[str, Any], in_sandbox: RunProgram) -> tuple[str, str]:
+    """What an analysis showed, and the error that ended it; empty where none did."""
     returned, failure = in_sandbox(source, {"tables": tables, "most": MOST_SHOWN})
     if failure:
         told = _ADVICE_TO_OPERATORS.sub("", failure.replace("the program", "the analysis"))
         raise AnalysisRefusedError(told[:1000])
-    if not isinstance(returned, str) or not returned.strip():
-        raise AnalysisRefusedError("it showed nothing; call show(...), or return a text")
-    return returned[:MOST_SHOWN]
+    match returned:
+        case [str(text), str(error)]:
+            return text[:MOST_SHOWN], error[:1000]
+    return "", ""
 
 
 def analysis_tables(
@@ -131,3 +151,40 @@ def analysis_tables(
 def _rounded(shares: Any) -> Sequence[Any]:
     rounded: list[Any] = np.round(np.asarray(shares, dtype=np.float64), 4).tolist()
     return rounded
+
+
+MEANINGS: Final = {
+    "participant": "who gave the response, from 0",
+    "trial": "row of the trial's arrays, from 0",
+    "response": "option that was chosen, from 0",
+    "count": "equal responses that the row stands for",
+}
+"""Arrays with one row a response that every experiment has."""
+MOST_LEVELS: Final = 8
+_FIRST: Final = 3
+
+
+def arrays_in_words(
+    table: Mapping[str, Any], meanings: Mapping[str, str], codes: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Each array of an experiment with shape, type, meaning, and levels or first values.
+
+    Args:
+        table: Of `analysis_tables`.
+        meanings: Of arrays of the domain, by name.
+        codes: Words that the numbers of an array stand for, from 0 on.
+    """
+    found = {}
+    for name, column in table.items():
+        array = np.asarray(column)
+        levels = np.unique(array)
+        told = [f"{array.dtype.name} {array.shape}"]
+        told += [text] if (text := MEANINGS.get(name) or meanings.get(name, "")) else []
+        if name in codes:
+            told.append(", ".join(f"{code} is {word}" for code, word in enumerate(codes[name])))
+        elif not name.startswith("predicted_by_"):
+            few = 1 < len(levels) <= MOST_LEVELS
+            shown = levels.tolist() if few else array.reshape(-1)[:_FIRST].tolist()
+            told.append(f"{'levels' if few else 'begins'} {json.dumps(shown)}")
+        found[name] = "; ".join(told)
+    return found

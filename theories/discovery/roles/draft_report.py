@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.discovery.roles.exhibit import rounded
@@ -16,6 +17,8 @@ from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 
 MOST_MISSED: Final = 6
+ALIKE: Final = 0.02
+"""Root mean square of shares below which two theories predict the same."""
 AT_LIMIT: Final = 0.02
 """Of a parameter's range: a centre that is nearer to an end than this lies at it."""
 
@@ -52,6 +55,32 @@ def draft_report(
     told |= {f"learned {name}": _learned(prior) for name, prior in theory.priors.items()}
     told["missed most"] = _missed(scored, trials, domain)
     return told
+
+
+def likeness(
+    own: Sequence[NDArray[np.float64]], others: Mapping[str, Sequence[NDArray[np.float64]]]
+) -> str:
+    """Which theory predicts most like a draft, and how far apart they are; empty where there is no other.
+
+    Args:
+        own: ``(n_trials, n_options)`` shares in each experiment.
+        others: The same of other theories, by name.
+    """
+    distances = {
+        name: float(
+            np.sqrt(np.mean([np.mean((a - b) ** 2) for a, b in zip(own, theirs, strict=True)]))
+        )
+        for name, theirs in others.items()
+    }
+    if not distances:
+        return ""
+    name = min(distances, key=lambda other: distances[other])
+    same = (
+        "; IT PREDICTS THE SAME, so another kind of rule is worth more"
+        if distances[name] < ALIKE
+        else ""
+    )
+    return f"{name}, {rounded(distances[name])} apart (root mean square){same}"
 
 
 def _learned(prior: Prior) -> str:

@@ -208,10 +208,8 @@ def _task_in_words(domain: Domain) -> dict[str, Any]:
         "the question that people are asked": read["question"],
         "the instructions that people read": list(read["instructions"]),
     }
-    words = domain.attribute_words() if hasattr(domain, "attribute_words") else {}
-    for name, label in (
-        domain.attribute_labels().items() if hasattr(domain, "attribute_labels") else ()
-    ):
+    labels, words = labels_and_words(domain)
+    for name, label in labels.items():
         numbered = ", ".join(f"{place} {word}" for place, word in enumerate(words.get(name, ())))
         value[f"attribute {name}"] = (
             f"{label}; its values are numbers: {numbered}" if numbered else label
@@ -222,6 +220,13 @@ def _task_in_words(domain: Domain) -> dict[str, Any]:
             'chosen option; where all outcomes are shown, "outcome_1", "outcome_2" and so on are those of every option'
         )
     return value
+
+
+def labels_and_words(domain: Domain) -> tuple[dict[str, str], dict[str, Sequence[str]]]:
+    """What a declared task calls its attributes, and the words that their numbers stand for."""
+    labels = domain.attribute_labels() if hasattr(domain, "attribute_labels") else {}
+    words = domain.attribute_words() if hasattr(domain, "attribute_words") else {}
+    return dict(labels), {name: item for name, item in words.items() if item}
 
 
 def _shapes_of_checks(domain: Domain, names: Sequence[str]) -> list[str]:

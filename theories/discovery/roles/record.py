@@ -9,6 +9,7 @@ from pydantic import model_validator
 
 from lakatos.language_models.client import FrozenPart
 from lakatos.language_models.ledger import Budget
+from lakatos.language_models.settings import ModelSettings
 from lakatos.theories.engine.record import SuccessorSubmitted
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.record import Record, RecordTypes, kind_of
@@ -280,6 +281,15 @@ class BudgetRaised(Record):
     """Budget in place of the study's."""
 
 
+class ModelChanged(Record):
+    """The researcher changed the settings of a model of the run."""
+
+    kind: Literal["model_changed"] = "model_changed"
+    version: Literal[1] = 1
+    settings: ModelSettings
+    """Settings in place of those with the same name."""
+
+
 ROLE_RECORDS: RecordTypes = {
     kind_of(record): record
     for record in (
@@ -293,6 +303,7 @@ ROLE_RECORDS: RecordTypes = {
         ClaimAudited,
         SuccessorsProposed,
         BudgetRaised,
+        ModelChanged,
     )
 }
 """For the table of a trace's types."""

@@ -7,6 +7,7 @@ to the digits stated; then it is told in the laboratory's own words.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,9 +181,36 @@ def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -
     ]
     if len({fact.value for fact in meant}) == 1:
         return meant[0]
-    known = sorted({fact.quantity for fact in facts})[:8]
     what = f"{_what(claim)} of {_name(of)}"
-    return f"the cited records hold no {what}; they hold {', '.join(known) or 'no numbers'}"
+    near = max(facts, key=lambda fact: _likeness(claim, of, against, fact), default=None)
+    nearest = "no numbers" if near is None else f"as the nearest {_fact_in_words(near)}"
+    return f"the cited records hold no {what}; they hold {nearest}"
+
+
+def _likeness(claim: TypedClaim, of: str, against: str, fact: ClaimFact) -> int:
+    """How much a fact is what a claim is about: the quantity most, then of what it is, then where."""
+    return (
+        8 * (claim.quantity == fact.quantity)
+        + 4 * (_plain(of) == _plain(fact.of))
+        + 2 * (_plain(against) == _plain(fact.against))
+        + 2 * (claim.experiment == fact.experiment)
+        + (claim.trial == fact.trial)
+        + _is_option(claim.option, fact)
+    )
+
+
+def _fact_in_words(fact: ClaimFact) -> str:
+    """A fact as the fields of a claim."""
+    fields = {
+        "quantity": fact.quantity,
+        "of": fact.of,
+        "against": fact.against,
+        "experiment": fact.experiment,
+        "trial": fact.trial,
+        "option": fact.option,
+    }
+    said = ", ".join(f'"{name}": {json.dumps(value)}' for name, value in fields.items() if value)
+    return f"{said}: {_shown(fact):g}"
 
 
 def _is_option(name: str, fact: ClaimFact) -> bool:

@@ -134,7 +134,7 @@ def test_a_number_alone_is_a_label_and_no_place():
         ({**BEHIND, "quantity": "standard_error", "value": "0.005"}, 'its direction is "is"'),
         (
             {"quantity": "lines.1.score", "of": "", "value": "-0.439", "unit": "none"},
-            "they hold answers, lines.0.score",
+            """they hold as the nearest "quantity": "lines.0.score": """,
         ),
     ],
 )
