@@ -162,8 +162,8 @@ def test_all_that_is_open_is_asked_for_in_one_command(rng: np.random.Generator) 
     with pytest.raises(TrialsError) as found:
         read(frame.drop(columns="delay_later"), DOMAINS["intertemporal"])
     words = str(found.value)
-    assert '--column \'amounts=["COLUMN", "COLUMN"]\'' in words
-    assert '--column \'delays_days=["COLUMN", "COLUMN"]\'' in words
+    for part in ("amounts", "delays_days"):
+        assert f'--column stimulus.{part}=\'["COLUMN", "COLUMN"]\'' in words
     assert "Columns that mean nothing yet are u1, u2, u3" in words
 
 
