@@ -1492,16 +1492,7 @@ def _odd_codes(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """Numbers of trials that begin anew, and codes that may be read in two ways."""
     odd, column = [], mapping.response
     if _begins_anew(table.frame, mapping):
-        told = [
-            name
-            for name in (mapping.participant, mapping.experiment, mapping.order)
-            if name in table.columns
-        ]
-        again = table.frame[table.frame.duplicated(told).to_numpy()][mapping.participant].unique()
-        n_people = table.frame[mapping.participant].nunique()
-        whose = (
-            f" ({', '.join(map(str, again))} alone)" if len(again) <= MOST_AGAIN * n_people else ""
-        )
+        whose = _whose_numbers_begin_anew(table.frame, mapping)
         odd.append(
             f"{mapping.order}: the same number in several rows of a person{whose}, as where it begins anew in each "
             "block; rows are not sorted by it alone"
@@ -1509,6 +1500,17 @@ def _odd_codes(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     if mapping.stimulus.get("options") == OPEN_QUESTION and column in table.columns:
         odd.append(zero_question(column, table.frame[column].str.strip().tolist()))
     return odd
+
+
+def _whose_numbers_begin_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> str:
+    """The participants of whom numbers of trials occur twice, where they are few and known."""
+    if mapping.participant not in frame.columns:
+        return ""
+    told = [mapping.participant, mapping.experiment, mapping.order]
+    is_twice = frame.duplicated([name for name in told if name in frame.columns]).to_numpy()
+    people = frame[mapping.participant]
+    again = people[is_twice].unique()
+    return f" ({', '.join(again)} alone)" if len(again) <= MOST_AGAIN * people.nunique() else ""
 
 
 def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
