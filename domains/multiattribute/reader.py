@@ -64,6 +64,9 @@ def recognise(table: TableSignature) -> Reading | None:
         for one, other in pairs
         if (other, one) in SIDES
     }
+    numbered = [name for pair in known.get(("1", "2"), ()) for name in pair]
+    if not all(name[-1] in "12" and name[:-1].replace("_", "").isalpha() for name in numbered):
+        known.pop(("1", "2"))  # numbers of items of a questionnaire
     cues = {sides: own for sides, own in known.items() if len(own) >= FEWEST_CUES}
     if len(cues) != 1:
         return None

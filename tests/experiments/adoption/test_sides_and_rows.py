@@ -392,3 +392,16 @@ def test_words_of_rewards_are_worth_what_a_column_of_sums_says(rng: np.random.Ge
     assert only(found).feedback["reward"].tolist() == np.where(won, 1.0, -1.0).tolist()
     with pytest.raises(TrialsError, match="something lost"):
         read(frame.drop(columns="totalpoints"))
+
+
+def test_numbered_options_are_rated_and_numbered_items_are_not(rng: np.random.Generator) -> None:
+    n = 60
+    frame = pd.DataFrame({"id": np.repeat(["P1", "P2"], n // 2)})
+    for cue in ("quality", "taste", "price_rating"):
+        frame[f"{cue}_1"], frame[f"{cue}_2"] = rng.integers(1, 6, (2, n))
+    frame["chosen"] = rng.integers(1, 3, n)
+    found = _described(frame)
+    assert found.domain == "multiattribute"
+    assert [len(side) for side in found.mapping.stimulus["ratings"]] == [3, 3]
+    items = pd.DataFrame({f"BF01_{item:02d}": rng.integers(1, 6, 40) for item in range(1, 21)})
+    assert _described(items.assign(CASE=range(100, 140))).domain == ""
