@@ -100,11 +100,12 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
     else:
         code = guessed_correctness(said, columns.response)
     places = sorted(set(code.values()))
-    if has_keys and len(said) > MOST_KEYS:
-        told = f'"{columns.response} == {columns.stimulus["right_key"]}"'
+    n_keys = len(places) if columns.responses else len(said)
+    if has_keys and n_keys > MOST_KEYS:
         raise TrialsError(
-            f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}: at most {MOST_KEYS} keys are read. "
-            f"Say whether each response was right: --column 'response={told[1:-1]}' --column right_key=."
+            f"{cells.name}: trials have 2 or 3 keys, and these have {n_keys} ({', '.join(sorted(said)[:6])}). Say "
+            f"whether each response was right: --column 'response={columns.response} == "
+            f"{columns.stimulus['right_key']}' --column right_key=."
         )
     if not code or places != list(range(len(places))) or (not has_keys and places[-1] > 1):
         wanted = (
