@@ -263,7 +263,7 @@ def _numbered(cells: RowCells, column: str) -> Array:
     """``(n_rows,)`` numbers of a column; where cells are dates or names, how often it has changed so far."""
     said = cells.text(column)
     cells.refuse_empty(said == "", column)
-    if numbers_of(cells.frame[column]).notna().all():
+    if numbers_of(cells.frame[column]).notna().mean() > 0.5:  # what is no number is wrong there
         return cells.numbers(column)
     code = pd.factorize(said)[0]
     return 2.0 + np.concatenate([[0.0], np.cumsum(np.diff(code) != 0)])  # no flags of 0 and 1
