@@ -192,7 +192,7 @@ def explain(
         data: A path, or a data frame of pandas or polars, which is kept beside the runs as CSV.
         domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
         columns: Meanings of columns that replace guessed ones; see `adopt`.
-        cycles: Rounds of search.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         change: Settings that replace those of the study by section, as in ``{"theories": {"candidates": 20}}``.
         runs: Folder that holds the runs.
         n_workers: Theories that run at the same time.

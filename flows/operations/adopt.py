@@ -104,8 +104,8 @@ def new_study(
         study: The file to write; it must not exist.
         data: The answers.
         domain: Of the trials, or the file that declares it; guessed from the names of columns where it is empty.
-        question: What the study asks.
-        cycles: Rounds of search.
+        question: Research question of the study.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         columns: Meanings of columns that replace guessed ones.
 
     Raises:

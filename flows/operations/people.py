@@ -92,13 +92,13 @@ class ImportedAnswers(Result):
 
 
 def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
-    """Bring in responses that were collected elsewhere: all of them, or none if a row is wrong.
+    """Import responses that were collected elsewhere: all rows, or none if a row is wrong.
 
-    Each participant's are left in the run's inbox.
+    The responses of each participant enter the run's inbox; the next pass takes them from there.
 
     Args:
         folder: The run's folder.
-        file: A table of text or a Parquet file, one row per response; see docs/data.md.
+        file: CSV, TSV or Parquet file with one row per response; see docs/data.md.
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
@@ -475,7 +475,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     Args:
         folder: Of the run.
         n_more: People beyond those wanted by now.
-        experiment: Its name; the one that the run waits in by default.
+        experiment: Name of the experiment; the one that is collecting by default.
 
     Raises:
         UnusableError: Nothing is being collected under this name, or people do not answer one by one.

@@ -140,7 +140,7 @@ def measure_transfer(
         travelling: The theory.
         target: The responses.
         n_draws: Of each population, a power of two.
-        seed: Of the generic learners.
+        seed: Random seed of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:

@@ -55,11 +55,11 @@ def newest_path(reading: RunReading) -> tuple[SizeOnPath, ...]:
 def path_of_sizes(
     folder: RunFolder, *, clauses: Annotated[int, Argument(least=0)] = 0
 ) -> PathOfSizes:
-    """Show the best theory of every size, and print the one with as many clauses as wanted.
+    """List the best theory of each number of clauses, or print the theory with a given number.
 
     Args:
         folder: The run's folder.
-        clauses: Clauses of the theory; 0 for the smallest theory within one standard error of the best.
+        clauses: Number of clauses; 0 selects the smallest theory within one standard error of the best.
 
     Raises:
         RunMissingError: There is no run.

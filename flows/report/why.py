@@ -161,13 +161,13 @@ def why(
     *,
     deep: Annotated[int, Argument(least=0)] = DEEP,
 ) -> WhyAnswer:
-    """Trace a conclusion of a run back to the responses that support it.
+    """Show the evidence for a conclusion of a run, down to the responses.
 
     Args:
         folder: The run's folder.
-        claim: verdict; leader, for the end of the last cycle; a theory, by its name or the beginning of its digest; or
-            any record, by its number or the beginning of its digest.
-        deep: Levels that are shown; 0 for all.
+        claim: verdict; leader (the leading theory after the last cycle); a theory, by name or beginning of its
+            digest; or a record, by number or beginning of its digest.
+        deep: Number of levels shown; 0 for all.
 
     Raises:
         RunMissingError: There is no run, or nothing in it is called so.
