@@ -169,7 +169,7 @@ ACCOUNT = (
         wording=Wording(
             clause=(
                 "find sequences random if fair chance explains them better than a process that repeats a letter or "
-                "alternates, and goes on so with probability {stays}"
+                "alternates, and continues with probability {stays}"
             ),
             parameter="trust",
             unit=0.3,

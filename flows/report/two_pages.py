@@ -31,7 +31,7 @@ SUMMARY_FILE: Final = "summary.html"
 MOST_THEORIES: Final = 8
 """Lines of the table: the leading theory, those tied with it, the initial ones, then the best others."""
 MOST_LIMITS: Final = 3
-LONGEST_CLAIM: Final = 420
+LONGEST_CLAIM: Final = 1000
 LONGEST_TEXT: Final = 700
 STYLES: Final = ("page.css", "summary.css")
 
@@ -77,7 +77,7 @@ def render_summary(reading: RunReading, report: str) -> str:
         "winner": winner,
         "claim": _claim(winner),
         "company": company,
-        "unexplained": shortened(company.text, LONGEST_TEXT) if company else "",
+        "unexplained": shortened(reading.beside_published, LONGEST_TEXT),
         "data": data_facts(reading),
         "lines": lines,
         "n_others": len(reading.board.standings) - len(lines),
@@ -97,7 +97,11 @@ def comparison_lines(
 ) -> list[ComparisonLine]:
     """The lines of the table, in the order of the leaderboard."""
     standings = reading.board.standings
-    first = [line.theory for line in standings if line.theory == reading.leader or line.tied]
+    first = [
+        line.theory
+        for line in standings
+        if line.theory in {reading.leader, *reading.tied_with_leader}
+    ]
     initial = [line.theory for line in standings if line.theory in reading.state.seeds]
     wanted = list(dict.fromkeys([*first, *initial, *(line.theory for line in standings)]))
     shown = set(wanted[:MOST_THEORIES])

@@ -42,6 +42,8 @@ SHARES = (
     (0.97, "about nine in ten"), (1.01, "nearly all"),
 )  # fmt: skip
 """Share of people below which words apply."""
+EVEN = 0.58
+"""Share of people below which the larger side is no direction."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
 SURE = 2.0
@@ -493,7 +495,10 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     first, second = sides
     if not is_share_learned(prior):
         return f"some people {first}, others {second}"
-    return f"{share_in_words(max(above, 1 - above))} people {first}, the others {second}"
+    most = max(above, 1 - above)
+    if most < EVEN:
+        return f"some people {first}, others {second}, with no direction on average"
+    return f"{share_in_words(most)} people {first}, the others {second}"
 
 
 def _contrast(one: str, other: str) -> str:
