@@ -34,8 +34,10 @@ def plural(count: int, word: str, many: str = "") -> str:
 
 
 def in_a_list(items: Sequence[str], last: str = "and") -> str:
-    """Items as a sentence lists them: ``a``, ``a and b``, ``a, b and c``."""
+    """Items as a sentence lists them: ``a``, ``a and b``, ``a, b and c``; ``a, b; c; and d`` where one has a comma."""
     *first, end = items
+    if any("," in item for item in items) and first:
+        return f"{'; '.join(first)}; {last} {end}"
     return f"{', '.join(first)} {last} {end}" if first else end
 
 

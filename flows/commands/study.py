@@ -244,7 +244,8 @@ def _carry(folder: Path, work: Any) -> None:
     if isinstance(found, AnswersAwaited):
         preview = escape(str(write_report(folder)))
         Console().print(
-            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
+            f"{escape(found.text)}\nrun: {escape(str(folder))}\n"
+            f"preview of the page and frozen predictions: {preview}",
             soft_wrap=True,
         )
         raise typer.Exit(WAITING)

@@ -24,11 +24,11 @@ from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleteness
 from lakatos.theories.engine.scoreboard import TheoryStanding
 from lakatos.theories.engine.scoring.score import UNKNOWN
-from lakatos.theories.findings.verdicts.headline import ratio_in_words
+from lakatos.theories.findings.verdicts.company import SCALE
 from lakatos.traces.digest import Digest
 
 SUMMARY_FILE: Final = "summary.html"
-MOST_THEORIES: Final = 8
+MOST_THEORIES: Final = 6
 """Lines of the table: the leading theory, those tied with it, the initial ones, then the best others."""
 MOST_LIMITS: Final = 3
 LONGEST_CLAIM: Final = 1000
@@ -73,11 +73,10 @@ def render_summary(reading: RunReading, report: str) -> str:
         "config": reading.config,
         "concluded": reading.concluded,
         "verdict": _verdict(reading),
-        "left": _left(reading),
         "winner": winner,
         "claim": _claim(winner),
         "company": company,
-        "unexplained": shortened(reading.beside_published, LONGEST_TEXT),
+        "unexplained": shortened(reading.beside_published.replace(SCALE, ""), LONGEST_TEXT),
         "data": data_facts(reading),
         "lines": lines,
         "n_others": len(reading.board.standings) - len(lines),
@@ -123,15 +122,6 @@ def _verdict(reading: RunReading) -> str:
     if reading.concluded is None:
         return ""
     return shortened(text_below(reading).partition(" Claim: ")[0], LONGEST_TEXT)
-
-
-def _left(reading: RunReading) -> str:
-    """How much the leading theory leaves unexplained, as a sentence; empty where it was not measured."""
-    left = None if reading.leader is None else reading.left_by(reading.leader)
-    if left is None:
-        return ""
-    words = ratio_in_words(left)
-    return f"{words[:1].upper()}{words[1:]}; 1 is expected of a theory without misfit. "
 
 
 def _claim(winner: dict[str, Any] | None) -> str:

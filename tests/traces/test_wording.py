@@ -39,3 +39,5 @@ def test_a_list_has_one_conjunction_before_its_end() -> None:
     assert in_a_list(["a"]) == "a"
     assert in_a_list(["a", "b"]) == "a and b"
     assert in_a_list(["a", "b", "c"], "or") == "a, b or c"
+    assert in_a_list(["a, b", "c"]) == "a, b; and c"
+    assert in_a_list(["a, b"]) == "a, b"

@@ -50,6 +50,10 @@ BASES = {
     "people": "participants held out in turn",
     "trials": "trials held out in turn",
 }
+SCALE = (
+    ", on a scale from guessing (0) to generic learners (gradient boosting and a small neural network) trained on the "
+    "same responses (1; a theory can exceed it),"
+)
 SAME = 5e-5
 """Difference of two advantages, in nats per choice, below which they are printed alike."""
 SEALED = "sealed trials, everything learned from the open ones"
@@ -355,8 +359,7 @@ def describe(
     else:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         parts.append(
-            "Its completeness, on a scale from guessing (0) to generic learners (gradient boosting and a small neural "
-            f"network) trained on the same responses (1; a theory can exceed it), is {own.completeness:.2f} "
+            f"Its completeness{SCALE} is {own.completeness:.2f} "
             f"(95% interval {low:.2f} to {high:.2f}; {measured.basis})."
         )
     if not measured.published:
