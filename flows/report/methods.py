@@ -75,10 +75,7 @@ def _trials(reading: RunReading) -> str:
     n_random = sum(item.n_random for item in designs)
     used = "used responses to" if reading.is_collected_before else "presented"
     chosen = f"We {used} {plural(n_trials, 'trial')}"
-    all_used = reading.is_collected_before and all(
-        item.n_trials == item.n_candidates for item in designs
-    )
-    if all_used:
+    if reading.is_all_used:
         chosen += ", all that were not sealed"
     elif n_random < n_trials:
         chosen += (

@@ -120,6 +120,15 @@ class RunReading:
         return bool(self.config.participants.file)
 
     @property
+    def is_all_used(self) -> bool:
+        """Whether the designs took all trials that were there and not sealed, so that none was chosen."""
+        known = self.state.experiments
+        designs = [item.record for name, item in known.designs.items() if name in known.collected]
+        return self.is_collected_before and all(
+            item.n_trials == item.n_candidates for item in designs
+        )
+
+    @property
     def came(self) -> str:
         """What happened to the responses after predictions were frozen: they were collected or released."""
         return "were released to the theories" if self.is_collected_before else "were collected"

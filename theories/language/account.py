@@ -549,7 +549,10 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
             return frequency_in_words(prior)
         if pooled or not _differ(prior):
             return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
-        return _range_in_words(prior, form)
+        found = _range_in_words(prior, form)
+        before = match.string[: match.start()]
+        is_aside = before.count("(") > before.count(")")
+        return found if is_aside or form == "#" else f"{found} (depending on the person)"
 
     text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
     return PLACE.sub(value, ASIDE.sub(aside, text))

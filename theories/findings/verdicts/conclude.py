@@ -477,7 +477,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     if title:
         apart = "" if theory.name == title else ", except for its random choices"
         parts.append(
-            f"This is a published theory ({title}){apart}, with parameters estimated here."
+            f"Its form is that of a published theory ({title}){apart}; its parameters were estimated from these "
+            "responses."
         )
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
