@@ -110,7 +110,7 @@ def more_people(
     """
     wanted = ask_more(folder, people, experiment)
     return Sentences(
-        f"{wanted} people are wanted now. A study on Prolific takes them in with the next `lakatos prolific pay "
+        f"{wanted} participants are wanted now. A study on Prolific admits them with the next `lakatos prolific pay "
         f"{escape(str(folder))}`, within its limit."
     )
 
@@ -129,7 +129,7 @@ def expire_data(folder: NamedRunFolder, *, dry_run: bool = False) -> Sentences:
 
     def done() -> Iterator[str]:
         for kind in ("identifiers", "answers"):
-            verb = "are past their limit" if dry_run else "were erased"
+            verb = "are past their retention limit" if dry_run else "were erased"
             yield f"{kind} of {len(found.get(kind, ()))} people {verb}"
         if (folder / LEDGER_FILE).exists():
             yield (

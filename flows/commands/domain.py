@@ -44,7 +44,7 @@ def check(domain: str, *, page: Path | None = None, seed: int = 0) -> PlainText:
     if page is None:
         return PlainText(found.to_text())
     write_whole(page, found.to_page().encode())
-    return PlainText(f"{found.to_text()}as people see them: {page}\n")
+    return PlainText(f"{found.to_text()}as participants see them: {page}\n")
 
 
 def list_domains(folder: Path = Path()) -> Sentences:

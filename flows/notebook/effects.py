@@ -386,7 +386,7 @@ def effects(
             except TheoryError as error:
                 left_out(name, error, named=asked.theories is not None)
     if not found:
-        raise TheoryError("no theory runs on these answers.")
+        raise TheoryError("no theory runs on these responses.")
     first = next(iter(found.values()))
     return EffectsOnParameters(
         read.text,
@@ -478,7 +478,8 @@ def response_columns(
     """
     if any(item.pooled for item in answers.trials):
         raise TrialsError(
-            "these are counts of answers: participants cannot be told apart, and so no effects on their parameters."
+            "these are counts of responses: participants cannot be distinguished, so effects on parameters cannot "
+            "be estimated."
         )
     tables = [_beside(answers, place) for place in range(len(answers.trials))]
     there = sorted(set.intersection(*(set(table) for table in tables)))

@@ -66,13 +66,14 @@ class StudyOutcome(Result):
         state, trace = self._open()
         concluded = state.campaign.concluded.record if state.campaign.concluded else None
         with trace:
+            tied = state.tied()
             rows = [
                 {
                     "theory": state.theories.name(line.theory),
                     **left_columns(concluded.left_by(line.theory) if concluded else None),
                     **interval_columns("score", line.score),
                     **interval_columns("behind", line.behind),
-                    "tied": line.tied,
+                    "tied": line.theory in tied,
                     "error": line.error,
                     "digest": line.theory[:12],
                 }
@@ -209,7 +210,7 @@ def explain(
         made.study.unlink()
         raise StudyError(
             f"this cannot be guessed: {'; '.join(made.open_questions)}. Say it in columns=, as in "
-            "columns={'response': 'choice', 'stimulus': {...}}; `describe` says what there is."
+            "columns={'response': 'choice', 'stimulus': {...}}; `describe` shows the columns."
         )
     config = load_study(made.study)
     if change:

@@ -98,7 +98,8 @@ class DesignPreview(Result):
             f" ± {2 * told['information_error_nats']:.3f}" if told["information_error_nats"] else ""
         )
         yield (
-            f"one person's answers say {told['information_nats']:.3f}{error} nats about which rival is right"
+            f"the responses of one participant carry {told['information_nats']:.3f}{error} nats of information about "
+            "which theory is right"
         )
         pairs = Table(
             "first", "second", "power if first is true", "if second is true", "told apart"

@@ -331,7 +331,7 @@ class RunHoldings(Result):
 
     experiments: tuple[ExperimentHolding, ...]
     due: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """People whose ``identifiers`` or ``answers`` are past their limit."""
+    """People whose ``identifiers`` or ``answers`` are past their retention limit."""
     next_due: datetime | None = None
     """Time of the next limit."""
 
@@ -346,7 +346,8 @@ class RunHoldings(Result):
             table.add_row(escape(item.experiment), str(item.n_wanted), statuses, *map(str, numbers))
         yield table
         for kind, people in self.due.items():
-            yield f"[yellow]{kind} of {len(people)} people are past their limit[/yellow]; `lakatos data expire`"
+            found = f"{kind} of {len(people)} participants are past their retention limit"
+            yield f"[yellow]{found}[/yellow]; `lakatos data expire`"
         if self.next_due is not None:
             yield f"the next retention limit ends on {self.next_due:%Y-%m-%d}"
 
@@ -504,7 +505,11 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         before = state.experiments.wanted.get(name, asked.record.n_participants)
         item = writing.record(
             more_asked(
-                name, before, n_more, "the researcher asked for more people", preregistered=False
+                name,
+                before,
+                n_more,
+                "the researcher asked for more participants",
+                preregistered=False,
             ),
             name="ask_more",
             inputs=[asked.digest],

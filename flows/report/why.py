@@ -118,7 +118,7 @@ class WhyAnswer(Result):
                     name, str(item.trial), escape(item.shown), str(item.n_answers), share,
                     f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
                 )  # fmt: skip
-            yield "answers that speak most for the leader, against the best first theory:"
+            yield "responses that favour the leading theory most over the best initial theory:"
             yield table
         for link in self.broken:
             yield (
@@ -302,7 +302,7 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
-    whose = "simulated or given by a language model" if by_machine else "given by people"
+    whose = "simulated or given by a language model" if by_machine else "given by participants"
     people = f" of {plural(n_people, 'participant')}" if n_people else ""
     return f"It is based on {plural(n_responses, 'response')}{people}, {whose}."
 

@@ -251,7 +251,7 @@ async def collect_people(
     run.source.close(collection.recruitment)
     if to_stop:
         run.progress.note(
-            f"everybody has answered experiment {collection.name}; its study on Prolific still runs: {to_stop}"
+            f"all participants have completed experiment {collection.name}; its study on Prolific still runs: {to_stop}"
         )
     return found
 

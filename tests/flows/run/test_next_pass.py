@@ -310,7 +310,7 @@ def test_what_was_due_while_nobody_watched_is_due_at_the_first_turn_only(copy: P
     lab = Watched(copy.parent, {"once": once, copy.name: begun})
     (due,) = lab.tick()
     assert due.folder.name == "once"
-    assert "passed while nobody watched" in due.reason
+    assert "passed while no scheduler was running" in due.reason
     lab.clock.now = 10.0
     assert not lab.tick()
 
