@@ -48,6 +48,8 @@ ESTIMATES = {
     "schaetzung",
 }
 MOST_LEVELS, FEWEST_LEVELS = 11, 4
+UNNAMED = re.compile(r"column \d+( |$)")
+"""Columns without a name in the file, such as numbers of rows."""
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
@@ -107,7 +109,7 @@ def _is_go_no_go(table: TableSignature) -> bool:
 
 def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
-    parts = {name: _parts(name) for name in table.columns}
+    parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
     for column in table.columns.values():
         if not fewest_options <= len(column.distinct) <= 12 or column.name == table.participant:
             continue

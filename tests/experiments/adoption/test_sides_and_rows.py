@@ -317,6 +317,7 @@ def test_alternatives_that_say_yes_and_no_in_other_languages_are_choices() -> No
     rows = [("P1", task, alt) for task in range(8) for alt in (1, 2)]
     frame = pd.DataFrame(rows, columns=["vp", "Aufgabe", "Alternative"])
     frame["Preis"] = np.tile([399, 299, 199, 299], 4)
+    frame["column 1"] = np.arange(1, 17)  # numbers of rows, as R writes them
     frame["gewaehlt"] = np.tile(["nein", "ja", "ja", "nein"], 4)
     found = _described(frame)
     assert (found.mapping.alternative, found.mapping.choice_set) == ("Alternative", "Aufgabe")
