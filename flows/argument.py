@@ -96,7 +96,7 @@ Workers = Annotated[int, Argument(flag="--workers", least=1)]
 ACCEPT = (
     "--accept",
     "accept",
-    "What seems implausible in the file and is right, by the name that the refusal says. May be given again.",
+    "Accept implausible content of the file that is correct, by the name that the refusal states. May be given again.",
 )
 Columns = Annotated[
     Mapping[str, Any] | None,

@@ -2,18 +2,18 @@
 
 From a notebook or a script, `import lakatos` is enough; each function is loaded when it is first used::
 
-    described = lakatos.describe("answers.csv")          # what a file or a data frame holds
-    answers = lakatos.adopt("answers.csv")               # read it, as experiments
-    lakatos.published("intertemporal")                   # theories that there are
-    lakatos.score(answers)                               # how well each predicts, with intervals
-    fitted = lakatos.fit(answers, "hyperbolic")          # who its people are
-    lakatos.predict(fitted, new_trials)                  # shares of choices in trials that nobody has answered
-    lakatos.posterior(answers, "hyperbolic")             # Bayesian inference, as ArviZ has it
-    outcome = lakatos.explain("answers.csv")             # search for a theory of the answers, up to a verdict
+    described = lakatos.describe("responses.csv")        # meaning of the columns of a file or a data frame
+    responses = lakatos.adopt("responses.csv")           # read the responses, as experiments
+    lakatos.published("intertemporal")                   # published theories of a kind of task
+    lakatos.score(responses)                             # log score of each theory, with intervals
+    fitted = lakatos.fit(responses, "hyperbolic")        # the population distribution of its parameters
+    lakatos.predict(fitted, new_trials)                  # choice proportions in new trials
+    lakatos.posterior(responses, "hyperbolic")           # Bayesian inference, as an ArviZ object
+    outcome = lakatos.explain("responses.csv")           # search for a theory of the responses, up to a verdict
     outcome.verdict, outcome.leaderboard, outcome.answers.frame, outcome.theory()
-    lakatos.transfer(outcome.theory(), other_answers)    # on other people
-    lakatos.effects(answers, "hyperbolic", by="age")     # which parameters change with an age, a group, a condition
-    lakatos.run("study.toml"), lakatos.read_run("name")  # any study, any run
+    lakatos.transfer(outcome.theory(), other_responses)  # score it on the responses of other participants
+    lakatos.effects(responses, "hyperbolic", by="age")   # effects of an age, a group, a condition on parameters
+    lakatos.run("study.toml"), lakatos.read_run("name")  # run a study; read a finished run
     lakatos.plot_verdict(outcome), lakatos.plot_predictions(outcome)  # figures on Matplotlib axes
 
 `lakatos.TheorySearch` and `lakatos.sample` are a theorist and an experimentalist for AutoRA.

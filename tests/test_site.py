@@ -26,7 +26,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_site_has_the_functions_and_finds_the_settings(site: Path) -> None:
     page = (site / "reference.html").read_text(encoding="utf-8")
-    assert "Score theories on responses that had no part in fitting them" in page
+    assert "Score theories on held-out responses" in page
     commands = (site / "commands.html").read_text(encoding="utf-8")
     assert "lakatos data describe FILE" in commands
     records = (site / "records.html").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MOST_NEAR = 3
 UNPRINTABLE = re.compile(
@@ -33,14 +33,22 @@ def plural(count: int, word: str, many: str = "") -> str:
     return f"{count:,} {word if count == 1 else many}"
 
 
+def in_a_list(items: Sequence[str], last: str = "and") -> str:
+    """Items as a sentence lists them: ``a``, ``a and b``, ``a, b and c``; ``a, b; c; and d`` where one has a comma."""
+    *first, end = items
+    if any("," in item for item in items) and first:
+        return f"{'; '.join(first)}; {last} {end}"
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a sentence that refuses a name: the nearest names that there are, or a full stop where none is near.
 
     Capitals do not count.
     """
     by_small = {own.casefold(): own for own in known}
-    near = difflib.get_close_matches(name.casefold(), list(by_small), n=MOST_NEAR)
+    found = difflib.get_close_matches(name.casefold(), list(by_small), n=MOST_NEAR)
+    near = [repr(by_small[own]) for own in found]
     if not near:
         return "."
-    *first, last = [repr(by_small[own]) for own in near]
-    return f"; did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
+    return f"; did you mean {in_a_list(near, 'or')}?"

@@ -39,6 +39,7 @@ from lakatos.experiments.adoption.timed_answers import (
     CORRECT,
     ERRORS,
     KEYS,
+    MOST_KEYS,
     RIGHT,
     WRONG,
     folded,
@@ -608,6 +609,8 @@ def recognise(table: TableSignature) -> Reading | None:
         response = keys[0].name
     elif judged or table.response:
         response = judged.name if judged else table.response
+    elif keys and len(keys[1].distinct) > MOST_KEYS:
+        response = f"{keys[0].name} == {keys[1].name}"
     else:
         return None
     recode = strings if len(strings) == 1 else {}

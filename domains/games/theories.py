@@ -196,7 +196,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="any column",
-        clause="take each of the other's columns to be as likely as the other",
+        clause="expect all columns of the other player to be equally likely",
         predictions=({"property": "ignores", "in": "other_payoffs"},),
         source=f"{STAHL} (level 1)",
     ),
@@ -325,7 +325,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the worst payoff",
-        clause="compare the worst that each row can pay",
+        clause="compare the minimum payoffs of the rows",
         code="lead = own[..., 1, :].min(axis=-1) - own[..., 0, :].min(axis=-1)",
         repairs=("worst_difference",),
         source="Wald (1950), Statistical decision functions (maximin)",
@@ -333,7 +333,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the best payoff",
-        clause="compare the best that each row can pay",
+        clause="compare the maximum payoffs of the rows",
         code="lead = own[..., 1, :].max(axis=-1) - own[..., 0, :].max(axis=-1)",
         repairs=("best_difference",),
         source=f"{COSTA_GOMES} (optimistic)",
@@ -377,7 +377,7 @@ ATTENTION = (
         parameters={"caution": _weight("weight of the worst payoff")},
         wording=Wording(
             clause="{much}overweight the minimum payoff of each row",
-            opposite_clause="{much}underweight the worst that each row can pay",
+            opposite_clause="{much}underweight the minimum payoff of each row",
             parameter="caution",
             unit=SHARE,
             feature="worst_difference",
@@ -397,13 +397,13 @@ ATTENTION = (
         """,
         parameters={"hope": _weight("weight of the best payoff")},
         wording=Wording(
-            clause="{much}overweight the best that each row can pay",
-            opposite_clause="{much}underweight the best that each row can pay",
+            clause="{much}overweight the maximum payoff of each row",
+            opposite_clause="{much}underweight the maximum payoff of each row",
             parameter="hope",
             unit=SHARE,
             feature="best_difference",
-            label="hope",
-            opposite_label="modesty",
+            label="optimism",
+            opposite_label="pessimism",
         ),
         repairs=("best_difference",),
         breaks=("payoff", "payoffs"),
@@ -480,7 +480,7 @@ ATTENTION = (
         """,
         parameters={"risk_dominance": _weight("worth of the row's risk dominance", 20.0, POINTS)},
         wording=_drawn(
-            "the row of the equilibrium from which straying would cost both most",
+            "the row of the equilibrium from which deviations would cost both players most",
             "risk_dominance",
             label="risk dominance",
             opposite_label="risky equilibria",
@@ -501,7 +501,7 @@ ATTENTION = (
             "payoff_dominance": _weight("worth of the row's payoff dominance", 20.0, POINTS)
         },
         wording=_drawn(
-            "the row of the equilibrium that pays them most",
+            "the row of the equilibrium with their highest payoff",
             "payoff_dominance",
             label="payoff dominance",
             opposite_label="poor equilibria",
@@ -520,7 +520,7 @@ STRICTNESS = (
         code='evidence = parameters["sensitivity"] * lead',
         parameters=SENSITIVITY,
         wording=Wording(
-            clause="choose the row that is ahead more often, the larger its lead",
+            clause="choose the better row more often, the larger the difference",
             taken_for_granted=True,
         ),
         source="Luce (1959), Individual choice behavior",
@@ -528,7 +528,7 @@ STRICTNESS = (
     Mechanism(
         slot="strictness",
         name="relative to the range",
-        clause="judge a lead by what is at stake for them in the game",
+        clause="judge differences between rows against the range of their own payoffs in the game",
         code="""
         at_stake = own.max(axis=(-2, -1)) - own.min(axis=(-2, -1))
         evidence = parameters["sensitivity"] * 20.0 * lead / xp.maximum(at_stake, 1e-9)

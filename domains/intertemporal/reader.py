@@ -183,6 +183,8 @@ def _may_be_delay(item: ColumnSignature) -> bool:
     """Whether a column's cells or its name say that it holds delays."""
     if item.is_delay_in_words:
         return True
+    if item.words & {"t", "d"} and item.words & LATE:  # as T_LL
+        return item.between(0, np.inf)
     is_named = bool(item.words & WAITS) and not item.words & {*MONEY, "rt", "response", "reaction"}
     return is_named and item.between(0, np.inf)
 
@@ -226,7 +228,7 @@ def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
 LAYOUT = StimulusLayout(
     {
         "amounts": "amount of the first and of the second option",
-        "delays_days": "their delays, in days unless delay_unit says otherwise",
+        "delays_days": "delays of the first and of the second option, in days unless delay_unit says otherwise",
         "delay_unit": f"one of {', '.join(DAYS)}",
         "amount_unit": "cents, where amounts are hundredths of the unit of money; left out otherwise",
     },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
 from typing import Any
@@ -45,7 +45,7 @@ from lakatos.experiments.adoption.step_cells import (
     number_of_options,
     rewards,
 )
-from lakatos.experiments.adoption.tables import places_of
+from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -259,6 +259,16 @@ def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: 
     return kept
 
 
+def _numbered(cells: RowCells, column: str) -> Array:
+    """``(n_rows,)`` numbers of a column; where cells are dates or names, how often it has changed so far."""
+    said = cells.text(column)
+    cells.refuse_empty(said == "", column)
+    if numbers_of(cells.frame[column]).notna().mean() > 0.5:  # what is no number is wrong there
+        return cells.numbers(column)
+    code = pd.factorize(said)[0]
+    return 2.0 + np.concatenate([[0.0], np.cumsum(np.diff(code) != 0)])  # no flags of 0 and 1
+
+
 def _same_for_all(
     cells: RowCells, column: str, step: Array, n_steps: int, *, starts: Array | None = None
 ) -> Array:
@@ -266,7 +276,7 @@ def _same_for_all(
 
     Where participants are given (``starts``), it may number games, which begin where the number changes.
     """
-    values = cells.numbers(column)
+    values = _numbered(cells, column) if starts is not None else cells.numbers(column)
     if starts is not None and not np.isin(values, (0, 1)).all():
         order = np.argsort(starts, kind="stable")
         rises, same = np.diff(values[order]), np.diff(starts[order]) == 0
@@ -360,7 +370,8 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         response = chosen[0]
     means, game = ((), "") if parts else _hidden_means(table, response, paid)
     parts |= {"block_start": game} if game else {}
-    places = _places(
+    shown = {item.name for pair in _shown_pairs(table) for item in pair}
+    places = shown | _places(
         table, [table.columns[name] for name in dict.fromkeys((response.name, *parts.values()))]
     )
     unexplained = [
@@ -373,21 +384,24 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         and not (parts and _says_transitions(item))
         and not item.words & (NO_PROPERTY | SCHEDULES)
         and changes_within(item, table.person) > 0.05
-        and table.named.get(item.name, "") not in ("response_time", "order", "reward")
+        and table.named.get(item.name, "") not in ("response_time", "order", "reward", "response")
     ]  # fmt: skip
     if unexplained:
         return None
+    worth = {} if paid.is_number else _worth_by_sums(paid, sums, table.person)
     if not parts and (offered := _offered(table, response)):
         return replace(
             offered,
             feedback={"reward": paid.name},
-            notes=(*offered.notes, _in_words(paid, offered)),
+            recode={paid.name: worth} if worth else {},
+            notes=(*offered.notes, _in_words(paid, offered), *_worth_in_words(paid, worth)),
         )
     missing = missed_cells(table, response)
     n_options = {"options": max(len(response.distinct) - len(missing), 2)} if missing else {}
     notes = [
         f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice"
     ]
+    notes += _worth_in_words(paid, worth)
     if game:
         notes.append(
             f"{' and '.join(means)} are taken for what options pay on average, which nobody sees, and a new {game} for "
@@ -398,8 +412,32 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         response=response.name,
         feedback={"reward": paid.name},
         missing={response.name: missing} if missing else {},
+        recode={paid.name: worth} if worth else {},
         notes=tuple(notes),
     )
+
+
+def _worth_by_sums(
+    paid: ColumnSignature, sums: Sequence[ColumnSignature], person: NDArray[np.int64]
+) -> dict[str, str]:
+    """What each word of a reward, such as win and loss, adds to a column of sums; empty if that is not one number."""
+    same = person[1:] == person[:-1]
+    for item in sums:
+        steps, words = np.diff(item.values)[same], paid.cells.to_numpy()[1:][same]
+        found = {}
+        for word in paid.distinct:
+            own = steps[(words == word) & np.isfinite(steps)]
+            usual = float(np.median(own)) if len(own) else np.nan
+            if len(own) and (own == usual).mean() >= NEARLY_ALL:
+                found[word] = f"{usual:g}"
+        if len(found) == len(paid.distinct) == len(set(found.values())):
+            return found
+    return {}
+
+
+def _worth_in_words(paid: ColumnSignature, worth: Mapping[str, str]) -> list[str]:
+    told = ", ".join(f"{word} is {number}" for word, number in worth.items())
+    return [f"{paid.name}: {told}, as a column of sums says"] if worth else []
 
 
 def _hidden_means(

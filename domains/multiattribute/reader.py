@@ -31,12 +31,14 @@ def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
     if not ratings or len(ratings[0]) != len(ratings[1]):
         return {}
     n_cues = len(ratings[0])
+    if n_cues < 2:
+        return {}  # one rating may stand beside properties of other names
     told = sorted(name for name in names if "validity" in words_of(name))
     validities = told if len(told) == n_cues else ["?"] * n_cues
     return {"ratings": [ratings[0], ratings[1]], "validities": validities}
 
 
-SIDES = (("left", "right"), ("l", "r"), ("a", "b"), ("first", "second"))
+SIDES = (("left", "right"), ("l", "r"), ("a", "b"), ("first", "second"), ("1", "2"))
 FEWEST_CUES, MOST_LEVELS = 3, 7
 NO_CUE = {*AMOUNTS, *CHANCES, *DELAYS} - {"t", "d", "x", "p", "o", "v"}
 """Words in names of columns of amounts, chances and delays, which are no cues."""
@@ -62,6 +64,9 @@ def recognise(table: TableSignature) -> Reading | None:
         for one, other in pairs
         if (other, one) in SIDES
     }
+    numbered = [name for pair in known.get(("1", "2"), ()) for name in pair]
+    if not all(name[-1] in "12" and name[:-1].replace("_", "").isalpha() for name in numbered):
+        known.pop(("1", "2"))  # numbers of items of a questionnaire
     cues = {sides: own for sides, own in known.items() if len(own) >= FEWEST_CUES}
     if len(cues) != 1:
         return None
@@ -134,7 +139,8 @@ def _for_second(stimuli: Stimuli) -> Array:
 LAYOUT = StimulusLayout(
     {
         "ratings": "two lists of columns: each expert's rating of the first and of the second product",
-        "validities": "how often each expert is right, 0.5 to 1: columns or numbers",
+        "validities": "how often each expert or property is right, 0.5 to 1: columns or numbers; the same for all "
+        "where nothing says it",
         "rating_max": "top of the scale; the highest rating in the file where it is left out",
     },
     ("ratings", "validities"),
@@ -144,5 +150,6 @@ LAYOUT = StimulusLayout(
     guess_rank=4,
     properties=_properties,
     in_favour=_for_second,
+    neutral={"validities": 0.7},
 )
 """The trials of this kind of task as columns."""

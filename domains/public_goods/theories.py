@@ -137,8 +137,8 @@ PAYOFF = (
         wording=(
             Wording(clause="give less, the more of each coin given is lost to them"),
             Wording(
-                clause="{much}value the total gain of the others from their coins",
-                opposite_clause="{much}dislike the total gain of the others from their coins",
+                clause="{much}value what the others gain from their contribution",
+                opposite_clause="{much}dislike what the others gain from their contribution",
                 parameter="altruism",
                 unit=0.2,
                 label="altruism",
@@ -165,7 +165,7 @@ TASTE = (
         of="1.0",
         meaning="worth of giving all for its own sake",
         label="warm glow",
-        opposite_label="cold shoulders",
+        opposite_label="giving aversion",
         source=WARM,
     ),
     _effect(
@@ -261,7 +261,9 @@ OPENING = (
             "start": uniform(0.0, 1.0, "share of the coins", "share given in a first round"),
             "firmness": PULL,
         },
-        wording=Wording(clause="begin near an amount of their own (about {start%} of their coins)"),
+        wording=Wording(
+            clause="begin near their usual contribution (about {start%} of their coins)"
+        ),
         repairs=("first_round",),
         source=IMPERFECT,
     ),
@@ -509,12 +511,12 @@ HEAPS = (
         """,
         parameters={"roundness": _odds("what being a multiple of five adds", 6.0, "log odds")},
         wording=Wording(
-            clause="{much}like multiples of five coins",
-            opposite_clause="{much}avoid multiples of five coins",
+            clause="{much}prefer to give multiples of five coins",
+            opposite_clause="{much}avoid giving multiples of five coins",
             parameter="roundness",
             unit=ODDS,
             label="round numbers",
-            opposite_label="odd numbers",
+            opposite_label="unround amounts",
         ),
         repairs=("all_or_nothing",),
         source="Albers & Albers (1983), On the prominence theory of tuning; Selten (1987)",

@@ -158,16 +158,24 @@ def _is_accepting(responses: pd.Series) -> bool:
     return all(any(words & kind for words in said) for kind in (ACCEPT, REJECT))
 
 
+def _may_be_chance(cells: pd.Series) -> bool:
+    """Whether a column's numbers are none that a probability or a percentage cannot be."""
+    numbers = pd.to_numeric(cells, errors="coerce").dropna()
+    return bool(numbers.between(0, 100).all())
+
+
 def _guess_mixed(frame: pd.DataFrame) -> dict[str, Any]:
     """Columns of a gamble as in ``gain`` and ``loss``, each with an even chance, against what is sure or nothing."""
     words = {str(name): set(words_of(str(name))) for name in frame.columns}
     told = [[name for name, said in words.items() if said & kind] for kind in (GAINS, LOSSES, SURE)]
     gain, loss, sure = told
-    if len(gain) != 1 or len(loss) != 1 or any(said & set(CHANCES) for said in words.values()):
+    named = [name for name, said in words.items() if said & set(CHANCES)]
+    if len(gain) != 1 or len(loss) != 1 or any(_may_be_chance(frame[name]) for name in named):
         return {}
-    for name, said in words.items():
-        if said & CHOICES and frame[name].nunique() > MOST_CODES and not _is_accepting(frame[name]):
-            return {}  # more than two options
+    chosen = [frame[name] for name, said in words.items() if said & CHOICES]
+    few = [cells for cells in chosen if cells.nunique() <= MOST_CODES or _is_accepting(cells)]
+    if chosen and not few:
+        return {}  # more than two options
     is_positive = (pd.to_numeric(frame[loss[0]], errors="coerce").dropna() > 0).any()
     lost = f"-{loss[0]}" if is_positive else loss[0]
     return {
@@ -284,8 +292,18 @@ def _higher(amounts: Sequence[ColumnSignature]) -> list[str]:
 
 
 def recognise(table: TableSignature) -> Reading | None:
-    """Two gambles, whose columns differ by the word for the option; or a gamble between a gain and a loss."""
-    numbers = [item for item in (*table.numbers(), *table.constants()) if not item.words & NO_MONEY]
+    """Two gambles, whose columns differ by the word for the option; or a gamble between a gain and a loss.
+
+    Numbers that are the same in all rows may be those of an option, where the others are not enough.
+    """
+    if any(item.words & CHANCE_WORDS for item in table.constants()):
+        return _recognised(table, [*table.numbers(), *table.constants()])
+    found = _recognised(table, table.numbers())
+    return found or _recognised(table, [*table.numbers(), *table.constants()])
+
+
+def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Reading | None:
+    numbers = [item for item in columns if not item.words & NO_MONEY]
     if any(item.words & NOT_HERE for item in table.numbers()):
         return None
     numbers = [item for item in numbers if item.name != table.response]

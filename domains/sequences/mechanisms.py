@@ -169,7 +169,7 @@ ACCOUNT = (
         wording=Wording(
             clause=(
                 "find sequences random if fair chance explains them better than a process that repeats a letter or "
-                "alternates, and goes on so with probability {stays}"
+                "alternates, and continues with probability {stays}"
             ),
             parameter="trust",
             unit=0.3,
@@ -320,9 +320,9 @@ BIAS = (
         parameters={"lean": normal(0.0, 0.3, 4.0, "log odds", "preference for the second place")},
         wording=Wording(
             clause="{much}lean towards the sequence in the second place",
-            clause_short="to the second",
+            clause_short="towards the second",
             opposite_clause="{much}lean towards the sequence in the first place",
-            opposite_short="to the first",
+            opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,
             label="a side bias",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -60,6 +61,7 @@ from lakatos.experiments.adoption.plausible import (
     check_steps,
     check_units,
     question,
+    turned_ratings,
 )
 from lakatos.experiments.adoption.prepared import alternative_rows, prepared
 from lakatos.experiments.adoption.read_back import (
@@ -79,6 +81,12 @@ from lakatos.experiments.adoption.row_cells import (
 from lakatos.experiments.adoption.row_order import order_of_rows
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
+from lakatos.experiments.adoption.side_columns import (
+    SIDE,
+    has_places,
+    refuse_unread_sides,
+    with_chosen_options,
+)
 from lakatos.experiments.adoption.step_cells import number_of_options, size_of_rewards
 from lakatos.experiments.adoption.tables import (
     AnswerTable,
@@ -99,7 +107,7 @@ from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range"}
+SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range", SIDE}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""
@@ -109,6 +117,8 @@ MOST_BAD_TRIALS = 200
 """Different trials that no domain has, beyond which it is the mapping that is wrong."""
 MOST_CELLS_NAMED = 40
 """Cells of a row that shows no possible trial, in the message about it."""
+MOST_NAMED = 6
+"""Columns of a list that is asked for."""
 MOST_CHECKED = 2_000_000
 """Trials that are built anew, all together, to find those that no domain has."""
 
@@ -219,7 +229,7 @@ def _adopted(
     notes: list[str] = []
     table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
-    _check_answered(columns, domain)
+    _check_answered(columns, domain, table.columns)
     left_out = RowsLeftOut()
     rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
@@ -236,6 +246,8 @@ def _adopted(
         rows = prepared(replace(rows, frame=frame), columns)
         frame = rows.frame
     rows, columns = with_chosen_stimuli(replace(rows, frame=frame), columns, notes)
+    if has_places(domain):
+        rows, columns = with_chosen_options(rows, columns, domain.options, notes)
     frame = rows.frame
     notes += rows.notes
     _check_named(rows, columns, notes)
@@ -442,7 +454,8 @@ def _experiments(
         people.append(known)
     layout = known_layout(domain)
     if scale is None:
-        check_responses(found, layout.in_favour, layout.dominance, columns, notes)
+        turned = turned_ratings(frame, columns)
+        check_responses(found, layout.in_favour, layout.dominance, columns, notes, turned)
     return tuple(found), tuple(people), used, is_ordered
 
 
@@ -550,7 +563,8 @@ def stimuli_of_table(
 def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
     """Refuse a mapping whose parts are not those of the domain's trials."""
     layout = known_layout(domain)
-    unknown = sorted(set(columns.stimulus) - set(layout.parts))
+    known = {*layout.parts, SIDE} if has_places(domain) else set(layout.parts)
+    unknown = sorted(set(columns.stimulus) - known)
     missing = [name for name in layout.needed if name not in columns.stimulus]
     if unknown or missing:
         raise TrialsError(
@@ -566,30 +580,60 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
         )
 
 
-def _check_nothing_open(meanings: Mapping[str, Any], domain: Domain) -> None:
-    """Refuse meanings of columns of which some are still a question, with their keys."""
+def _check_nothing_open(
+    meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = ()
+) -> None:
+    """Refuse meanings of columns of which some are still a question, with one command that answers all of them."""
     told = {key: value for key, value in meanings.items() if not isinstance(value, Mapping)}
     for group in ("stimulus", "feedback"):
         told |= {f"{group}.{name}": value for name, value in meanings.get(group, {}).items()}
     still_open = [key for key, value in told.items() if OPEN_QUESTION in leaves_of(value)]
-    if still_open:
-        key = still_open[0]
-        words = known_layout(domain).parts.get(key.removeprefix("stimulus."), "")
-        is_list = any(word in words for word in ("list", "two", "likewise", "and of the second"))
-        value = '\'["COLUMN", "COLUMN"]\'' if is_list else "COLUMN"
-        raise TrialsError(
-            f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
-            f"section participants.columns in place of {OPEN_QUESTION!r}, or say --column {key}={value} "
-            f"{f'({words}; columns= in Python)' if words else '(columns= in Python)'}. `lakatos data describe FILE` "
-            "says what the file holds, and what may be read in two ways."
-            + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
-        )
+    if not still_open:
+        return
+    layout = known_layout(domain)
+    parts = {key: layout.parts.get(key.removeprefix("stimulus."), "") for key in still_open}
+    n_options = len(domain.options) if scale_of(domain) is None else 2
+    options = " ".join(_as_option(key, told[key], layout, n_options) for key in still_open)
+    words = "; ".join(
+        f"{key.removeprefix('stimulus.')}: {own}" for key, own in parts.items() if own
+    )
+    used = {str(leaf) for leaf in leaves_of(dict(meanings))}
+    free = [name for name in names if name not in used][:MOST_CELLS_NAMED]
+    raise TrialsError(
+        f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
+        f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
+        f"({words + '; ' if words else ''}columns= in Python)."
+        + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
+        + " `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
+        + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
+    )
 
 
-def _check_answered(columns: AnswerColumns, domain: Domain) -> None:
-    """Refuse a mapping that leaves something open."""
+def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> str:
+    """The option that says a meaning which is still a question, in the form that it has."""
+    part = key.removeprefix("stimulus.")
+    words = layout.parts.get(part, "")
+    if isinstance(value, list | tuple):
+        said = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
+    elif "for each option" in words:
+        said = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
+    elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
+        said = '["COLUMN", "COLUMN"]'
+    else:
+        return f"--column {key}=COLUMN"
+    return f"--column {key}='{said}'"
+
+
+def _without_questions(value: Any, instead: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_without_questions(item, instead) for item in value]
+    return instead if value == OPEN_QUESTION else value
+
+
+def _check_answered(columns: AnswerColumns, domain: Domain, names: Sequence[str]) -> None:
+    """Refuse a mapping that leaves something open, given the names of the columns that there are."""
     _check_parts(columns, domain)
-    _check_nothing_open(columns.model_dump(), domain)
+    _check_nothing_open(columns.model_dump(), domain, names)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
             "name the columns 'participant' and 'response' (--column participant=COLUMN --column response=COLUMN), or "
@@ -809,6 +853,7 @@ def _with_code(
             notes.append(f"{column}: {said}, wherever it stands")
             return columns.model_copy(update={"responses": code if columns.response else {}}), kind
         refuse_places(cells, columns)
+        refuse_unread_sides(cells.frame, columns, domain.options, cells.name)
     if columns.is_pooled and not columns.response:
         return columns, ""
     labels = domain.options if len(domain.options) == n_options else ()

@@ -20,6 +20,8 @@ from lakatos.traces.wording import plural
 
 MANY_COPIES = 0.45
 """Share of rows that equal an earlier one where a whole table is there twice."""
+LEAST_WITHOUT_TIMES = 40
+"""Rows of a participant that stand twice, where no times tell copies from the same responses again."""
 LEAST_TABLE = 10
 """Rows of a table that is recognised when it stands twice; fewer repeat by chance."""
 
@@ -66,6 +68,17 @@ def without_copies(
     """
     is_twice = not columns.is_pooled and _is_table_twice(frame)
     copies = np.arange(len(frame)) >= len(frame) // 2 if is_twice else frame.duplicated().to_numpy()
+    people = {} if is_twice or columns.is_pooled else _people_twice(frame, columns)
+    for rows_twice in people.values():  # rows without a response repeat others, too
+        left_out.add(
+            "all rows of this participant stand in the file twice, cell for cell",
+            frame[rows_twice],
+            frame.index.to_numpy()[rows_twice],
+            is_trial=False,
+        )
+    if people:
+        gone = np.logical_or.reduce(list(people.values()))
+        frame, copies = frame[~gone], frame[~gone].duplicated().to_numpy()
     if columns.response in frame.columns and not is_twice:
         copies = copies & (frame[columns.response].str.strip() != "").to_numpy()
     if columns.is_pooled or not copies.any():
@@ -74,9 +87,9 @@ def without_copies(
     tells = _times_tell(frame, copies, columns) or _tells_places(frame[~copies], columns)
     if not (tells or is_twice):
         notes.append(
-            f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}) counted as "
-            f"{'an answer' if len(rows) == 1 else 'answers'}, since no column tells when each was given. Delete copies "
-            "from the file."
+            f"{plural(len(rows), 'row')} equal to an earlier one in every cell ({rows_named(rows)}"
+            f"{_whose(frame, copies, columns)}) counted as {'an answer' if len(rows) == 1 else 'answers'}, since no "
+            "column tells when each was given. If they are copies, delete them from the file."
         )
         return frame
     if columns.bad_rows == "refuse":
@@ -88,6 +101,35 @@ def without_copies(
     reason = "the whole table stands in the file twice" if is_twice else why
     left_out.add(reason, frame[copies], rows, is_trial=False)
     return frame[~copies]
+
+
+def _people_twice(frame: pd.DataFrame, columns: AnswerColumns) -> dict[str, NDArray[np.bool_]]:
+    """Rows of participants whose second half of rows repeats the first, row for row, by participant.
+
+    So it is where one participant's rows were pasted twice; trials that are repeated have another response or time.
+    """
+    if columns.participant not in frame.columns:
+        return {}
+    found = {}
+    who = frame[columns.participant]
+    least = LEAST_TABLE if columns.response_time in frame.columns else LEAST_WITHOUT_TIMES
+    twice = who[frame.duplicated().to_numpy()].value_counts()
+    for name in twice.index[twice >= least]:
+        places = np.flatnonzero((who == name).to_numpy())
+        if name and _is_table_twice(frame.iloc[places]):
+            found[str(name)] = np.isin(np.arange(len(frame)), places[len(places) // 2 :])
+    return found
+
+
+def _whose(frame: pd.DataFrame, copies: NDArray[np.bool_], columns: AnswerColumns) -> str:
+    """How many of the copies are of one participant, where that is most of them."""
+    if columns.participant not in frame.columns or copies.sum() < LEAST_TABLE:
+        return ""
+    counts = frame[columns.participant][copies].value_counts()
+    if counts.iloc[0] < 0.5 * counts.sum() or len(counts) == frame[columns.participant].nunique():
+        return ""
+    n_all = int((frame[columns.participant] == counts.index[0]).sum())
+    return f"; {counts.iloc[0]:,} of the {n_all:,} rows of one participant"
 
 
 def _is_table_twice(frame: pd.DataFrame) -> bool:

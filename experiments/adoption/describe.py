@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,9 @@ from lakatos.experiments.adoption.mapping import (
 )
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
+    MOST_MISSED,
     PLACES,
+    TRUTH,
     code_of_pair,
     option_offered,
     rare_zero,
@@ -39,6 +42,7 @@ from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, sid
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
+    marks_of_missing,
     rows_in_words,
     rows_that_count,
     rows_that_do_not_count,
@@ -48,12 +52,14 @@ from lakatos.experiments.adoption.recognised import (
     accepts,
     code_by_sides,
     completed,
+    missed_cells,
     missed_in_words,
     recognised,
     shared_marks,
     sides_of,
 )
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.side_columns import SIDE, guessed_side, has_places
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
     RANKS,
@@ -66,8 +72,10 @@ from lakatos.experiments.adoption.signatures import (
     table_signature,
 )
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of, whole
 from lakatos.experiments.adoption.timed_answers import (
+    ACCURACY,
+    ERRORS,
     folded,
     guessed_correctness,
     guessed_keys,
@@ -145,11 +153,17 @@ UNITS |= {
 }
 """Words for units of delays in names of columns."""
 PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
+GUESSED_ROLES = ("share", "count", "reward", "order", "experiment", "response time")
+"""Meanings that names suggest, which a column has only where the mapping reads it so."""
 NUMBERS = frozenset((
     "response", "answer", "estimate", "estimation", "rating", "judgment", "judgement", "guess", "bid", "offer",
     "contribution", "price", "value",
 ))  # fmt: skip
 """Words of names of columns that may hold answers that are numbers."""
+VISITS = {"date", "datum", "fecha", "session", "sess", "visit", "wave", "day"}
+"""Words in names of columns that say when a participant took part."""
+MOST_AGAIN = 0.25
+"""Share of participants who took part more than once by mistake."""
 MOST_SHOWN = 4
 LONGEST_SHOWN = 40
 """Letters of a cell."""
@@ -238,7 +252,10 @@ class TableDescription:
                 unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", "")
                 words = "delays" if part == "delays_days" else part.replace("_", " ")
                 found.append(f"{words} ({unit})" if unit else words)
-        return roles.get(name) or ", ".join(found) or column.meaning
+        said = roles.get(name) or ", ".join(found)
+        is_read = not self.domain or column.meaning not in GUESSED_ROLES
+        is_response = bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", mapping.response))
+        return said or (column.meaning if is_read or is_response else "")
 
     def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
         """The same with meanings of columns that somebody says, in place of guessed ones.
@@ -254,7 +271,8 @@ class TableDescription:
             said = AnswerColumns.model_validate(columns)
             if self.source is not None and any(getattr(said, key) for key in CHANGES_GUESSES):
                 # What is missing, recoded, left out or a response changes what the other columns seem to mean.
-                self = _described(self.source, self.task, said)
+                task = self.task or (None if self.domain else _implied(said))
+                self = replace(_described(self.source, task, said), task=self.task)
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
@@ -285,9 +303,17 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
     return _described(table, domain, AnswerColumns())
 
 
+def _implied(said: AnswerColumns) -> Domain | None:
+    """The only kind of task that has the parts of trials that the user names; None where several have, or none."""
+    own = {part for part in said.stimulus if part not in (SIDE, "amount_unit")}
+    layouts = {name: layout_of(task) for name, task in all_domains().items()}
+    fits = [name for name, layout in layouts.items() if layout and own <= set(layout.parts)]
+    return all_domains()[fits[0]] if own and len(fits) == 1 else None
+
+
 CHANGES_GUESSES = (
     "missing", "recode", "where", "wide", "accept", "experiment", "condition", "alternative", "response", "responses",
-    "stimulus",
+    "response_time", "response_time_unit", "stimulus",
 )  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
 
@@ -316,7 +342,8 @@ def _prepared(
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     who = said.participant or by_meaning.get("participant", "")
     changes = {key: getattr(said, key) for key in ("missing", "recode")}
-    changes |= {"where": _where(source.frame, said)}
+    named = said.response or by_meaning.get("response", "")
+    changes |= {"where": _where(source.frame, said, named)}
     if not said.wide:
         changes["wide"] = guessed_wide(source.frame, who, source.questions)
     elif NUMBER in said.wide:
@@ -344,11 +371,14 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **{key: value for key, value in changes.items() if key != "participant"},
     )
+    if labels := _labels_of_options(source, known.response, said):
+        changes["recode"] = {**changes.get("recode", {}), known.response: labels}
+        known = known.model_copy(update={"recode": changes["recode"]})
     if not said.missing:
         signature = table_signature(source.frame, meanings)
         missing = shared_marks(signature)
         if known.response in signature.columns and (
-            missed := missed_in_words(signature, signature.columns[known.response])
+            missed := _missed(signature, signature.columns[known.response])
         ):
             missing |= {known.response: missed}
         if missing:
@@ -365,19 +395,49 @@ def _prepared(
     return table, summaries, changes, None if known.alternative else rows
 
 
+def _labels_of_options(
+    source: AnswerTable, response: str, said: AnswerColumns
+) -> Mapping[str, str]:
+    """What a file of SPSS says that the cells of a response are, where these are words for two options."""
+    labels = source.labels.get(response, {})
+    if not labels or response in said.recode or said.responses:
+        return {}
+    cells = {whole(cell) for cell in source.frame[response].str.strip().unique() if cell}
+    words = {labels[cell] for cell in cells & set(labels)}
+    kinds = [side for sides in KINDS.values() for side in sides]
+    is_kind = all(any(set(words_of(word)) & side for side in kinds) for word in words)
+    is_truth = all(word.casefold() in TRUTH for word in words)
+    is_known = is_kind or is_truth or bool(code_of_pair(words))
+    return (
+        {cell: labels[cell] for cell in sorted(cells & set(labels))} if words and is_known else {}
+    )
+
+
+def _missed(table: TableSignature, column: ColumnSignature) -> tuple[str, ...]:
+    """Cells of a response that say in words that it was missed, or in whose rows alone the time is 0 or empty."""
+    named = missed_in_words(table, column)
+    if table.time not in table.columns:
+        return named
+    took = table.columns[table.time].values > 0
+    found = missed_cells(table, column)
+    return tuple(
+        cell for cell in found if cell in named or not took[(column.cells == cell).to_numpy()].any()
+    )
+
+
 def _with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
     """The meanings of columns, given the one that names participants."""
     rest = {name: own for name, own in meanings.items() if own != "participant" and name != who}
     return rest | {who: "participant"}
 
 
-def _where(frame: pd.DataFrame, said: AnswerColumns) -> dict[str, Any]:
+def _where(frame: pd.DataFrame, said: AnswerColumns, response: str) -> dict[str, Any]:
     """The rows that count: those that the user names, and of them none of practice unless these are accepted."""
     if "practice_rows" in said.accept:
         return dict(said.where)
     used = {said.participant, said.response, said.experiment, said.condition, *said.attributes}
     used |= {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback])} | set(said.where)
-    return {**rows_that_count(frame, sorted(used)), **said.where}
+    return {**rows_that_count(frame, sorted(used), response), **said.where}
 
 
 def _practice_in_words(
@@ -392,9 +452,11 @@ def _practice_in_words(
         cells = frame[column].str.strip()
         rows = frame.index.to_numpy()[(~cells.isin(kept) & (cells != "")).to_numpy()]
         others = sorted(set(cells) - kept - {""})
-        what = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
+        why = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
+        told = rows_that_do_not_count(frame, column)
+        what = told[2] if told and told[2].startswith("missed") else "practice or of nobody"
         lines.append(
-            f"{rows_named(rows)} are left out as practice or of nobody, since {what}; --accept practice_rows reads them"
+            f"{rows_named(rows)} are left out as {what}, since {why}; --accept practice_rows reads them"
         )
     return lines
 
@@ -426,10 +488,18 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         meanings = {name: meaning for name, meaning in meanings.items() if meaning != "response"}
         meanings[reading.response] = "response"
     mapping = _mapping(table, meanings, chosen, stimulus, said)
-    mapping = _with_reading(mapping, reading, said).model_copy(update=changes)
+    mapping = _with_reading(mapping, reading, said)
+    if reading.recode and "recode" in changes:
+        changes["recode"] = {**reading.recode, **changes["recode"]}
+    mapping = mapping.model_copy(update=changes)
+    mapping = _with_times(table, mapping, reading, said)
     if chosen and not mapping.order and (order := _ranked(table, meanings, mapping)):
         mapping = mapping.model_copy(update={"order": order})
     mapping = _with_named_units(mapping)
+    parts, again_in_words = _again_in_words(table, mapping, domain or all_domains().get(chosen))
+    if parts and not set(parts) & set(said.stimulus):
+        mapping = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **parts}})
+    mapping, side_in_words = _with_side(table, mapping, domain or all_domains().get(chosen), said)
     items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = _columns_of_labels(table, domain)
@@ -448,7 +518,13 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping=mapping,
         facts=tuple(_facts(table, mapping, columns)),
         doubts=(
-            *_doubts(reading, kinds, "" if chosen or nameless else _own_task(table, meanings)),
+            *_doubts(
+                reading,
+                kinds,
+                ""
+                if chosen or nameless
+                else _own_task(table, meanings, is_long="alternative" in changes),
+            ),
             *_alternatives_in_words(changes, said),
             *((_nameless_in_words(nameless),) if nameless else ()),
             *((items,) if items and not chosen else ()),
@@ -456,10 +532,15 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         odd=(
             *table.notes,
             *_practice_in_words(source.frame, changes.get("where", {}), said),
+            *_labels_in_words(source, changes, said),
             *_taken_by_values(meanings),
             *(line for line in reading.notes if not _is_answered(line, said)),
+            *side_in_words,
+            *(line for line in again_in_words if not set(parts) & set(said.stimulus)),
             *_assumed_unit(source, mapping, said),
+            *_assumed_chances(table, mapping, reading),
             *_not_counting(table, mapping, chosen),
+            *(() if chosen else _marks_in_words(table, columns)),
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
             *_heaped(table, columns),
@@ -496,7 +577,9 @@ def _recognised(
     if domain is not None and domain.sequential and named_response and is_paid:
         layout = layouts_to_guess().get(domain.name)
         reading = layout.recognise(signature) if layout and layout.recognise else None
-        return (reading if reading is not None and _names_stimuli(reading) else nothing), ()
+        if reading is None or not (_names_stimuli(reading) or _is_other(reading, meanings, said)):
+            return nothing, ()
+        return reading, ()
     if is_known and domain is None:
         task = all_domains()[chosen]
         if scale_of(task) is not None or task.sequential:
@@ -539,8 +622,17 @@ def _ranked(table: AnswerTable, meanings: Mapping[str, str], mapping: AnswerColu
 
 
 def _names_stimuli(reading: Reading) -> bool:
-    """Whether a reading says which stimuli stood where, or are learned apart."""
-    return bool(reading.experiment) or "shown" in reading.stimulus
+    """Whether a reading says which stimuli stood where, or are learned apart, or what words of rewards are worth."""
+    return bool(reading.experiment) or bool(reading.recode) or "shown" in reading.stimulus
+
+
+def _is_other(reading: Reading, meanings: Mapping[str, str], said: AnswerColumns) -> bool:
+    """Whether values tell that another column than the one that is called so holds the responses."""
+    return (
+        bool(reading.response)
+        and not said.response
+        and meanings.get(reading.response) != "response"
+    )
 
 
 def _filled(stimulus: Mapping[str, Any], reading: Reading) -> Reading:
@@ -594,6 +686,85 @@ def _with_reading(mapping: AnswerColumns, reading: Reading, said: AnswerColumns)
     return mapping.model_copy(update=changes)
 
 
+def _with_side(
+    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None, said: AnswerColumns
+) -> tuple[AnswerColumns, tuple[str, ...]]:
+    """The mapping with the column that says where options stood, where responses follow it, and what to say of it."""
+    if domain is None or not has_places(domain) or said.responses or SIDE in said.stimulus:
+        return mapping, ()
+    name, words = guessed_side(table.frame, mapping, domain.options)
+    if not name:
+        return mapping, ()
+    stimulus = {**mapping.stimulus, SIDE: name}
+    return mapping.model_copy(update={"stimulus": stimulus}), (words,)
+
+
+def _with_times(
+    table: AnswerTable, mapping: AnswerColumns, reading: Reading, said: AnswerColumns
+) -> AnswerColumns:
+    """The mapping with the user's column of times and its unit, or that of a column that values tell."""
+    changes: dict[str, Any] = {}
+    if reading.time or said.response_time:
+        changes["response_time"] = time = said.response_time or reading.time
+        changes["response_time_unit"] = _unit(table, time if time in table.columns else "")
+    if "response_time_unit" in said.model_fields_set:
+        changes["response_time_unit"] = said.response_time_unit
+    return mapping.model_copy(update=changes)
+
+
+def _visits(table: AnswerTable, mapping: AnswerColumns) -> tuple[str, list[str]]:
+    """The column, such as a date, of which few participants have several values, and these participants.
+
+    Their numbers of trials begin anew where it changes.
+    """
+    who, order = mapping.participant, mapping.order
+    if not {who, order} <= set(table.columns):
+        return "", []
+    used = {str(leaf) for leaf in leaves_of(mapping.model_dump())}
+    by_person = table.frame.groupby(who, sort=False)
+    again = table.frame[table.frame.duplicated([who, order]).to_numpy()][who].unique()
+    for name in table.columns:
+        words = set(words_of(name))
+        if name in used or not (words & VISITS):
+            continue
+        several = by_person[name].nunique()
+        several = several.index[(several > 1).to_numpy()]
+        is_told = len(several) and set(again) == set(several)
+        is_rare = len(several) <= MOST_AGAIN * len(by_person)
+        if is_told and is_rare and not table.frame.duplicated([who, name, order]).any():
+            return name, [str(own) for own in several]
+    return "", []
+
+
+def _again_in_words(
+    table: AnswerTable, mapping: AnswerColumns, domain: Domain | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Where few participants took part twice: the part of the trials that says so, and what to say of it."""
+    name, people = _visits(table, mapping)
+    if not name:
+        return {}, []
+    more = ", ..." if len(people) > MOST_SHOWN else ""
+    told = (
+        f"{', '.join(people[:MOST_SHOWN])}{more} took part more than once: {name} has several values there, with "
+        f"{mapping.order} beginning anew"
+    )
+    if domain is None or not domain.sequential or "block_start" in mapping.stimulus:
+        return {}, [told]
+    who = table.frame[mapping.participant]
+    firsts = (
+        table.frame.groupby([who, name], sort=False).size().groupby(level=0, sort=False).first()
+    )
+    starts = set(firsts[people])
+    if len(starts) > 1 or who.value_counts().drop(people).max() > min(starts):
+        return {}, [
+            f"{told}. What was learned is taken to go on; to leave these rows out, delete them from the file"
+        ]
+    return {"block_start": name}, [
+        f"{told}. What was learned is taken to begin anew there (--column block_start={name}); --column block_start= "
+        "takes all of their rows as one game"
+    ]
+
+
 def _has_more_alternatives(table: AnswerTable, changes: Mapping[str, Any], kind: str) -> bool:
     """Whether rows were alternatives, of which there are more than a kind of task has options."""
     if "alternative" not in changes or kind not in all_domains():
@@ -621,8 +792,27 @@ def _nameless_in_words(rows: AlternativeRows) -> str:
     )
 
 
-def _own_task(table: AnswerTable, meanings: Mapping[str, str]) -> str:
-    words = own_task_in_words(table_signature(_without_practice(table.frame), meanings))
+def _own_task(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
+    signature = table_signature(_without_practice(table.frame), meanings)
+    words = own_task_in_words(signature, 2 if is_long else 3)
+    is_wide = bool(items_in_words(table.frame, signature.participant))
+    if (
+        not words
+        and "response_time" in meanings.values()
+        and any(set(words_of(name)) & (ACCURACY | ERRORS) for name in table.columns)
+    ):
+        return (
+            "these may be responses with their times, as in a Stroop, flanker or Simon task: if a column says which "
+            "trials were congruent, say --column congruence=COLUMN"
+        )
+    has_codes = bool(signature.participant) and any(
+        2 <= len(item.distinct) <= FEW_VALUES for item in signature.free
+    )
+    if not words and "response" not in meanings.values() and not is_wide and not has_codes:
+        return (
+            "no column seems to hold choices, so that there may be nothing here that theories of choices explain; if "
+            "one does, say --domain NAME --column response=COLUMN"
+        )
     response = next((name for name, meaning in meanings.items() if meaning == "response"), "")
     marks = [mark for mark in table.marked.get(response, ()) if mark.strip().casefold() == "none"]
     if words and marks:
@@ -642,6 +832,17 @@ def _doubts(reading: Reading, kinds: Sequence[str], own_task: str) -> tuple[str,
         options = " or ".join(f"--domain {kind}" for kind in kinds)
         doubts.append(f"the columns fit several kinds of tasks; say which: {options}")
     return tuple(doubts)
+
+
+def _labels_in_words(
+    source: AnswerTable, changes: Mapping[str, Any], said: AnswerColumns
+) -> list[str]:
+    lines = []
+    for column, own in changes.get("recode", {}).items():
+        if column not in said.recode and column in source.labels:
+            told = ", ".join(f"{cell} is {label}" for cell, label in own.items())
+            lines.append(f"{column}: {told}, as labels of the file say")
+    return lines
 
 
 def _taken_by_values(meanings: Mapping[str, str]) -> list[str]:
@@ -727,6 +928,36 @@ def _assumed_unit(source: AnswerTable, mapping: AnswerColumns, said: AnswerColum
         f"{' and '.join(assumed)}: taken to be in days, since no name and no cell says a unit; --column "
         f"delay_unit=UNIT says it (one of {', '.join(DAYS)})"
     ]
+
+
+def _assumed_chances(table: AnswerTable, mapping: AnswerColumns, reading: Reading) -> list[str]:
+    """That probabilities are taken for numbers that no column says, where nothing else says so."""
+    assumed = [
+        f"--column '{part}={json.dumps(value)}'"
+        for part, value in mapping.stimulus.items()
+        if part.endswith("probabilities") and not reading.notes
+        and any(isinstance(leaf, float) and 0 < leaf < 1 for leaf in _flat(value))
+    ]  # fmt: skip
+    words = "probabilities that no column says are taken to be"
+    return [f"{words} {' and '.join(assumed)}"] if assumed else []
+
+
+def _marks_in_words(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
+    """Rare numbers such as -99 or 999 that may stand for missing values, where no reading asks about them."""
+    lines = []
+    for item in columns:
+        values = numbers_of(table.frame[item.name]).dropna().to_numpy() if item.numeric else []
+        for mark in marks_of_missing(np.asarray(values, dtype=np.float64)):
+            n_rows = int((np.asarray(values) == mark).sum())
+            if abs(mark) in MISSING_MARKS and n_rows <= MOST_MISSED * len(table.frame):
+                lines.append(
+                    f"{item.name}: {mark:g} in {plural(n_rows, 'row')} may stand for a missing value; "
+                    f"--column missing.{item.name}={mark:g} says so"
+                )
+    return lines
+
+
+MISSING_MARKS = {99.0, 999.0, 9999.0, 77.0, 88.0, 777.0, 888.0}
 
 
 def _summary(frame: pd.DataFrame, name: str) -> ColumnSummary:
@@ -841,7 +1072,7 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
     if meaning in ("response_time", "share"):
         return item.numeric or has_units(item.examples)
     if meaning in ("order", "count"):
-        return item.numeric
+        return item.numeric and (meaning == "count" or item.n_distinct > 1)
     if meaning == "participant":
         strong = set(NAMES["participant"].split()) - WEAK
         return item.n_distinct > 1 or bool(set(words_of(item.name)) & strong)
@@ -1069,7 +1300,7 @@ def _with_numbers(
     has_keys = bool(right_key)
     rows = _without_practice(_shown_rows(table.frame, mapping))
     response = said.response or recognised_response
-    if response not in table.columns:
+    if response not in table.columns and "==" not in response:
         response = guessed_response(
             rows, used | {right_key}, mapping.response, has_keys=has_keys, right_key=right_key
         )
@@ -1103,7 +1334,10 @@ def _begins_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> bool:
     """Whether numbers of trials occur twice for a person, as where they begin anew in each block; copies aside."""
     told = [mapping.participant, mapping.experiment, mapping.order]
     named = [name for name in told if name in frame.columns]
-    return mapping.order in named and bool(frame.drop_duplicates().duplicated(named).any())
+    if mapping.order not in named:
+        return False
+    rows = frame[(frame[mapping.order] != "").to_numpy()].drop_duplicates()
+    return bool(rows.duplicated(named).any())
 
 
 def _with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
@@ -1167,7 +1401,7 @@ def _facts(
         fixed = [
             item.name
             for item in columns
-            if item.name != who and 1 < item.n_distinct <= 50
+            if high > 1 and item.name != who and 1 < item.n_distinct <= 50
             and bool((frame.groupby(who, sort=False)[item.name].nunique() <= 1).all())
         ]  # fmt: skip
         if fixed:
@@ -1194,9 +1428,9 @@ def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """How many different trials the rows show."""
     shown = [
         str(leaf)
-        for value in mapping.stimulus.values()
+        for part, value in mapping.stimulus.items()
         for leaf in _flat(value)
-        if str(leaf) in table.columns
+        if part not in (SIDE, "block_start") and str(leaf) in table.columns
     ]
     if not shown:
         return []
@@ -1209,14 +1443,26 @@ def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
 def _odd(table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]) -> list[str]:
     """What should be looked at before anything is believed."""
     frame = table.frame
+    by_count: dict[int, list[str]] = {}
+    for item in columns:
+        by_count.setdefault(item.n_missing, []).append(item.name)
     odd = [
-        f"{item.name}: {plural(item.n_missing, 'empty cell')}" for item in columns if item.n_missing
+        f"{', '.join(names[:MOST_SHOWN])}{', ...' if len(names) > MOST_SHOWN else ''}: "
+        f"{plural(count, 'empty cell')}{' each' if len(names) > 1 else ''}"
+        for count, names in by_count.items()
+        if count
     ]
     twice = frame.duplicated()
     if twice.any() and mapping.participant in table.columns:
         rows = rows_named(frame.index[twice.to_numpy()])
+        counts = frame[mapping.participant][twice].value_counts()
+        whose = (
+            f", all of {counts.index[0]}"
+            if len(counts) == 1 and counts.iloc[0] >= FEWEST_ANSWERS
+            else ""
+        )
         odd.append(
-            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell ({rows})"
+            f"{plural(int(twice.sum()), 'row')} equal to an earlier one in every cell ({rows}{whose})"
         )
     if mapping.participant in table.columns:
         names = frame[mapping.participant].drop_duplicates()
@@ -1246,13 +1492,25 @@ def _odd_codes(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """Numbers of trials that begin anew, and codes that may be read in two ways."""
     odd, column = [], mapping.response
     if _begins_anew(table.frame, mapping):
+        whose = _whose_numbers_begin_anew(table.frame, mapping)
         odd.append(
-            f"{mapping.order}: the same number in several rows of a person, as where it begins anew in each block; "
-            "rows are not sorted by it alone"
+            f"{mapping.order}: the same number in several rows of a person{whose}, as where it begins anew in each "
+            "block; rows are not sorted by it alone"
         )
     if mapping.stimulus.get("options") == OPEN_QUESTION and column in table.columns:
         odd.append(zero_question(column, table.frame[column].str.strip().tolist()))
     return odd
+
+
+def _whose_numbers_begin_anew(frame: pd.DataFrame, mapping: AnswerColumns) -> str:
+    """The participants of whom numbers of trials occur twice, where they are few and known."""
+    if mapping.participant not in frame.columns:
+        return ""
+    told = [mapping.participant, mapping.experiment, mapping.order]
+    is_twice = frame.duplicated([name for name in told if name in frame.columns]).to_numpy()
+    people = frame[mapping.participant]
+    again = people[is_twice].unique()
+    return f" ({', '.join(again)} alone)" if len(again) <= MOST_AGAIN * people.nunique() else ""
 
 
 def _odd_times(table: AnswerTable, mapping: AnswerColumns) -> list[str]:

@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.layouts import (
 )
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import ORDER, SIDES, words_of
+from lakatos.experiments.adoption.side_columns import SIDE
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -48,6 +49,8 @@ MOST_LOOKED_AT = 2_000
 AT_ONCE = 50_000
 """Trials whose properties are computed together, so that a million of them need little memory."""
 MOST_NAMED = 4
+MOST_PAIRS = 2
+"""Pairs of properties that go together of which each has a line of its own."""
 EXACT = 1e-9
 
 
@@ -96,11 +99,17 @@ def missing_inputs(
     reasons: dict[str, str] = {}
     notes, first_option = list[str](), ""
     in_order = bool(columns.order) and is_ordered
-    for item in confounds_of(trials, layout, domain, in_order=in_order):
-        notes.append(f"{item.fact}: {item.so}")
+    found = confounds_of(trials, layout, domain, in_order=in_order)
+    pairs = [item for item in found if not item.closes and not item.first_option]
+    notes += _pairs_in_words(pairs)
+    for item in found:
+        if item not in pairs:
+            notes.append(f"{item.fact}: {item.so}")
         if item.closes:
             reasons.setdefault(item.closes, item.fact)
         first_option = first_option or item.first_option
+    if SIDE in columns.stimulus and SIDE not in layout.parts:
+        reasons.setdefault(SIDES, "responses are read as options, by the column of their places")
     if named := _named_by_meaning(columns, domain):
         reasons.setdefault(
             SIDES,
@@ -135,6 +144,15 @@ def missing_inputs(
         name: f"no column or number says {needed.words}" for name, needed in lacking.items()
     }
     return MissingInputs(reasons, tuple(notes), first_option)
+
+
+def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
+    """What goes together, in a line each; of many pairs all in one line."""
+    if len(pairs) <= MOST_PAIRS:
+        return [f"{item.fact}: {item.so}" for item in pairs]
+    facts = "; ".join(item.fact for item in pairs[:MOST_NAMED])
+    more = f" and {len(pairs) - MOST_NAMED} more pairs" if len(pairs) > MOST_NAMED else ""
+    return [f"{facts}{more}: effects of what goes together cannot be told from one another"]
 
 
 def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:

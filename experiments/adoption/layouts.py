@@ -105,6 +105,8 @@ class StimulusLayout:
     """For properties what an option is that always has less of them than the others, and more, in words."""
     inputs: Mapping[str, NeededParts] = field(default_factory=dict)
     """Parts that some theories need, by the name by which mechanisms say so (`Mechanism.needs`)."""
+    neutral: Mapping[str, float] = field(default_factory=dict)
+    """Numbers by which the options are alike in parts that a file may not have, for the user to say."""
     from_steps: Callable[..., Trials] | None = None
     """Makes the responses of an experiment whose trials are the steps of one schedule."""
 

@@ -13,11 +13,13 @@ ORDER: Final = "order"
 """Inputs of theories that every kind of task may have: where an option stood, and in which order trials came."""
 FIRST_PARTS = (
     "subject", "subj", "sub", "participant", "person", "ppt", "prolific", "worker", "trial", "session", "sess",
-    "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key", "vp",
+    "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key", "vp", "left", "right",
+    "chosen", "correct", "total",
 )  # fmt: skip
 LAST_PARTS = (
     "id", "ids", "pid", "num", "number", "nr", "no", "idx", "index", "code", "time", "rt", "mag", "cat", "type", "key",
-    "keys",
+    "keys", "pic", "img", "image", "stim", "option", "opt", "side",
+    "points", "score", "reward", "money", "won",
 )  # fmt: skip
 """Words that names write as one: ``subjid``, ``trialnum``, ``responsetime``."""
 KINDS = (
@@ -50,7 +52,8 @@ GERMAN = {
     "wahrsch": "probability", "zeit": "time", "alter": "age", "geschlecht": "gender", "korr": "correct",
     "kongruenz": "congruence", "angebot": "offer", "annehmen": "accept", "angenommen": "accepted",
     "zustand": "state", "stufe": "stage", "prozent": "percent", "hoch": "high",
-    "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor",
+    "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor", "seite": "side",
+    "gegeben": "given", "abgegeben": "given",
 }  # fmt: skip
 """German words in names of columns, for which readers know the English ones."""
 FRENCH = {
@@ -60,7 +63,8 @@ FRENCH = {
     "probabilite": "probability", "risque": "risky", "bloc": "block", "groupe": "group", "sexe": "sex",
     "accepter": "accept", "accepte": "accept", "refuser": "reject", "choisi": "chosen",
     "mot": "word", "couleur": "color", "bonne": "correct", "exactitude": "accuracy",
-    "etat": "state", "etape": "stage", "tot": "sooner", "tard": "later", "gagne": "won",
+    "etat": "state", "etape": "stage", "tot": "sooner", "tard": "later", "gagne": "won", "erreur": "error",
+    "erreurs": "error", "juste": "correct", "touche": "key", "cote": "side"
 }  # fmt: skip
 SPANISH = {
     "participante": "participant", "sujeto": "subject", "ensayo": "trial", "eleccion": "choice",
@@ -72,6 +76,7 @@ SPANISH = {
     "edad": "age", "sexo": "sex", "aceptar": "accept", "rechazar": "reject", "oferta": "offer", "elegido": "chosen",
     "correcto": "correct", "palabra": "word", "tinta": "ink", "puntos": "points", "pronto": "sooner",
     "estado": "state", "etapa": "stage", "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
+    "lado": "side", "tecla": "key", "acierto": "correct", "premio": "reward", "izda": "left",
 }  # fmt: skip
 DUTCH = {
     "proefpersoon": "participant", "proef": "trial", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
@@ -81,11 +86,31 @@ DUTCH = {
     "reactietijd": "rt", "juist": "correct", "blok": "block", "groep": "group",
     "toestand": "state",
     "zeker": "safe", "riskant": "risky", "bod": "offer", "voorspelling": "prediction", "uitkomst": "outcome",
+    "fout": "error", "fouten": "error", "goed": "correct", "juiste": "correct", "toets": "key", "woord": "word",
+    "kleur": "color", "inktkleur": "ink", "kant": "side", "linker": "left", "rechter": "right",
 }  # fmt: skip
-"""French, Spanish and Dutch words likewise, without accents."""
-ENGLISH = GERMAN | FRENCH | SPANISH | DUTCH
+ITALIAN = {
+    "soggetto": "subject", "partecipante": "participant", "prova": "trial", "scelta": "choice",
+    "risposta": "response", "ricompensa": "reward", "vincita": "gain", "guadagno": "gain", "perdita": "loss",
+    "importo": "amount", "ritardo": "delay", "attesa": "wait", "giorni": "days", "settimane": "weeks", "mesi": "months",
+    "subito": "now", "oggi": "today", "dopo": "later", "sinistra": "left", "destra": "right",
+    "probabilita": "probability", "sicuro": "safe", "sicura": "safe", "rischioso": "risky", "blocco": "block",
+    "gruppo": "group", "condizione": "condition", "eta": "age", "sesso": "sex", "corretto": "correct",
+    "corretta": "correct", "errore": "error", "parola": "word", "colore": "color", "punti": "points",
+    "congruenza": "congruence", "offerta": "offer", "lato": "side", "tasto": "key", "accettato": "accepted",
+}  # fmt: skip
+PORTUGUESE = {
+    "tentativa": "trial", "escolha": "choice", "resposta": "response", "ganho": "gain", "perda": "loss",
+    "atraso": "delay", "semanas": "weeks", "agora": "now", "hoje": "today", "depois": "later", "esquerda": "left",
+    "direita": "right", "probabilidade": "probability", "arriscado": "risky", "bloco": "block", "condicao": "condition",
+    "idade": "age", "correta": "correct", "correto": "correct", "erro": "error", "palavra": "word",
+    "pontos": "points", "congruencia": "congruence", "aceitar": "accept", "aceito": "accepted",
+}  # fmt: skip
+"""Words of further languages likewise, without accents."""
+ENGLISH = GERMAN | FRENCH | SPANISH | DUTCH | PORTUGUESE | ITALIAN
 ROMANCE_TIME = re.compile(
-    r"(temps|tiempo)[\W_]*(de[\W_]*)?(reponse|reaction|respuesta|reaccion)", re.IGNORECASE
+    r"(temps|tiempo|tempo)[\W_]*(d[ei][\W_]*)?(reponse|reaction|respuesta|reaccion|risposta|reazione|resposta|reacao)",
+    re.IGNORECASE,
 )
 """A response time in French or Spanish, which is no response."""
 UMLAUTS = str.maketrans(

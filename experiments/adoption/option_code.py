@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
@@ -64,15 +65,17 @@ VERBS = {
 }  # fmt: skip
 PLACES = {"left", "right", "l", "r", "links", "rechts", "top", "bottom", "up", "down"}
 """Cells that say where an option stood."""
+SWAPPED = {"swap", "swapped", "flip", "flipped", "mirrored", "switched"}
+"""Words in names of columns that say whether options changed places."""
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
-MOST_MISSED = 0.2
+MOST_MISSED = 0.1
 """Share of responses beyond which a cell is hardly the mark of a missed one."""
 TRUTH = {
     "false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1", "falsch": "0", "wahr": "1",
     "faux": "0", "vrai": "1", "non": "0", "oui": "1", "falso": "0", "verdadero": "1", "si": "1", "sí": "1",
-    "onwaar": "0", "waar": "1", "nee": "0",
+    "onwaar": "0", "waar": "1", "nee": "0", "vero": "1", "sì": "1", "sim": "1", "não": "0", "nao": "0",
 }  # fmt: skip
 """Words for 0 and 1."""
 
@@ -281,7 +284,12 @@ def two_readings(column: str) -> str:
 def option_named(
     name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
 ) -> int | None:
-    """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none."""
+    """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none.
+
+    What is computed from columns, as in ``1 - chose_now``, has no name.
+    """
+    if "==" not in name and _is_computed(name, [own for own in cells.frame.columns if own != name]):
+        return None
     compared = {part.strip() for part in name.split("==")} if "==" in name else set()
     shown = [
         compared & set(map(str, leaves_of_option(columns.stimulus, place))) for place in (0, 1)
@@ -300,6 +308,14 @@ def option_named(
     if words & (ACCEPT | REJECT) and (offered := option_offered(columns.stimulus)) is not None:
         return offered if words & ACCEPT else 1 - offered
     return by_label[0] if len(by_label) == 1 else None
+
+
+def _is_computed(name: str, columns: Sequence[str]) -> bool:
+    """Whether a name computes something from columns of other names."""
+    try:
+        return bool(ColumnExpression(name, columns).columns)
+    except ValueError:
+        return False
 
 
 def option_offered(stimulus: Mapping[str, Any]) -> int | None:

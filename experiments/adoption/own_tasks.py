@@ -48,20 +48,27 @@ ESTIMATES = {
     "schaetzung",
 }
 MOST_LEVELS, FEWEST_LEVELS = 11, 4
+UNNAMED = re.compile(r"column \d+( |$)")
+"""Columns without a name in the file, such as numbers of rows."""
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
 DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 
 
-def own_task_in_words(table: TableSignature) -> str:
-    """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised."""
+def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
+    """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised.
+
+    Args:
+        table: The columns.
+        fewest_options: Of a menu; two, where rows were alternatives and so nothing else is meant.
+    """
     if _is_go_no_go(table):
         return (
             "these look like trials of a go/no-go task, in which responses are given or withheld: that is no kind of "
             "task here, and the file is not read"
         )
-    if menu := _menu(table):
+    if menu := _menu(table, fewest_options):
         options, attributes = menu
         return (
             f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
@@ -100,11 +107,11 @@ def _is_go_no_go(table: TableSignature) -> bool:
     return False
 
 
-def _menu(table: TableSignature) -> tuple[list[str], list[str]] | None:
+def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
-    parts = {name: _parts(name) for name in table.columns}
+    parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
     for column in table.columns.values():
-        if not 3 <= len(column.distinct) <= 12 or column.name == table.participant:
+        if not fewest_options <= len(column.distinct) <= 12 or column.name == table.participant:
             continue
         found: list[set[str]] = []
         for cell in column.distinct:
@@ -144,6 +151,7 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
     ]
     given = [item for item in named if len(item.distinct) >= FEWEST_GIFTS]
     coins = [item for item in (*numbers, *table.constants()) if item.words & COINS]
+    coins = coins or [item for item in numbers if item.is_whole and item not in given]
     fits = [(a, b) for a in given for b in coins if a is not b and is_not_above(a.values, b.values)]
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
 

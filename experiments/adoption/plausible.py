@@ -48,6 +48,11 @@ STIMULUS_WORDS = {
     "symbols", "problem", "condition", "cond", "image", "card", "machine",
 }  # fmt: skip
 """Words in names of columns that say at which stimuli a step was made."""
+JUDGED = {
+    "correct", "corr", "accuracy", "acc", "error", "errors", "wrong", "hit", "outcome", "reward", "feedback", "points",
+    "won", "payoff", "score",
+}  # fmt: skip
+"""Words in names of columns that say what came of a response, or how good it was."""
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
 CLEAR_CONTEXT = 6.0
@@ -72,6 +77,23 @@ UNREAL = {"preview", "spam"}
 FINISHED = "finished"
 """Name of the column in which exports of questionnaires say whether a participant came to the end."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
+MISSED_FLAGS = (
+    {"timeout"}, {"timeouts"}, {"timed", "out"}, {"time", "out"}, {"missed"}, {"no", "response"}, {"no", "resp"},
+    {"noresponse"}, {"noresp"}, {"omission"}, {"too", "slow"}, {"verpasst"}, {"gemist"},
+)  # fmt: skip
+BESIDE_FLAGS = {
+    "trial",
+    "trials",
+    "response",
+    "resp",
+    "is",
+    "was",
+    "flag",
+    "player",
+    "participant",
+    "choice",
+}
+"""Words, all of which stand in names of columns that say whether a response was missed, and others beside them."""
 MOST_PHASES = 12
 MOST_PRACTICE = 0.5
 """Share of rows that practice, and rows of nobody, may be without a question."""
@@ -283,6 +305,10 @@ def rows_that_do_not_count(
     if not odd and named & STATUS:
         odd = [cell for cell in said if words[cell] & UNREAL]
         what = "no responses of participants"
+    is_flag = any(flag <= named and named - flag <= BESIDE_FLAGS for flag in MISSED_FLAGS)
+    if not odd and is_flag and len(said) == 2:
+        odd = [cell for cell in said if cell.casefold() in YES]
+        what = "missed responses"
     if not odd and column.casefold() == FINISHED and len(said) == 2:
         odd = [cell for cell in said if cell.casefold() in ("false", "0")]
         what = "of participants who did not finish"
@@ -290,7 +316,9 @@ def rows_that_do_not_count(
     return (odd, others, what) if odd and others else None
 
 
-def rows_that_count(frame: pd.DataFrame, used: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
+def rows_that_count(
+    frame: pd.DataFrame, used: Sequence[str], response: str = ""
+) -> dict[str, str | tuple[str, ...]]:
     """What columns say in the rows that count (`AnswerColumns.where`), where they mark others as practice or of nobody.
 
     Nothing where the marked rows are the larger part, which may be a part of the study.
@@ -298,6 +326,7 @@ def rows_that_count(frame: pd.DataFrame, used: Sequence[str]) -> dict[str, str |
     Args:
         frame: All rows.
         used: Columns that the mapping uses for something else.
+        response: Column of responses; rows without one, which say what came before others, are kept.
     """
     marked: list[tuple[NDArray[np.bool_], str, str | tuple[str, ...]]] = []
     for column in map(str, frame.columns):
@@ -307,7 +336,12 @@ def rows_that_count(frame: pd.DataFrame, used: Sequence[str]) -> dict[str, str |
         is_free = column not in used and not is_of_practice
         found = rows_that_do_not_count(frame, column) if is_free else None
         if found is not None:
-            odd, others, _ = found
+            odd, others, what = found
+            rows = cells.isin(odd)
+            if what.startswith("missed") and (
+                rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
+            ):
+                continue
             if any(
                 not words_of_cell(cell) & PRACTICE and words_of_cell(cell) & TRAINING
                 for cell in odd
@@ -324,6 +358,14 @@ def rows_that_count(frame: pd.DataFrame, used: Sequence[str]) -> dict[str, str |
             where[column] = wanted
             gone |= rows
     return where if gone.mean() <= MOST_PRACTICE else {}
+
+
+MOST_MISSED_ROWS = 0.3
+"""Share of rows that are missed responses, beyond which a column does not say so."""
+
+
+def _says_something(rows: pd.DataFrame, column: str) -> bool:
+    return column not in rows.columns or bool((rows[column].str.strip() != "").any())
 
 
 def _counts_practice(frame: pd.DataFrame, column: str) -> bool:
@@ -488,7 +530,10 @@ def check_steps(
     """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say."""
     used = set(map(str, leaves_of(columns.model_dump())))
     for name in map(str, cells.frame.columns):
-        is_named = bool(set(words_of(name)) & STIMULUS_WORDS)
+        words = set(words_of(name))
+        if words & JUDGED:
+            continue  # what came of a response is no stimulus
+        is_named = bool(words & STIMULUS_WORDS)
         if name in used or not (is_named or _rewards_depend(cells, columns, participant, name)):
             continue
         said = cells.text(name)
@@ -583,6 +628,7 @@ def check_responses(
     dominance: Callable[[Stimuli], Array] | None,
     columns: AnswerColumns,
     notes: list[str],
+    turned: str = "",
 ) -> None:
     """Question responses that are all the same, choose what is dominated, or go against what speaks for an option.
 
@@ -593,6 +639,7 @@ def check_responses(
             is; None where nothing is known.
         columns: What the mapping accepts.
         notes: What was accepted is added to them.
+        turned: The option that turns scales round on which less is better; empty where there are none.
     """
     column = columns.response or columns.share or "the response"
     n_all = sum(item.n_responses for item in trials)
@@ -609,7 +656,7 @@ def check_responses(
     if dominance is not None:
         _check_dominated(trials, dominance, columns, column, notes)
     if in_favour is not None:
-        _check_direction(trials, in_favour, columns, column, notes)
+        _check_direction(trials, in_favour, columns, column, notes, turned)
 
 
 def _check_dominated(
@@ -627,15 +674,39 @@ def _check_dominated(
         n_rows += int(item.count[side != 0].sum())
     if n_rows < FEWEST or n_dominated <= MOST_DOMINATED * n_rows:
         return
+    is_turned = n_rows - n_dominated <= MOST_DOMINATED * n_rows
+    first = (
+        f"{column} is coded the other way round (say which cell is which option from 0: {_turned_round(columns)})"
+        if is_turned
+        else f"{column} says a place, and options changed places (--column side=COLUMN with the column of places)"
+    )
     question(
         columns,
         notes,
         "dominated_choices",
         f"in {n_rows:,} choices one option is better whatever one's taste, and in {n_dominated:,} of them the other "
-        f"one was chosen. Either {column} is coded the other way round (say which cell is which option from 0: "
-        "--column responses.0=1 --column responses.1=0), or a loss is written as a positive number (say -COLUMN in "
-        'place of COLUMN, as in b_amounts = ["gain", "-loss"])',
+        f"one was chosen. Either {first}, or a loss is written as a positive number (say -COLUMN in place of COLUMN, "
+        'as in b_amounts = ["gain", "-loss"])',
     )
+
+
+def turned_ratings(frame: pd.DataFrame, columns: AnswerColumns) -> str:
+    """The option that turns all ratings round, their largest and smallest number changing places; empty without any."""
+    ratings = columns.stimulus.get("ratings")
+    names = [leaf for leaf in leaves_of(ratings) if leaf in frame.columns]
+    if not names or not isinstance(ratings, list | tuple):
+        return ""
+    ends = numbers_of(pd.concat([frame[name] for name in names])).dropna()
+    both = f"{ends.min() + ends.max():g}" if len(ends) else "7"
+    said = [[f"{both} - {name}" for name in leaves_of(own)] for own in ratings]
+    return f"--column 'ratings={json.dumps(said, ensure_ascii=False)}'"
+
+
+def _turned_round(columns: AnswerColumns) -> str:
+    """The options that turn the code of two responses round, in the words of the file."""
+    cells = {place: cell for cell, place in columns.responses.items()}
+    first, second = cells.get(0, "0"), cells.get(1, "1")
+    return f"--column responses.{first}=1 --column responses.{second}=0"
 
 
 def _check_direction(
@@ -644,6 +715,7 @@ def _check_direction(
     columns: AnswerColumns,
     column: str,
     notes: list[str],
+    turned: str,
 ) -> None:
     """Whether choices go against what speaks for an option, within participants."""
     products, n_rows = [], 0
@@ -671,8 +743,8 @@ def _check_direction(
         "reversed_code",
         f"participants choose the second option the less, the more speaks for it (correlation {correlation:.2f} over "
         f"{n_all_words(trials)}): {column} seems to be coded the other way round. Say which cell is which option, from "
-        "0: --column responses.0=1 --column responses.1=0 (participants.columns.responses). If "
-        "smaller values of a column are better, as school grades can be, turn it round: 7 - COLUMN in place of COLUMN",
+        f"0: {_turned_round(columns)} (participants.columns.responses). If smaller values of a column are better, as "
+        f"school grades can be, turn it round: {turned or '7 - COLUMN in place of COLUMN'}",
     )
 
 

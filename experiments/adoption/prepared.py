@@ -15,6 +15,7 @@ from lakatos.experiments.adoption.cell_units import amount_said, without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import TRUTH
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
     NUMBER,
@@ -27,8 +28,8 @@ from lakatos.experiments.adoption.tables import (
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
-CHOSEN = {"1", "true", "yes", "chosen"}
-NOT_CHOSEN = {"0", "false", "no", ""}
+CHOSEN = {"chosen", *(word for word, code in TRUTH.items() if code == "1"), "1"}
+NOT_CHOSEN = {"", *(word for word, code in TRUTH.items() if code == "0"), "0"}
 """Cells of a response where a row is one alternative."""
 CHOICES = {"choice", "chosen", "chose", "choose", "selected", "response", "picked", "mode"}
 ALTERNATIVES = {
@@ -214,9 +215,10 @@ def alternative_rows(
     who = frame[participant] if participant in frame.columns else pd.Series("", index=frame.index)
     named = [name for name in names if set(words_of(name)) & CHOICES]
     for choice in [name for name in names if name == response] if response else named:
-        if {_folded(cell) for cell in frame[choice].unique()} - {""} != {"0", "1"}:
+        said = {_folded(cell) for cell in frame[choice].unique()} - {""}
+        if len(said) != 2 or not said & CHOSEN or not said & NOT_CHOSEN:
             continue
-        is_chosen = by_distinct(frame[choice], _folded) == "1"
+        is_chosen = np.isin(by_distinct(frame[choice], _folded), list(CHOSEN))
         is_said = (frame[choice].str.strip() != "").to_numpy()
         if 2 * is_chosen.sum() > len(frame):
             continue  # groups of which one row each was chosen have two rows or more
@@ -266,22 +268,29 @@ def with_a_row_for_each_choice(table: AnswerTable, columns: AnswerColumns) -> An
     odd = ~said.isin(CHOSEN | NOT_CHOSEN).to_numpy()
     is_chosen = said.isin(CHOSEN).to_numpy()
     n_chosen = np.bincount(group, is_chosen)
-    for wrong, words in (
+    other = next((cell for cell in frame[response][odd] if cell), "")
+    roles = "say --column alternative=COLUMN --column choice_set=COLUMN --column response=COLUMN (participants.columns)"
+    for wrong, words, advice in (
         (
             twice,
             f"{columns.alternative} names an alternative twice in one choice ({columns.choice_set})",
+            roles,
         ),
-        (odd, f"{response} says neither 1 (chosen) nor 0"),
+        (
+            odd,
+            f"{response} is {other!r:.40}, neither 1 (chosen) nor 0",
+            f"say what it is: --column 'recode.{response}={{\"{other:.40}\" = 1}}' or = 0, for each such cell",
+        ),
         (
             n_chosen[group] > 1,
             f"{response} says that more than one alternative of the choice was chosen",
+            roles,
         ),
     ):
         if wrong.any():
             raise TrialsError(
                 f"{table.name}: {rows_named(frame.index[wrong])}: {words}. Each choice has a row for each alternative, "
-                "of which one was chosen; say --column alternative=COLUMN --column choice_set=COLUMN --column "
-                "response=COLUMN (participants.columns), or correct the file."
+                f"of which one was chosen; {advice}, or correct the file."
             )
     n_groups = int(group.max()) + 1
     first = np.full(n_groups, len(frame))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_kind import label_of_option
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
@@ -22,6 +23,11 @@ N_READ_BACK = 3
 MOST_LEVELS, LEAST_ROWS = 6, 2
 """Different words of a column that may be a condition, and rows of a participant with each of them."""
 MOST_COLUMNS = 12
+OF_RESPONSES = {
+    "key", "keys", "response", "resp", "answer", "pressed", "button", "chosen", "choice", "correct", "corr", "cresp",
+    "outcome", "feedback", "reward", "left", "right",
+}  # fmt: skip
+"""Words in names of columns of responses, of where options stood, and of what came of a response."""
 
 
 def read_back(
@@ -64,18 +70,20 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
     """A line for each column that looks like a condition within participants and is not read.
 
     Such a column holds two to six different words, of which most participants have each in several rows. Words that
-    follow from the response, as another coding of it, are no condition.
+    follow from the response, as another coding of it, are no condition, nor are those of responses and right keys, and
+    what came of a response.
     """
     if columns.participant not in frame:
         return []
     people, lines = frame[columns.participant], []
+    said = set(map(str, frame[columns.response].unique())) if columns.response in frame else set()
     for name in columns_not_read(frame, columns):
         cells = frame[name]
         words = [word for word in map(str, cells.unique()) if word.strip()]
         if not 2 <= len(words) <= MOST_LEVELS:
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
-        if numbers.notna().any():
+        if numbers.notna().any() or set(words) <= said or set(words_of(name)) & OF_RESPONSES:
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()

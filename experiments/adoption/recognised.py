@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
     ACCEPT,
     REJECT,
+    SWAPPED,
     TRUTH,
     code_of_pair,
     leaves_of_option,
@@ -43,6 +44,8 @@ CHOICES = {
 """Words in names of columns of choices."""
 ACCURACY = {"acc", "accuracy", "correct", "corr", "error", "errors", "err", "wrong", "incorrect"}
 """Words in names of columns that judge a response."""
+OF_PLACES = {"side", "pos", "position", "loc", "location", "left", "right"}
+"""Words in names of columns of where options stood."""
 LEAST_CHANGES = 0.05
 """Share of rows in which a choice differs from the one before, below which a column is a schedule."""
 MOST_RARE = 0.1
@@ -99,6 +102,9 @@ def _with_response(table: TableSignature, reading: Reading) -> Reading:
         return replace(reading, response=compared)
     shown = [table.columns[name] for name in reading.shown]
     candidates = choice_columns(table, shown)
+    # A column that says where an option stood is read with the responses, not as one of them.
+    free = [item for item in candidates if not item.words & OF_PLACES or item.words & CHOICES]
+    candidates = free or candidates
     named = [item for item in candidates if item.words & CHOICES]
     if len(candidates) > 1 and len(named) == 1:
         candidates = named
@@ -160,7 +166,7 @@ def choice_columns(
             column.name not in names
             and 2 <= len(column.distinct) <= 2 + MORE_CODES
             and meaning not in ("reward", "experiment", "share", "count", "attribute of people")
-            and not column.words & ACCURACY
+            and not column.words & (ACCURACY | SWAPPED)
             and changes_within(column, table.person) > LEAST_CHANGES
             and (column.words & CHOICES or not (shown and is_function_of(column, *shown)))
         ):

@@ -58,7 +58,7 @@ def order_of_rows(
     if _is_in_runs(participant[by_person], [part[by_person] for part in when]):
         notes.append(
             f"{anew}: rows are in their order in the file. Where a new game begins there, say block_start"
-            if is_needed
+            if is_needed and "block_start" not in columns.stimulus
             else f"{anew}: rows are in their order in the file"
         )
         return by_person, True

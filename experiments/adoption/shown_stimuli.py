@@ -57,9 +57,12 @@ def with_chosen_stimuli(
 
 
 def places_of_cells(said: set[str]) -> dict[str, int]:
-    """The place, from the left, that each of two cells says: left and right, or keys as they lie on a keyboard."""
+    """The place, from the left, that each of two cells says: left and right, keys as they lie, or two numbers."""
     if len(said) != 2:
         return {}
+    for first in (0, 1):
+        if said == {str(first), str(first + 1)}:
+            return {str(first): 0, str(first + 1): 1}
     pair = code_of_pair(said)
     if pair:
         return pair

@@ -64,7 +64,7 @@ def study_text(
         columns: What its columns mean; a question mark is marked for somebody to fill in.
         theories: Published theories that are the first rivals.
         sealed_share: Share of trials that nobody looks at before the verdict.
-        cycles: Rounds of search.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         trials: Distinct trials that each experiment asks for.
         per_cycle: Experiments of a cycle.
         domain_file: What declares the domain, relative to the study file; empty for one of the package.

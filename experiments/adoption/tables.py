@@ -112,6 +112,8 @@ class AnswerTable:
     """For each column whose numbers may be thousands, or have three decimals as they are read, some of its cells."""
     questions: Mapping[str, str] = field(default_factory=dict)
     """What a questionnaire asked, by column."""
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """For each column what a file of SPSS says that its values are, by cell."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -506,7 +508,11 @@ def _read_spss(path: Path) -> AnswerTable:
         frame, _ = pyreadstat.read_sav(str(path), apply_value_formats=False)
     except Exception as error:  # the reader raises errors of its own
         raise TrialsError(f"{path} is no file of SPSS: {error}.") from None
-    return _of_frame(path.name, frame)
+    labels = {
+        str(column): {whole(str(value)): str(label) for value, label in own.items()}
+        for column, own in about.variable_value_labels.items()
+    }
+    return replace(_of_frame(path.name, frame), labels=labels)
 
 
 def _read_r(path: Path) -> AnswerTable:

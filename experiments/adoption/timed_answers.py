@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.tables import NUMBER, by_distinct
 from lakatos.experiments.errors import TrialsError
@@ -23,6 +24,13 @@ KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
 KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
+MOST_KEYS = 3
+"""Keys of a trial."""
+CODES_OF_KEYS = (
+    ("18", "23"), ("30", "38"), ("33", "36"), ("32", "37"), ("203", "205"), ("37", "39"), ("65", "76"), ("70", "74"),
+    ("68", "75"), ("69", "73"), ("81", "80"), ("90", "77"),
+)  # fmt: skip
+"""Pairs of keys from the left by their numbers: E and I, A and L, F and J, D and K, the arrows and the like."""
 CORRECT = {"correct", "right", "expected", "solution", "corr"}
 KEYS = {"key", "keys", "response", "resp", "answer", "button", "ans"}
 ACCURACY = {"accuracy", "acc", *CORRECT}
@@ -39,6 +47,9 @@ def guessed_keys(said: set[str]) -> dict[str, int]:
     """Keys from the left, as they lie on a keyboard; empty where some are not known. L and R are left and right."""
     if said == {"l", "r"}:
         return {"l": 0, "r": 1}
+    for pair in CODES_OF_KEYS:
+        if said == set(pair):
+            return {pair[0]: 0, pair[1]: 1}
     if not 2 <= len(said) <= 3 or not said <= set(KEY_PLACES) or said <= {"0", "1"}:
         return {}
     return {
@@ -89,6 +100,13 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
     else:
         code = guessed_correctness(said, columns.response)
     places = sorted(set(code.values()))
+    n_keys = len(places) if columns.responses else len(said)
+    if has_keys and n_keys > MOST_KEYS:
+        raise TrialsError(
+            f"{cells.name}: trials have 2 or 3 keys, and these have {n_keys} ({', '.join(sorted(said)[:6])}). Say "
+            f"whether each response was right: --column 'response={columns.response} == "
+            f"{columns.stimulus['right_key']}' --column right_key=."
+        )
     if not code or places != list(range(len(places))) or (not has_keys and places[-1] > 1):
         wanted = (
             "keys from the left, from 0"
@@ -111,13 +129,22 @@ def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]
     if not others:
         return
     cell, column = min(map(str, others)), columns.response
-    places = np.flatnonzero(folded(cells.text(column)) == cell)
+    said = folded(cells.text(column))
+    places = np.flatnonzero(said == cell)
+    may_be_missed = np.isin(said, list(others)).mean() <= MOST_MISSED
+    keys = sorted(set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""})
     raise TrialsError(
         f"{cells.name}: row {cells.row_numbers(places)[0]}: {column} is {cell!r:.60}, which is the right key in no row "
-        f"({plural(len(places), 'row')} in all). If it stands for a missed response, say --column "
-        f"missing.{column}={cell} (participants.columns.missing). If it is a key of the task, say which keys there "
-        "are, from the left from 0, in participants.columns.responses, as in --column responses.f=0 --column "
-        "responses.j=1."
+        f"({plural(len(places), 'row')} in all). "
+        + (
+            f"If it stands for a missed response, say --column missing.{column}={cell} (participants.columns.missing). "
+            if may_be_missed
+            else f"The right keys are {', '.join(keys[:6])}: if these are the same keys by other names, say --column "
+            f"'recode.{column}={{{cell} = \"{keys[0]}\"}}'; if {column} is no key, name the column that is (--column "
+            "response=COLUMN). "
+        )
+        + "If it is a key of the task, say which keys there are, from the left from 0, in "
+        "participants.columns.responses, as in --column responses.f=0 --column responses.j=1."
     )
 
 

@@ -23,7 +23,8 @@ TRIAL = ("trial", "number", "number of the trial")
 def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, str]) -> str:
     """Patterns of the columns that number trials, separated by commas; empty where a row is no participant.
 
-    Several columns have the same numbers, from 0 or from 1; or questions say what was offered in each of one's cells.
+    Several columns have the same numbers, from 0 or from 1; or questions or answers say what was offered in each of
+    one's cells.
 
     Args:
         frame: Rows of text cells.
@@ -36,8 +37,9 @@ def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, 
     for name in map(str, frame.columns):
         for found in re.finditer(r"\d+", name):
             key = name[: found.start()], name[found.end() :]
-            if found[0] == str(int(found[0])):
-                numbers.setdefault(key, {})[int(found[0])] = name
+            own = numbers.setdefault(key, {})
+            if int(found[0]) not in own:  # 01 and 1 are one number
+                own[int(found[0])] = name
     groups: dict[tuple[int, ...], list[tuple[str, str]]] = {}
     for key, own in numbers.items():
         places = tuple(sorted(own))
@@ -53,7 +55,28 @@ def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, 
             len(dated_amounts(questions.get(name, ""))) == 2 for name in of_one
         ):
             return ",".join(NUMBER.join(key) for key in keys)
-    return ""
+    offers = offers_of(frame, questions)
+    offered = [
+        key for key, own in numbers.items() if len(set(own.values()) & set(offers)) >= FEWEST
+    ]
+    return NUMBER.join(offered[0]) if len(offered) == 1 and "," not in "".join(offered[0]) else ""
+
+
+def offers_of(frame: pd.DataFrame, questions: Mapping[str, str]) -> dict[str, str]:
+    """What each column's question offered, two amounts and when each is paid: as questions, or else answers, say.
+
+    Answers such as ``$54 today`` and ``$55 in 117 days`` repeat what was offered, the sooner option first here.
+    """
+    found = {name: text for name, text in questions.items() if len(dated_amounts(text)) == 2}
+    for name in map(str, frame.columns):
+        said = [cell for cell in frame[name].str.strip().unique() if cell]
+        if name in found or len(said) != 2:
+            continue
+        dated = [dated_amounts(cell) for cell in said]
+        if all(len(own) == 1 for own in dated):
+            first, second = sorted(said, key=lambda cell: dated_amounts(cell)[0][::-1])
+            found[name] = f"{first}, or {second}"
+    return found
 
 
 def numbered_rows(
@@ -61,7 +84,8 @@ def numbered_rows(
 ) -> pd.DataFrame:
     """A row for each number of the columns that patterns name, with the cells of each pattern in one column.
 
-    Where questions say two amounts and when each is paid, they are ``amount_1``, ``days_1``, ``amount_2``, ``days_2``.
+    Where questions or answers say two amounts and when each is paid, they are ``amount_1``, ``days_1``, ``amount_2``
+    and ``days_2``.
 
     Raises:
         TrialsError: No column is like a pattern.
@@ -73,6 +97,11 @@ def numbered_rows(
                 f"{name} has no columns like {pattern!r}, where {NUMBER} stands for the number of a trial; say "
                 f"--column 'wide=choice_{NUMBER},reward_{NUMBER}' (participants.columns.wide)."
             )
+    offers = offers_of(frame, questions) if len(named) == 1 else {}
+    for pattern, own in named.items():
+        asked = {number: column for number, column in own.items() if column in offers}
+        if len(asked) >= FEWEST:  # the others are other questions of the same questionnaire
+            named[pattern] = asked
     numbers = sorted({number for own in named.values() for number in own})
     taken = {column for own in named.values() for column in own.values()}
     others = [column for column in frame.columns if column not in taken]
@@ -91,7 +120,7 @@ def numbered_rows(
         made[_stem(pattern, made)] = np.stack(cells, axis=1).ravel()
     if len(named) == 1:
         (own,) = named.values()
-        made |= _offered([questions.get(own.get(number, ""), "") for number in numbers], n_rows)
+        made |= _offered([offers.get(own.get(number, ""), "") for number in numbers], n_rows)
     index = np.repeat(frame.index.to_numpy(), n_each)
     return pd.DataFrame(made, index=index).astype("str")
 
@@ -141,9 +170,14 @@ def items_in_words(frame: pd.DataFrame, participant: str) -> str:
     stems: dict[str, int] = {}
     for name in map(str, frame.columns):
         found = re.fullmatch(r"(.*?[A-Za-z_.])\d+", name)
-        if found and 2 <= frame[name].nunique() <= 4 and words_of(found[1]):
+        if found and frame[name].nunique() <= 4 and words_of(found[1]):
             stems[found[1]] = stems.get(found[1], 0) + 1
-    named = [stem for stem, count in stems.items() if count >= FEWEST]
+    named = [
+        stem
+        for stem, count in stems.items()
+        if count >= FEWEST
+        and any(frame[name].nunique() >= 2 for name in frame if str(name).startswith(stem))
+    ]
     if len(named) != 1:
         return ""
     return (

@@ -31,6 +31,8 @@ from lakatos.flows.run.places import find_run
 SECTIONS = ("Args", "Returns", "Raises", "Yields", "Example", "Examples", "Reference", "References")
 Reader = Callable[[dict[str, Any]], Any]
 """Takes the value of one parameter from all that was typed."""
+FIELD_WORDS = {"answers": "responses", "people": "participants", "person": "participant"}
+"""Words that users type and read, by names of parameters in Python. Options made of the latter are read, too."""
 RUNS_FOLDER = Argument(kind=Path, flag="--runs", environment="LAKATOS_RUNS")
 
 
@@ -133,6 +135,25 @@ def note_files(given: Mapping[str, Any]) -> None:
                 note_export(folder, file)
 
 
+def in_present_words(args: Sequence[str], options: Sequence[str]) -> list[str]:
+    """What was typed, with former names of options replaced; each is named on the standard error.
+
+    Args:
+        args: Words of the command line, without the command.
+        options: Options of the command.
+    """
+    former = {f"--{old}": f"--{new}" for old, new in FIELD_WORDS.items()}
+    typed: list[str] = []
+    for word in args:
+        name, equals, value = word.partition("=")
+        new = former.get(name, "")
+        if new in options and name not in options:
+            Console(stderr=True).print(f"The option {name} is now called {new}.", highlight=False)
+            word = f"{new}{equals}{value}"
+        typed.append(word)
+    return typed
+
+
 def show(
     found: Any, *, as_json: bool = False, as_csv: bool = False, out: Path | None = None
 ) -> None:
@@ -192,9 +213,9 @@ def _ways_to_show(returned: Any) -> list[inspect.Parameter]:
     if all(hasattr(kind, "to_json") for kind in kinds) and not is_frame:
         ways.append(("as_json", bool, "--json", False, "One JSON object, for a machine."))
     if tabular and isinstance(returned, type) and issubclass(returned, Result):
-        ways.append(("as_csv", bool, "--csv", False, "The table as CSV."))
+        ways.append(("as_csv", bool, "--csv", False, "Print the table as CSV."))
     if tabular:
-        ways.append(("out", Path | None, "--out", None, "CSV file to write; shown by default."))
+        ways.append(("out", Path | None, "--out", None, "CSV file to write; printed by default."))
     return [
         _parameter(name, kind, typer.Option(flag, help=text), default)
         for name, kind, flag, default, text in ways
@@ -255,14 +276,14 @@ def _declared(
     """How Typer declares an argument or option."""
     more: dict[str, Any] = {
         "help": escape(text) if text else mark.help,
-        "metavar": mark.metavar or None,
+        "metavar": mark.metavar or (FIELD_WORDS.get(name) if positional else None),
         "envvar": mark.environment or None,
         "min": mark.least,
         "max": mark.most,
     }
     if positional:
         return typer.Argument(**more)  # type: ignore[no-any-return]
-    flag = mark.flag or f"--{name.replace('_', '-')}"
+    flag = mark.flag or f"--{FIELD_WORDS.get(name, name).replace('_', '-')}"
     if default is True and "/" not in flag:
         flag = f"{flag}/--no-{flag.removeprefix('--')}"
     return typer.Option(flag, **more)  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ DomainName = Annotated[
     str,
     Argument(
         flag="--domain",
-        help="Whose trials these are, or the file that declares them; guessed from the columns' names.",
+        help="Kind of task, or the file that declares it; guessed from the columns' names by default.",
     ),
 ]
 
@@ -35,12 +35,12 @@ def describe_command(
     column: ColumnsSaid = None,
     write: Path | None = None,
 ) -> None:
-    """Say what a file of answers holds, what its columns seem to mean, and how three of its rows are read.
+    """Describe a file of responses: meaning of its columns, exclusions, oddities, and three of its rows in words.
 
     In Python: `lakatos.experiments.adoption.describe.describe_table(read_answers(file))`.
 
     Args:
-        write: Write what the columns mean into this file, as a section of a study.
+        write: File to which the meaning of the columns is written, as a section of a study.
 
     Examples:
         $ lakatos data describe responses.csv
@@ -128,8 +128,8 @@ def new_command(
 
     Args:
         study: The study file to write, such as mine.toml.
-        data: The file of answers.
-        question: What the study asks.
+        data: File of responses.
+        question: Research question of the study.
 
     Examples:
         $ lakatos new mine.toml --data responses.csv --column participant=VP

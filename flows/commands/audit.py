@@ -47,14 +47,14 @@ def audit_run(
 ) -> RunAudit:
     """Check a run: chain, artifacts, heads, order, validity, rules and budgets; recompute every number.
 
-    Exit status 1 if anything fails, 3 if nothing does but numbers could not be computed again here.
+    Exit status 1 if a check fails; 3 if none fails but some numbers could not be recomputed on this machine.
 
     Args:
         run: Name of a run in the runs folder, its path, a bundle, or a report; the newest run by default.
-        recompute: Which records are computed again.
-        sample: Steps of a sample.
-        key: Public key that signed the heads; this laboratory's by default.
-        of: Run or bundle that a report is compared with; by default the one beside it.
+        recompute: Records to recompute.
+        sample: Number of steps in a sample.
+        key: Public key that signed the heads; the key of this laboratory by default.
+        of: Run or bundle with which a report is compared; by default the one in the same folder.
         workers: Theories that run at the same time. Does not change results.
 
     Examples:

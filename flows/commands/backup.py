@@ -21,7 +21,7 @@ def back_up(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> Sent
     """Copy all runs into one archive, also while they are in use.
 
     Args:
-        out: Archive to write; named after the time by default.
+        out: Archive to write; its name contains the time by default.
 
     Examples:
         $ lakatos backup laboratory.tar.gz
@@ -38,9 +38,9 @@ def restore_runs(archive: Path, *, runs: Path, check: bool = True) -> Sentences:
     """Unpack a backup into a new folder and audit it.
 
     Args:
-        archive: A backup.
+        archive: Archive that `lakatos backup` wrote.
         runs: Folder to restore into; must be new or empty.
-        check: Audit every run afterwards, without computing scores anew.
+        check: Audit every run afterwards, without recomputing scores.
 
     Examples:
         $ lakatos restore laboratory.tar.gz --runs restored
@@ -71,7 +71,7 @@ def show_metrics(
     """Print or serve metrics of all runs for Prometheus.
 
     Args:
-        port: Serve them there until stopped; 0 prints them once.
+        port: Port on which metrics are served until stopped; 0 prints them once.
         host: Address to listen on.
 
     Examples:

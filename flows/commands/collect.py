@@ -131,7 +131,7 @@ def serve_all(
             }
             for what, link in links.items():
                 shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
-        shown.print("RUN stands for any other run that begins to ask people.")
+        shown.print("RUN stands for any other run that begins to collect.")
         shown.print("Answers go to each run's inbox. Stop with Ctrl-C.")
         with _in_background(researcher, desk):
             _server(app, proxied=bool(public_url)).run(sockets=[people])
@@ -187,9 +187,7 @@ def _links(address: str, desk: str, preview_key: str, token: str) -> dict[str, s
 def _print_links(console: Console, links: dict[str, str]) -> None:
     for what, link in links.items():
         console.print(f"{what:<13}  {escape(link)}", soft_wrap=True, highlight=False)
-    console.print(
-        "Invitations, which the page wants unless the study says otherwise: `lakatos invite PEOPLE`."
-    )
+    console.print("Invitations, which the page requires by default: `lakatos invite NUMBER`.")
     console.print(
         "Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C."
     )
@@ -215,11 +213,11 @@ def collect(
     In Python: `lakatos.flows.commands.collect.serve(folder, ...)`.
 
     Args:
-        host: Address to listen on for participants; 0.0.0.0 for all of this machine's.
-        port: Port to listen on; 0 for one that is free.
-        public_url: Address under which people reach the page, if another one.
-        desk_port: Port of preview and researcher's page, for this machine alone; 0 for one that is free.
-        every: The pages of all runs of the folder under one address, /study/RUN/.
+        host: Address on which the page of participants listens; 0.0.0.0 for all addresses of this machine.
+        port: Port; 0 for a free port.
+        public_url: Address at which participants reach the page, if it differs.
+        desk_port: Port of the preview and the researcher's page, reachable from this machine only; 0 for a free port.
+        every: Serve the pages of all runs of the folder at one address, below /study/RUN/.
 
     Examples:
         $ lakatos collect mine-1 --host 0.0.0.0 --public-url https://study.example.org
@@ -294,14 +292,14 @@ def invite_command(
 ) -> None:
     """Make single-use links to a run's page, one for each participant.
 
-    Only digests of them are kept, so that they are printed once.
+    Links are printed once; only their digests are stored.
     In Python: `lakatos.flows.commands.collect.invite(folder, 30)`.
 
     Args:
-        people: Links to make, one for each person.
-        public_url: Address under which people reach the page; ends with /study/RUN where one server has several
-            runs. Without it links lead to port 8000 of this machine, where `lakatos collect` serves the page.
-        out: File to write the links to, one a line.
+        people: Number of links, one for each participant.
+        public_url: Address at which participants reach the page; it ends with /study/RUN if one server has several
+            runs. By default links lead to port 8000 of this machine, where `lakatos collect` serves the page.
+        out: File to which the links are written, one per line.
 
     Examples:
         $ lakatos invite 30 mine-1 --out links.txt

@@ -33,10 +33,10 @@ def list_data(
     data: DataFolder = None,
     runs: RunsFolder = Path("runs"),
 ) -> Result:
-    """Data sets with their licence and where they are published; or what a run holds of its people, and how long.
+    """List published data sets with licence and source, or what a run stores about participants and until when.
 
     Args:
-        run: A run: what it holds of people. Without: published data sets.
+        run: Run whose stored data are listed; published data sets by default.
 
     Examples:
         $ lakatos data list
@@ -65,8 +65,8 @@ def fetch(
     """Download a data set from the commit that its source cites and check every file's digest.
 
     Args:
-        name: Of the data set; `lakatos data list` names them.
-        data: Folder to put it in.
+        name: Name of the data set; `lakatos data list` lists them.
+        data: Folder into which the data set is written.
 
     Examples:
         $ lakatos data fetch risky_cpc18 --data data
@@ -80,12 +80,12 @@ def fetch(
 
 
 def withdraw_person(folder: NamedRunFolder, person: str, *, service: str = "") -> WithdrawalReport:
-    """Erase everything that a person left in a run; the next pass computes anew what rested on it.
+    """Erase all data of a participant from a run; the next pass recomputes every result that used them.
 
     Args:
         folder: The run's folder.
-        person: Beginning of a pseudonym; or an identifier, with --service.
-        service: Whose identifier it is: prolific, file, ...
+        person: Beginning of the participant's pseudonym; or the identifier, with --service.
+        service: Service that issued the identifier: prolific, file, ...
 
     Examples:
         $ lakatos data withdraw mine-1 5f3a
@@ -96,31 +96,31 @@ def withdraw_person(folder: NamedRunFolder, person: str, *, service: str = "") -
 def more_people(
     folder: NamedRunFolder, people: Annotated[int, Argument(least=1)], *, experiment: str = ""
 ) -> Sentences:
-    """Ask for more people than planned while an experiment collects; the page has room for them at once.
+    """Recruit more participants than planned while an experiment is collecting; the page admits them at once.
 
-    It is written down as a deviation from the preregistration.
+    The change is recorded as a deviation from the preregistration.
 
     Args:
         folder: The run's folder.
-        people: How many more than are wanted now.
-        experiment: Its name; the one that the run waits in by default.
+        people: Number of additional participants.
+        experiment: Name of the experiment; the one that is collecting by default.
 
     Examples:
         $ lakatos data more mine-1 10
     """
     wanted = ask_more(folder, people, experiment)
     return Sentences(
-        f"{wanted} people are wanted now. A study on Prolific takes them in with the next `lakatos prolific pay "
+        f"{wanted} participants are wanted now. A study on Prolific admits them with the next `lakatos prolific pay "
         f"{escape(str(folder))}`, within its limit."
     )
 
 
 def expire_data(folder: NamedRunFolder, *, dry_run: bool = False) -> Sentences:
-    """Erase what is past the study's retention limits; run it daily.
+    """Erase data that are older than the study's retention limits; run it daily.
 
     Args:
         folder: The run's folder.
-        dry_run: Only say what would be erased.
+        dry_run: List what would be erased, and erase nothing.
 
     Examples:
         $ lakatos data expire mine-1 --dry-run
@@ -129,7 +129,7 @@ def expire_data(folder: NamedRunFolder, *, dry_run: bool = False) -> Sentences:
 
     def done() -> Iterator[str]:
         for kind in ("identifiers", "answers"):
-            verb = "are past their limit" if dry_run else "were erased"
+            verb = "are past their retention limit" if dry_run else "were erased"
             yield f"{kind} of {len(found.get(kind, ()))} people {verb}"
         if (folder / LEDGER_FILE).exists():
             yield (

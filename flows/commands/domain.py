@@ -15,7 +15,7 @@ from lakatos.traces.artifact import write_whole
 
 
 def declare(file: Path) -> Sentences:
-    """Write a commented declaration of a task, to be changed.
+    """Write a commented declaration of a task, as a template to edit.
 
     Args:
         file: The file to write, such as fairness.toml.
@@ -29,12 +29,12 @@ def declare(file: Path) -> Sentences:
 
 
 def check(domain: str, *, page: Path | None = None, seed: int = 0) -> PlainText:
-    """Check a task and show it: sample trials, the size of its space, what theories see, and its rivals.
+    """Check a task and show sample trials, the number of possible trials, its variables and its theories.
 
     Args:
         domain: A file that declares a task, or a domain's name.
-        page: Write the sample trials as people see them, as HTML.
-        seed: Another number shows other trials.
+        page: HTML file to write: the sample trials as participants see them.
+        seed: Random seed of the sample trials.
 
     Examples:
         $ lakatos domain check fairness.toml --page fairness.html
@@ -44,14 +44,14 @@ def check(domain: str, *, page: Path | None = None, seed: int = 0) -> PlainText:
     if page is None:
         return PlainText(found.to_text())
     write_whole(page, found.to_page().encode())
-    return PlainText(f"{found.to_text()}as people see them: {page}\n")
+    return PlainText(f"{found.to_text()}as participants see them: {page}\n")
 
 
 def list_domains(folder: Path = Path()) -> Sentences:
-    """Domains of the package, and tasks declared in a folder.
+    """List the kinds of task of the package, and those that a folder declares.
 
     Args:
-        folder: Where your declarations are.
+        folder: Folder that holds your declarations.
 
     Examples:
         $ lakatos domain list

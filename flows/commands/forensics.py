@@ -60,10 +60,10 @@ def rewind(
     Args:
         folder: The run's folder.
         at: A record, by its number in the journal or the beginning of its digest.
-        set_field: FIELD=VALUE to change in it; repeat for more hypotheses.
-        repeats: Replays of each change, and of none.
-        outcome: same_leader, holds, new_leader or recovered: what is compared.
-        effects: Whether what was asked before is answered as before, or all is asked anew.
+        set_field: Change of a field, as FIELD=VALUE.
+        repeats: Number of replays with each change and without it.
+        outcome: Outcome that is compared: same_leader, holds, new_leader or recovered.
+        effects: Whether recorded calls of language models are reused, or all are repeated.
 
     Examples:
         $ lakatos rewind demo-1 --at 1 --set config.seed=7
@@ -101,9 +101,9 @@ def export(
         to: crate (RO-Crate with PROV), prov, otel, inspect, html, tables (CSV).
         out: File or folder to write.
         endpoint: otel: address of the collector.
-        contents: otel: send what models read and said, too.
-        author: crate: who is responsible; an ORCID address may stand in front.
-        licence: crate: address of a licence.
+        contents: otel: include prompts and answers of language models.
+        author: crate: responsible author; an ORCID address may precede the name.
+        licence: crate: address of the licence.
 
     Examples:
         $ lakatos export allais-1 --to tables --out tables

@@ -32,7 +32,7 @@ from lakatos.traces.step import Trace
 
 
 def judges_list() -> Iterator[Shown]:
-    """List the judges that there are, and what each of them asks.
+    """List all judges with the question that each answers.
 
     Examples:
         $ lakatos judges list
@@ -54,7 +54,7 @@ def judges_list() -> Iterator[Shown]:
 
 
 def judges_show(folder: RunFolder) -> Iterator[Shown]:
-    """The panel of a run as it is now; of judges made on an anchor set, how they do on its dev part.
+    """Show the current judges of a run, and results of trained judges on the development part of the anchor set.
 
     Examples:
         $ lakatos judges show mine-1
@@ -88,7 +88,7 @@ def judges_show(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_epochs(folder: RunFolder) -> Iterator[Shown]:
-    """Show how each epoch of judges ended: decisions, displaced judges, and what was judged again.
+    """Show the end of each epoch of judges: decisions, replaced judges, and verdicts that were repeated.
 
     Examples:
         $ lakatos judges epochs taste-1
@@ -157,9 +157,9 @@ def judges_gate(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_vault(folder: RunFolder) -> Iterator[Shown]:
-    """Evaluate a run's judges on comparisons that were never looked at; this opens the vault, once for its anchor set.
+    """Evaluate the judges of a run on the final test part of the anchor set, which can be used only once.
 
-    What is found is written into the ledger beside the anchor file, and nothing of the vault is told again. In Python:
+    Results are written into the ledger beside the anchor file; the test part cannot be evaluated again. In Python:
     `lakatos.flows.report.vault.open_vault(folder)`.
 
     Examples:
@@ -170,7 +170,7 @@ def judges_vault(folder: RunFolder) -> Iterator[Shown]:
 
 
 def judges_replay(decision: str, *, folder: RunFolderOption) -> Iterator[Shown]:
-    """Repeat the decision about a challenge from what was recorded; exit status 1 if the decision differs.
+    """Repeat the decision about a challenge from its records; exit status 1 if the decision differs.
 
     In Python: `lakatos.flows.report.judge_replay.replay_decision(folder, digest)`.
 
@@ -193,16 +193,16 @@ def anchor_build(
     seed: Annotated[int, Argument(least=0)] = 1,
     workers: Annotated[int, Argument(least=1)] = 2,
 ) -> Iterator[Shown]:
-    """Settled comparisons for judges to answer to, from people simulated by known theories, and from archives.
+    """Build an anchor set: comparisons with known outcomes, from simulated participants and from published data.
 
     In Python: `lakatos.flows.report.judge_replay.build_anchor(domains, n_items, seed)`.
 
     Args:
         out: File to write, for example anchor.json.gz.
-        domain: A domain; all by default. Can be repeated.
-        items: Simulated comparisons in each domain.
-        data: Published data sets, for comparisons that people settled.
-        seed: Of everything.
+        domain: Kind of task; all by default.
+        items: Number of simulated comparisons for each kind of task.
+        data: Folder of published data sets, for comparisons decided by participants' responses.
+        seed: Random seed.
         workers: Theories that run at the same time.
 
     Examples:
@@ -227,9 +227,9 @@ def anchor_split(
     In Python: `lakatos.flows.stages.judging.anchor.split_items(file, seed)`.
 
     Args:
-        items: File with items that have no parts.
+        items: File of items that have not been divided.
         out: File to write.
-        seed: Of the split.
+        seed: Random seed of the division.
 
     Examples:
         $ lakatos judges anchor split items.jsonl anchor.jsonl

@@ -26,20 +26,20 @@ def up(
     public_url: str = "",
     limit: Annotated[int, Argument(least=1)] = 2,
 ) -> None:
-    """Start everything, print where it is, and stop everything with Ctrl-C.
+    """Start all servers of the laboratory, print their addresses, and stop them with Ctrl-C.
 
     In Python: `lakatos.flows.operations.lab.up(runs, ...)`.
 
     Args:
-        studies: A folder whose study files become deployments beside what is scheduled.
-        host: Address of Prefect, observatory and metrics; for the people of the laboratory.
-        page_host: Address of the participant pages; 0.0.0.0 opens them alone.
-        port: Of Prefect; 0 for any.
-        page_port: Of the first participant page.
-        view_port: Of the observatory.
-        metrics_port: Of the metrics; 0 for any.
-        name: A name by which the servers may be asked; may be repeated.
-        public_url: Address under which people reach the page, if another one.
+        studies: Folder of study files that become deployments, in addition to scheduled studies.
+        host: Address of Prefect, observatory and metrics, for members of the laboratory.
+        page_host: Address of the participant pages; 0.0.0.0 makes only these reachable from outside.
+        port: Port of Prefect; 0 for a free port.
+        page_port: Port of the first participant page.
+        view_port: Port of the observatory.
+        metrics_port: Port of the metrics; 0 for a free port.
+        name: Host name under which the servers are reached.
+        public_url: Address at which participants reach the page, if it differs.
         limit: Passes that run at the same time.
 
     Examples:
@@ -76,7 +76,7 @@ def down(*, runs: RunsFolder = Path("runs")) -> None:
 
 
 def status(*, runs: RunsFolder = Path("runs")) -> None:
-    """Say where the laboratory is; exit status 1 if none is up.
+    """Print the addresses of the running laboratory; exit status 1 if none is running.
 
     In Python: `lakatos.flows.operations.lab.described(runs)`.
 

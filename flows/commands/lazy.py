@@ -39,7 +39,11 @@ class LazyCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         """Read the command line with the signature of the function, which is imported now."""
-        return self.loaded().make_context(info_name, args, parent, **extra)
+        from lakatos.flows.commands.adapter import in_present_words
+
+        command = self.loaded()
+        options = [option for parameter in command.params for option in parameter.opts]
+        return command.make_context(info_name, in_present_words(args, options), parent, **extra)
 
     def loaded(self) -> TyperCommand:
         """The command itself."""

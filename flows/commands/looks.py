@@ -23,7 +23,7 @@ def theories(domain: str = "", *, source: str = "", mechanisms: bool = False) ->
     """List the published theories of each kind of task by the names that studies use.
 
     Args:
-        domain: A domain, or a file that declares one; all by default.
+        domain: Kind of task, or the file that declares it; all by default.
         source: Print the source of this theory.
         mechanisms: List the mechanisms of the grammar too.
 

@@ -31,11 +31,11 @@ from lakatos.traces.wording import plural
 def memory_list(
     *, runs: RunsFolder = Path("runs"), domain: str = "", kind: str = ""
 ) -> Iterator[Shown]:
-    """All lessons that count, oldest first; those that are in doubt say so.
+    """List valid lessons, oldest first; doubtful lessons are marked.
 
     Args:
-        domain: Only of this domain.
-        kind: Only of one kind: plan, fact, pitfall, theory_won.
+        domain: Kind of task; all by default.
+        kind: Kind of lesson: plan, fact, pitfall, theory_won; all by default.
 
     Examples:
         $ lakatos memory list --domain risky
@@ -122,15 +122,15 @@ def memory_recall(
     stage: str = "",
     most: Annotated[int, Argument(least=1, most=10)] = 3,
 ) -> Iterator[Shown]:
-    """What would come back in a situation.
+    """Show the lessons that would be recalled in a situation.
 
     In Python: `memory.recall.LexicalRecall(library).recall(situation)`.
 
     Args:
         domain: Kind of task.
-        failed: What went wrong, or what is looked for, in words.
-        stage: Of the cycle: design, revise, ...
-        most: Lessons at most.
+        failed: Description of the problem, in words.
+        stage: Stage of the cycle: design, revise, ...
+        most: Maximum number of lessons.
 
     Examples:
         $ lakatos memory recall risky "losses are missed"
@@ -153,13 +153,13 @@ def memory_recall(
 def memory_odds(
     domain: str, *, runs: RunsFolder = Path("runs"), most: Annotated[int, Argument(least=1)] = 20
 ) -> Iterator[Shown]:
-    """Prior odds of mechanisms that earlier campaigns give the next search, with the campaigns that they rest on.
+    """Show the prior odds of mechanisms that earlier campaigns give the next search, with these campaigns.
 
-    A new campaign counts fewer of these campaigns where they used its own responses or simulated participants.
+    Campaigns with the same responses or with simulated participants are discounted in a new campaign.
 
     Args:
         domain: Kind of task.
-        most: Mechanisms that are listed, those with the most unequal odds first.
+        most: Maximum number of mechanisms, those with the most extreme odds first.
 
     Examples:
         $ lakatos memory odds risky
@@ -188,7 +188,7 @@ def memory_odds(
 
 
 def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """Rebuild the library from the traces, and report whether the file was the same.
+    """Rebuild the library from the traces, and report whether it differs from the stored one.
 
     In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
 
@@ -219,7 +219,7 @@ def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
 
 
 def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """The table: the laboratory's own tools, and learned ones with their record.
+    """List the built-in tools and the learned tools with their success rates.
 
     Examples:
         $ lakatos tools list

@@ -83,12 +83,12 @@ def serve(
     restarts: Annotated[int, Argument(least=0)] = 5,
     log: Log = Path("runs/models"),
 ) -> None:
-    """Start vLLM from a profile and keep it up until interrupted; a crash is followed by a restart.
+    """Start vLLM with a profile and restart it after crashes, until interrupted.
 
     In Python: `language_models.serving.server.supervise(prepare(profile, environment), log)`.
 
     Args:
-        restarts: Deaths in a row after which it stays down.
+        restarts: Consecutive crashes after which it is not restarted.
 
     Examples:
         $ lakatos models serve tiny/profile.toml
@@ -127,14 +127,14 @@ def check(
     calls: Annotated[int, Argument(least=1)] = 5,
     port: Port = None,
 ) -> None:
-    """Send each role's shape of prompt to a server and say what works. Exit status 1 if anything fails.
+    """Send a typical prompt of each role to a server and report which succeed; exit status 1 if one fails.
 
     In Python: `language_models.serving.check.check(settings, shapes)`.
 
     Args:
-        profile: The profile that is served; or give an address and a model.
+        profile: Profile that is served; or use --base-url and --model.
         base_url: Address of any server, up to and with /v1.
-        model: Its name for the model.
+        model: Name of the model on the server.
         key_variable: Environment variable that holds the key.
         calls: Timed calls for each shape of prompt.
 
@@ -177,9 +177,9 @@ def budget(
 
     Args:
         runs: Folder that holds the runs.
-        requests: Most requests in the whole run.
-        tokens: Most tokens in the whole run.
-        money: Most money in the whole run.
+        requests: Maximum number of requests in the whole run.
+        tokens: Maximum number of tokens in the whole run.
+        money: Maximum cost of the whole run.
 
     Examples:
         $ lakatos models budget taste-1 --requests 500
@@ -256,7 +256,7 @@ def answers(
     *,
     runs: Annotated[Path, Argument(environment="LAKATOS_RUNS")] = Path("runs"),
 ) -> None:
-    """Show what became of each response that language models gave in a run.
+    """List the answers of language models in a run, and how each was used.
 
     In Python: `lakatos.flows.roles.answers.answers_in(folder)`.
 
@@ -294,18 +294,18 @@ def bridge(
     most: Annotated[int, Argument(least=1)] = 5000,
     terminal: bool = False,
 ) -> None:
-    """Answer in place of a language model: requests become files in a folder, and answers are read from it.
+    """Serve a folder as a language model: requests are written to it as files, and answers are read from it.
 
     In Python: `language_models.bridge.app.create_bridge(QuestionFolder(folder), settings)`.
 
     Args:
         folder: Folder of the questions and their answers.
-        port: On this machine only.
-        who: Who answers; recorded with each answer.
-        wait: Seconds after which a request has to come again.
+        port: Port, on this machine only.
+        who: Author of the answers, recorded with each.
+        wait: Seconds after which a request must be repeated.
         context: Tokens of prompt and answer together.
-        most: Questions in the folder.
-        terminal: Also take answers that are typed here.
+        most: Maximum number of open questions in the folder.
+        terminal: Also accept answers typed in this terminal.
 
     Examples:
         $ lakatos models bridge questions --port 8001

@@ -30,7 +30,7 @@ ColumnsSaid = Annotated[
     Argument(
         flag="--column",
         metavar="KEY=COLUMN",
-        help="What a column means, with the keys of the section participants.columns or the parts of trials: "
+        help="Meaning of a column, with the keys of the section participants.columns or the parts of trials: "
         'participant=VP, amounts=\'["soon", "late"]\'. May be given again.',
         shorthand=ACCEPT,
     ),

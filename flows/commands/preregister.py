@@ -100,7 +100,7 @@ def preregister(
     Args:
         folder: The run's folder.
         experiment: Name of an experiment; the newest by default.
-        form: Of what is written.
+        form: Format of the text.
         out: File to write; printed by default.
 
     Examples:

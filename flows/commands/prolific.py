@@ -32,17 +32,19 @@ if TYPE_CHECKING:
     from lakatos.experiments.participants.prolific.recruiter import Action
     from lakatos.flows.errors import FlowError
 
-ExperimentName = Annotated[str, Argument(help="Of the run; the last one planned by default.")]
+ExperimentName = Annotated[
+    str, Argument(help="Experiment of the run; the last one planned by default.")
+]
 LOCK_FILE = "prolific.lock"
 
 
 def plan(settings: Path, run_name: RunName = "", *, runs: RunsFolder = Path("runs")) -> None:
-    """Write a plan into the run's books; print the draft as the service will get it, and what it can cost.
+    """Record a recruitment plan; print the study as Prolific will receive it, and its maximum cost.
 
     In Python: `experiments.participants.prolific.plan.make_plan(settings)`.
 
     Args:
-        settings: TOML file with what people are asked for and what they get.
+        settings: TOML file with the requirements for participants and their payment.
 
     Examples:
         $ lakatos prolific plan prolific.toml mine-1
@@ -75,8 +77,8 @@ def publish(
     In Python: `ProlificClerk.publish(confirm(plan, limit, typed_name=...))`.
 
     Args:
-        limit: Most that may ever be spent, with fees, such as 250.00.
-        yes_spend: The plan's exact total cost, in place of typing the study's name.
+        limit: Maximum total cost including fees, such as 250.00.
+        yes_spend: Exact total cost of the plan, instead of typing the name of the study.
 
     Examples:
         $ lakatos prolific publish taste-1 --limit 250.00
@@ -110,7 +112,7 @@ def status(
     In Python: `ProlificClerk.poll()`.
 
     Args:
-        poll: Ask the service first; else show the books as they are.
+        poll: Query the service first; otherwise the stored state is shown.
 
     Examples:
         $ lakatos prolific status taste-1
@@ -139,19 +141,20 @@ def pay(
     stop: bool = False,
     stop_when_ended: bool = False,
 ) -> None:
-    """Approve who completed our page, replace who dropped out, pay bonuses; all within the limit, each person once.
+    """Approve completed submissions, replace participants who dropped out, and pay bonuses, within the limit.
 
     In Python: `ProlificClerk.work()`.
 
     Args:
-        bonus: CSV with the columns person (pseudonym) and amount (pounds or dollars).
-        approve: Also pay this submission, which was left for you to look at.
-        bulk_paid: This bulk of bonuses was paid, as you saw on the service.
-        bulk_unpaid: This bulk was not paid, as you saw; it is made anew.
-        dry_run: Say what would be done, and do nothing.
-        watch: Do it again every so many seconds, until stopped.
-        stop: Let nobody in any more, for good; then pay who has completed.
-        stop_when_ended: Stop the study by itself once collection has ended; else it is paused and you are told.
+        bonus: CSV with the columns person (the pseudonym) and amount (pounds or dollars).
+        approve: Also approve this submission, which was left for review.
+        bulk_paid: Mark this batch of bonuses as paid, as confirmed on the service.
+        bulk_unpaid: Mark this batch as not paid, as confirmed on the service; a new batch is made.
+        dry_run: Print the actions, and carry out none.
+        watch: Repeat at this interval in seconds until stopped.
+        stop: Close the study to new participants permanently, then pay the completed submissions.
+        stop_when_ended: Stop the study on Prolific when collection has ended; by default it is paused and a message
+            is printed.
 
     Examples:
         $ lakatos prolific pay mine-1 --dry-run

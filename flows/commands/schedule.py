@@ -51,21 +51,21 @@ def schedule_command(
 ) -> None:
     """Schedule a study by time, or whenever responses arrive; without arguments, list the schedules.
 
-    `lakatos serve`, `lakatos lab up`, or `lakatos wake` from cron carries it out.
+    `lakatos serve`, `lakatos lab up`, or `lakatos wake` from cron starts scheduled studies.
     In Python: `lakatos.flows.operations.schedule.make_schedule(...)`.
 
     Args:
-        study: A study file; with the switches below, a schedule's name is enough.
-        cron: Five fields, as in '0 6 * * 1': Mondays at six.
-        interval: A length of time: 90s, 30m, 6h, 1d, 2w.
-        at: One time, as in 2030-05-01T06:00.
-        timezone: Of --cron and --at.
-        name: Of the schedule and its run; the study's by default.
-        new_run: Begin a run of its own each time.
-        pause: Start no further pass, by time or by arrival.
-        unpause: Start passes again.
-        remove: Forget the schedule; its run stays.
-        cancel: End the pass that runs now; nothing is lost.
+        study: Study file; the name of a schedule is enough for --pause, --unpause, --remove and --cancel.
+        cron: Times as five fields of cron, such as '0 6 * * 1': Mondays at six.
+        interval: Interval: 90s, 30m, 6h, 1d, 2w.
+        at: A single time, such as 2030-05-01T06:00.
+        timezone: Time zone of --cron and --at.
+        name: Name of the schedule and its run; that of the study by default.
+        new_run: Begin a new run each time.
+        pause: Pause the schedule: no further pass starts.
+        unpause: Resume a paused schedule.
+        remove: Remove the schedule; its run is kept.
+        cancel: End the current pass; recorded steps are kept.
 
     Examples:
         $ lakatos schedule mine.toml --cron "0 6 * * *"
@@ -253,11 +253,11 @@ def serve_command(
 ) -> None:
     """Serve schedules and studies as Prefect deployments, and start passes when responses arrive.
 
-    With the Prefect server that is configured, else with one of its own that ends with it. For people's page see
-    `lakatos collect`. In Python: `lakatos.flows.operations.deploy.serve_schedules(runs, ...)`.
+    The configured Prefect server is used, otherwise a temporary one. `lakatos collect` serves the page of
+    participants. In Python: `lakatos.flows.operations.deploy.serve_schedules(runs, ...)`.
 
     Args:
-        studies: A folder whose study files become deployments too, or one study file.
+        studies: Study file, or folder of study files, to deploy in addition to scheduled studies.
 
     Examples:
         $ lakatos serve studies
@@ -356,12 +356,12 @@ def wake_command(
 ) -> None:
     """Start the next pass of a run if there is something to do, and print the reason; made for cron.
 
-    Without a run: of all of them that may go on, one after another, each in a process of its own.
+    Without a run, all runs that can continue are taken in turn, each in its own process.
     In Python: `lakatos.flows.operations.carry.carry(...)`.
 
     Args:
-        run_name: A run, by name or path; every run of the folder by default.
-        study: Study that begins the run where there is none; refused if it has changed.
+        run_name: Name of a run, or its path; all runs of the folder by default.
+        study: Study with which a missing run is begun; refused if the study has changed.
         engine: prefect or none.
 
     Examples:

@@ -149,5 +149,5 @@ def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:
     with suppress(InboxError):  # people answer it in another folder
         for kind, people in holdings(folder).due.items():
             console.print(
-                f"  {kind} of {len(people)} people are past their limit; `lakatos data expire`"
+                f"  {kind} of {len(people)} people are past their retention limit; `lakatos data expire`"
             )

@@ -46,7 +46,7 @@ def demo(
     """Run a demonstration with simulated participants who follow a hidden rule, and write its report.
 
     Args:
-        seed: Another seed than the study's.
+        seed: Random seed; the study's by default.
 
     Examples:
         $ lakatos demo
@@ -69,7 +69,7 @@ def run(
     Args:
         study: A study file; studies/ has examples.
         name: Name of the run; numbered after the study by default.
-        seed: Another seed than the study's.
+        seed: Random seed; the study's by default.
 
     Examples:
         $ lakatos run studies/allais.toml
@@ -91,8 +91,8 @@ def explain(
     """Find a theory of a file of responses: describe the file, write a study for it and run it.
 
     Args:
-        file: Answers of people: CSV, Parquet, JSON, or a folder of tables.
-        cycles: Rounds of search.
+        file: Responses of participants: CSV, Parquet, JSON, or a folder of tables.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
 
     Examples:
         $ lakatos explain responses.csv --domain intertemporal
@@ -118,9 +118,10 @@ def resume(
     In Python: `flows.start.resume_run(folder, ...)`.
 
     Args:
-        enough: Wait for no more people than have answered.
-        accept_code: Go on although the code has changed: the beginning of its fingerprint, as the refusal said it.
-        because: With --accept-code: why the results still hold.
+        enough: Continue with the participants who have responded so far; wait for no others.
+        accept_code: Continue although the code has changed: the beginning of its fingerprint, which the refusal
+            states.
+        because: Reason why results remain valid, with --accept-code; it is recorded.
 
     Examples:
         $ lakatos resume allais-1
@@ -243,7 +244,8 @@ def _carry(folder: Path, work: Any) -> None:
     if isinstance(found, AnswersAwaited):
         preview = escape(str(write_report(folder)))
         Console().print(
-            f"{escape(found.text)}\nrun: {escape(str(folder))}\nwhat people will see, and what was frozen: {preview}",
+            f"{escape(found.text)}\nrun: {escape(str(folder))}\n"
+            f"preview of the page and frozen predictions: {preview}",
             soft_wrap=True,
         )
         raise typer.Exit(WAITING)

@@ -80,9 +80,10 @@ def view_command(
     Args:
         run_name: A run by name or path, or a folder of runs; all of the runs folder by default.
         host: Address to listen on; any but loopback needs a token.
-        port: Port to listen on; 0 for one that is free.
-        token: That readers must give, 16 characters or more; LAKATOS_VIEW_TOKEN keeps it out of lists of processes.
-        name: Another name by which browsers ask for this server; may be repeated.
+        port: Port; 0 for a free port.
+        token: Token that readers must enter, at least 16 characters; the variable LAKATOS_VIEW_TOKEN keeps it out of
+            process lists.
+        name: Host name under which browsers reach this server.
 
     Examples:
         $ lakatos view allais-1

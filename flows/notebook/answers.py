@@ -239,7 +239,7 @@ def _adopted(
     if not found.domain:
         raise TrialsError(
             f"the kind of task of {table.name} cannot be guessed from its columns; say domain=, one of "
-            f"{', '.join(DOMAINS)} or a file that declares one. `describe` says what it holds.{found.doubts_in_words}"
+            f"{', '.join(DOMAINS)} or a file that declares one. `describe` shows its contents.{found.doubts_in_words}"
         )
     task = chosen or DOMAINS[found.domain]
     items = _items(data, found.mapping)
@@ -252,7 +252,7 @@ def _of_study(study: Path, columns: Mapping[str, Any], known: Sequence[str]) -> 
     """The answers that a study's own file holds, with the meanings of columns that it says."""
     people, task = load_study(study).participants, domain_of(load_study(study))
     if people.columns is None:
-        raise StudyError(f"the study {study} names no file of answers (participants.file).")
+        raise StudyError(f"the study {study} names no file of responses (participants.file).")
     file = Path(people.file)
     mapping = people.columns.model_copy(update=dict(columns))
     mapping = AnswerColumns.model_validate(mapping.model_dump())

@@ -67,7 +67,7 @@ def read_asked(
         outcome = StudyOutcome(folder)
         if not outcome.answers.trials:
             raise StudyError(
-                f"the run {folder} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+                f"the run {folder} has no responses yet: nothing was collected. `lakatos resume {folder}` goes on."
             )
         _check_not_said(domain=domain, columns=columns)
         chosen = [_theory_or_name(outcome, name) for name in wanted or [""]]
@@ -119,7 +119,7 @@ def _run_called(answers: Path, runs: Path) -> Path | None:
         f"there are no answers called {name!r}{did_you_mean(name, [*there, *ARCHIVES, *beside])}"
     )
     if is_theory:
-        wrong = f"{name!r} is a theory, and stands where answers belong."
+        wrong = f"{name!r} is a theory; give responses in its place."
     raise RunMissingError(
         f"{wrong} Answers are a file of them (or a folder of files), a study file, a published data set "
         f"(`lakatos data list` names them), or a run by its name or path; runs in {runs}: {', '.join(there) or 'none'}."

@@ -99,7 +99,7 @@ class TheorySearch(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no 
         best = next((item.evaluated for item in found.submitted if item.evaluated), None)
         if best is None:
             raise TheoryError(
-                "no candidate runs on these answers; score published ones to see why."
+                "no candidate runs on these responses; score published theories to see why."
             )
         self.theory_ = FittedTheory(best.theory, answers.domain)
         self.n_options_ = answers.trials[0].n_options

@@ -296,7 +296,7 @@ def effects(
     prior_sd: Annotated[float | None, Argument(least=1e-3, most=10.0)] = None,
     figure: Annotated[str | os.PathLike[str] | None, Argument(kind=Path | None)] = None,
     power: bool = False,
-    people: Annotated[Sequence[int], Argument(flag="--people")] = (10, 20, 40),
+    people: Sequence[int] = (10, 20, 40),
     trials: Annotated[Sequence[int], Argument(flag="--trials")] = (30, 60, 120),
     size: float = SIZE,
     domain: str = "",
@@ -307,35 +307,35 @@ def effects(
 ) -> EffectsOnParameters:
     """Estimate effects of conditions, groups, ages and covariates of trials on the parameters of theories.
 
-    A predictor may vary within participants (a condition, a session, a covariate of each trial), between them (a group,
-    an age), or both; which of these is found out. Participants differ in every parameter (random intercepts), and
+    A predictor may vary within participants (a condition, a session, a covariate of trials), between participants (a
+    group, an age), or both; this is detected. Participants differ in every parameter (random intercepts), and
     intervals allow for participants who differ in the effect (random slopes).
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
             also a data frame, or what `adopt` returned.
-        theories: Names of published theories, files, or theories of the run; all published ones of the domain by
-            default, of a run its leader.
+        theories: Names of published theories, files, or theories of the run; by default all published theories of the
+            task, or the leading theory of the run.
         formula: Regression as lme4 writes it: "loss_aversion ~ strategy + (strategy | participant)". Without a left
-            side it is about all parameters. Categories have treatment coding, C(strategy, Sum) sum coding.
-        by: One column, in place of a formula; a number is scaled.
-        parameters: Parameters that are tested; those of the formula, or all, by default.
-        cuts: Where ranges of the number ``by`` begin, which make groups of it.
-        prior_sd: Standard deviation of a normal prior of each effect, a share of the parameter's range; by default
-            none.
-        figure: File for the figure of effects; estimates of each participant stand beside it.
-        power: How often studies like this one would show an effect, in place of effects: by simulated participants of
-            the fitted theory. Outcomes that a file does not hold are estimated from it, which a note states, or power
-            is refused.
-        people: Numbers of participants of planned studies.
-        trials: Numbers of trials of each participant in each condition of planned studies.
-        size: Effect of planned studies, in standard deviations of participants.
-        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
-        columns: What a column means, with the keys of the section participants.columns of a study, as in
+            side, all parameters are tested. Categories have treatment coding, C(strategy, Sum) sum coding.
+        by: One column, instead of a formula; a numerical column is standardised.
+        parameters: Parameters to test; those of the formula, or all, by default.
+        cuts: Lower limits of ranges that divide the numerical column ``by`` into groups.
+        prior_sd: Standard deviation of a normal prior of each effect, as a proportion of the parameter's range; no
+            prior by default.
+        figure: File for the figure of effects; estimates of each participant are written beside it.
+        power: Estimate the power of planned studies instead of effects, with simulated participants of the fitted
+            theory. If the file lacks outcomes of unchosen options, they are estimated and a note says so, or the
+            command refuses.
+        people: Numbers of participants in planned studies.
+        trials: Numbers of trials per participant and condition in planned studies.
+        size: Effect in planned studies, in standard deviations between participants.
+        domain: Kind of task, or the file that declares it; guessed from the columns by default.
+        columns: Meaning of a column, with the keys of the section participants.columns of a study, as in
             participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories fitted at the same time. Does not change results.
-        seed: Of points that are tried, and of exchanged labels.
+        seed: Random seed of starting points and permutations.
 
     Returns:
         Effects with 95% intervals and p values; ``.to_frame()``, ``.estimates``, ``.verdict``, ``.plot()``,
@@ -386,7 +386,7 @@ def effects(
             except TheoryError as error:
                 left_out(name, error, named=asked.theories is not None)
     if not found:
-        raise TheoryError("no theory runs on these answers.")
+        raise TheoryError("no theory runs on these responses.")
     first = next(iter(found.values()))
     return EffectsOnParameters(
         read.text,
@@ -478,7 +478,8 @@ def response_columns(
     """
     if any(item.pooled for item in answers.trials):
         raise TrialsError(
-            "these are counts of answers: participants cannot be told apart, and so no effects on their parameters."
+            "these are counts of responses: participants cannot be distinguished, so effects on parameters cannot "
+            "be estimated."
         )
     tables = [_beside(answers, place) for place in range(len(answers.trials))]
     there = sorted(set.intersection(*(set(table) for table in tables)))

@@ -70,7 +70,7 @@ class CheckedFile(Result):
 
 
 def check(file: TheoryFile, *, domain: str = "") -> CheckedFile:
-    """Try everything that a theory must prove before it enters; exit status 1 when it may not.
+    """Run all checks that a theory must pass before it is scored; exit status 1 if it fails one.
 
     Args:
         file: Source of the theory.
@@ -141,32 +141,35 @@ def import_theory(
     returns: str = "",
     seconds: Seconds = CALL_SECONDS,
 ) -> PlainText:
-    """Print a theory or a likelihood function of others as a theory of this laboratory.
+    """Translate a model of AutoCog or GeCCo, or a likelihood function, into a theory of Lakatos, and print it.
 
-    A study names theories of AutoCog and GeCCo in theories.files. With --likelihood, a function of one participant's
-    columns and parameters is tried on responses as it stands; `lakatos theory score` and `fit` take what is printed.
+    A study lists theories of AutoCog and GeCCo in theories.files. With --likelihood, the function of one
+    participant's columns and parameters is called unchanged and checked on responses; `lakatos theory score` and
+    `fit` accept the printed theory.
 
     Args:
         file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function (.py, .ipynb).
-        name: Of the theory; what the file calls it by default.
-        cues: AutoCog: cues of the trials, where a parameter has a value for each.
-        answers: The responses that it is for: AutoCog's cues are counted, likelihood functions tried on them.
-        function: Which of several functions; the first by default.
-        which: AutoCog: which of several theories, by its label.
-        listed: AutoCog: list the theories of the file instead of printing one.
-        likelihood: The function returns a participant's likelihood; what its arguments mean is guessed and printed.
-        argument: Column of an argument of a likelihood function, where it is not guessed.
+        name: Name of the theory; its name in the file by default.
+        cues: AutoCog: number of cues, if a parameter has one value for each cue.
+        answers: Responses that the theory predicts: cues of AutoCog are counted in them, likelihood functions are
+            checked on them.
+        function: Name of the function, if the file has several; the first by default.
+        which: Label of the theory, if a file of AutoCog has several.
+        listed: List the theories of a file of AutoCog.
+        likelihood: The file holds a function that returns the likelihood of one participant; the meaning of its
+            arguments is guessed and printed.
+        argument: Column of an argument of a likelihood function, if it is not guessed.
         bound: Bounds of a parameter that the file does not state.
-        response: Argument that holds responses.
-        skip: Rows that are left out, such as missing responses, by a column and a cell.
-        participant: Column that names participants.
-        returns: log_likelihood, negative_log_likelihood, or of trials probabilities, log_probabilities or
-            negative_log_probabilities; found by default.
-        seconds: Processor time that one call of a likelihood function may use.
+        response: Argument that receives the responses.
+        skip: Rows to exclude, such as missing responses, by a column and a value.
+        participant: Column that identifies participants.
+        returns: log_likelihood or negative_log_likelihood of a participant; or probabilities, log_probabilities or
+            negative_log_probabilities of trials; detected by default.
+        seconds: Limit of processor time in seconds for one call of a likelihood function.
 
     Examples:
-        $ lakatos theory import model.yaml --answers responses.csv > mine.py
-        $ lakatos theory import model.py --likelihood --answers responses.csv > mine.py
+        $ lakatos theory import model.yaml --responses responses.csv > mine.py
+        $ lakatos theory import model.py --likelihood --responses responses.csv > mine.py
     """
     file = Path(file)
     text = read_theory_file(file)
@@ -179,7 +182,7 @@ def import_theory(
     if likelihood:
         if answers is None:
             raise TheoryError(
-                "a likelihood function is tried on responses; name them with --answers."
+                "a likelihood function is tried on responses; name them with --responses."
             )
         said = Said(
             function=function,
@@ -219,13 +222,13 @@ def export_theory(
     runs: RunsFolder = "runs",
     out: str | os.PathLike[str] | None = None,
 ) -> PlainText | Written:
-    """Write a theory as a plain Python function with bounds and a start, which anyone can fit.
+    """Write a theory as a plain Python function with bounds and starting values, to be fitted elsewhere.
 
     Args:
         theory: Name of a published theory, or its file; of a run with --run.
-        form: python: one file that needs NumPy alone.
+        form: Format: python writes one file that needs only NumPy.
         domain: Kind of task that the theory is about, or the file that declares it.
-        run: A run whose theory it is, with the population estimated there.
+        run: Run that holds the theory; the population distribution estimated there is used.
         runs: Folder that holds the runs.
         out: File to write; shown by default.
 

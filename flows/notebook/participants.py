@@ -183,7 +183,7 @@ def fit_participants(
         by: Columns of conditions and groups, in which parameters are estimated apart and simulated participants differ.
     """
     if any(item.pooled for item in answers.trials):
-        raise TrialsError("these are counts of answers, which do not say who gave them.")
+        raise TrialsError("these are counts of responses, which do not identify participants.")
     form = read_program(theory.program)
     told, notes = None, list(answers.notes)
     cells = _cells_of(theory, answers, by)

@@ -84,11 +84,11 @@ def posterior(
         answers: A file or folder of responses, a study, a published data set, a run, a data frame, or what `adopt`
             returned.
         theory: The name of a published theory, a path, a source, or a theory.
-        draws: Draws of each chain; by default 500, and more until they are enough.
-        tune: Draws of each chain that are discarded first; by default 500, or 150 without gradients.
+        draws: Draws per chain; by default 500, and more until the diagnostics suffice.
+        tune: Warm-up draws per chain; by default 500, or 150 without gradients.
         chains: At least two, so that they can be compared; by default 4, or 16 without gradients.
-        seed: Decides the draws.
-        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
+        seed: Random seed.
+        domain: Kind of task, or the file that declares it; guessed from the columns by default.
         columns: What a column means, as for `adopt`.
         runs: Folder that holds the runs.
         quiet: Print nothing.
@@ -205,16 +205,16 @@ def posteriors_of_run(
     seed: int = 0,
     out: str | os.PathLike[str] | None = None,
 ) -> Posteriors:
-    """Fit theories to a run's responses by Bayesian inference; with several, compare them by leave-one-out.
+    """Estimate posteriors of theories from the responses of a run; compare several by leave-one-out.
 
     Args:
         theories: Theories of the run by name, or the beginning of their digest.
         run: The run's folder.
         experiment: One experiment of the run; all of them by default.
-        draws: Draws of each chain; by default 500, and more until they are enough.
-        tune: Draws of each chain that are discarded first; by default 500, or 150 without gradients.
+        draws: Draws per chain; by default 500, and more until the diagnostics suffice.
+        tune: Warm-up draws per chain; by default 500, or 150 without gradients.
         chains: Chains; by default 4, or 16 where theories are sampled without gradients.
-        seed: Decides the draws.
+        seed: Random seed.
         out: Folder for the posteriors, as files that ArviZ opens.
 
     Examples:

@@ -66,13 +66,14 @@ class StudyOutcome(Result):
         state, trace = self._open()
         concluded = state.campaign.concluded.record if state.campaign.concluded else None
         with trace:
+            tied = state.tied()
             rows = [
                 {
                     "theory": state.theories.name(line.theory),
                     **left_columns(concluded.left_by(line.theory) if concluded else None),
                     **interval_columns("score", line.score),
                     **interval_columns("behind", line.behind),
-                    "tied": line.tied,
+                    "tied": line.theory in tied,
                     "error": line.error,
                     "digest": line.theory[:12],
                 }
@@ -195,7 +196,7 @@ def explain(
         data: A path, or a data frame of pandas or polars, which is kept beside the runs as CSV.
         domain: Whose trials these are: a domain of the package, or a file that declares one. Guessed by default.
         columns: Meanings of columns that replace guessed ones; see `adopt`.
-        cycles: Rounds of search.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         change: Settings that replace those of the study by section, as in ``{"theories": {"candidates": 20}}``.
         runs: Folder that holds the runs.
         n_workers: Theories that run at the same time.
@@ -212,7 +213,7 @@ def explain(
         made.study.unlink()
         raise StudyError(
             f"this cannot be guessed: {'; '.join(made.open_questions)}. Say it in columns=, as in "
-            "columns={'response': 'choice', 'stimulus': {...}}; `describe` says what there is."
+            "columns={'response': 'choice', 'stimulus': {...}}; `describe` shows the columns."
         )
     config = load_study(made.study)
     if change:

@@ -90,27 +90,27 @@ def score(
     n_workers: Workers = 2,
     seconds: Seconds = CALL_SECONDS,
 ) -> pd.DataFrame:
-    """Score theories on responses that had no part in fitting them, the best first, with intervals.
+    """Score theories on held-out responses, the best first, with intervals.
 
     The population of each theory is estimated from other experiments, of a single experiment from other participants
     (from other trials where participants cannot be told apart). Scores are log probabilities of the responses given,
-    in nats per choice; ``score_low`` and ``score_high`` are the ends of 95% intervals, clustered by participant. Of a
-    theory that learns, the score is one step ahead: of each response given the participant's own earlier responses
-    and outcomes, never later ones; nothing is simulated.
+    in nats per choice; ``score_low`` and ``score_high`` are the ends of 95% intervals, clustered by participant.
+    Theories of learning predict one step ahead: each response, given the participant's earlier responses and
+    outcomes. Nothing is simulated.
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
             also a data frame, or what `adopt` returned.
-        theories: Names of published theories, files, or theories of the run; all published ones of the domain by
-            default, of a run its leader.
+        theories: Names of published theories, files, or theories of the run; by default all published theories of the
+            task, or the leading theory of the run.
         rivals: Models that only predict, by a name each: estimators of scikit-learn, theorists of AutoRA, or whatever
             has ``fit(numbers shown, options chosen)`` and ``predict_proba`` (or ``predict``, of the second option).
-        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
-        columns: What a column means, with the keys of the section participants.columns of a study, as in
+        domain: Kind of task, or the file that declares it; guessed from the columns by default.
+        columns: Meaning of a column, with the keys of the section participants.columns of a study, as in
             participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories scored at the same time. Does not change results.
-        seconds: Processor time that one call of an imported likelihood function may use.
+        seconds: Limit of processor time in seconds for one call of an imported likelihood function.
 
     Returns:
         A frame with a row for each theory; ``behind`` is what the best is ahead by, paired, with ``behind_low`` and
@@ -173,26 +173,28 @@ def fit(
     n_workers: Workers = 1,
     seconds: Seconds = CALL_SECONDS,
 ) -> FittedTheory | FittedFunction:
-    """Estimate from responses how the parameters of a theory are distributed over participants, or those of each.
+    """Estimate the population distribution of a theory's parameters, or the parameters of each participant.
 
     Args:
         answers: A file or folder of responses, a study, a published data set, or a run by its name or path; in Python
             also a data frame, or what `adopt` returned.
         theory: The name of a published theory, its file, or its name in the run; in Python also a source or a theory.
-        each: Estimate the parameters of each participant: most likely, shrunken and mean values, with intervals.
-        recovery: Recover the parameters of simulated participants with the same trials: correlation and bias. Outcomes
-            that a file of learning does not hold are estimated from it, as a note states, or this is refused.
+        each: Estimate the parameters of each participant: maximum likelihood, posterior mode and posterior mean, with
+            intervals.
+        recovery: Recover the parameters of simulated participants with the same trials: correlation and bias. If the
+            file lacks outcomes of unchosen options, they are estimated and a note says so, or the command refuses.
         simulate: File for responses of simulated participants with the same trials, in the columns of the file that
-            was read; their true parameters are written beside it, into NAME_parameters.csv. Outcomes are those of
-            recovery.
-        by: Column of conditions or groups; with several, their combinations. Each participant's parameters are
-            estimated in each condition, and those of simulated participants differ by it as in the responses.
+            was read; their true parameters are written beside it, into NAME_parameters.csv. Outcomes are simulated as
+            for --recovery.
+        by: Column of conditions or groups; several columns define their combinations. Parameters are estimated for
+            each participant in each condition, and simulated participants differ between conditions as in the
+            responses.
         figure: File for a figure of each participant's parameters.
-        domain: Whose trials the responses are to, or the file that declares them; guessed by default.
-        columns: What a column means, as in participant=VP; in Python a mapping, as for `adopt`.
+        domain: Kind of task, or the file that declares it; guessed from the columns by default.
+        columns: Meaning of a column, as in participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Processes. Does not change results.
-        seconds: Processor time that one call of an imported likelihood function may use.
+        seconds: Limit of processor time in seconds for one call of an imported likelihood function.
 
     Returns:
         The theory with its population; ``people`` is the table of its parameters. With ``each``, a
@@ -247,17 +249,17 @@ def predict(
     runs: RunsFolder = "runs",
     n_draws: Annotated[int, Argument(hidden=True)] = N_DRAWS,
 ) -> pd.DataFrame:
-    """Predict shares of choices in trials that nobody needs to have answered.
+    """Predict choice proportions in a table of trials, which needs no responses.
 
     Args:
         theory: The name of a published theory or its file; in Python also a fitted theory.
         conditions: A table of trials; in Python also a data frame, or responses.
-        fit_to: Responses, or a run, from which its population is estimated; the command needs them.
-        domain: Of the trials; that of a fitted theory by default.
-        columns: What a column means, as in participant=VP (of trials, which ones show what); in Python a mapping, as
+        fit_to: Responses, or a run, from which the population distribution is estimated (required).
+        domain: Kind of task; that of the fitted theory by default.
+        columns: Meaning of a column, or the attribute of trials that it holds; in Python a mapping, as
             for `adopt`.
         runs: Folder that holds the runs.
-        n_draws: Participants drawn, a power of two.
+        n_draws: Number of simulated participants per prediction, a power of two.
 
     Returns:
         The conditions, and for each option the predicted share of choices with its spread over participants: ``low``

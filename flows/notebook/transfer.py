@@ -146,24 +146,24 @@ def transfer(
     runs: RunsFolder = "runs",
     n_workers: Workers = 2,
 ) -> TransferComparison | PlainText:
-    """Score a theory on responses that were not used to find it: unchanged, rescaled, and for each participant.
+    """Score a theory on responses that had no part in finding it: unchanged, rescaled, and fitted per participant.
 
-    It stands beside every published theory of the domain, whose populations are estimated from the new responses, and
-    generic learners. The command writes a record, which --check computes again, and a figure.
+    All published theories of the task and generic learners are scored beside it, with populations estimated from the
+    new responses. The command writes a record, which --check recomputes, and a figure.
 
     Args:
         theory: A run (its leader), the source file of a theory, or the name of a published one; in Python also a
             theory, fitted or not.
-        to: Data set (`lakatos data list` names them), a run, whose responses are meant, or a file of responses; in
+        to: Responses: a published data set (`lakatos data list` lists them), a run, or a file; in
             Python also a data frame, or what `adopt` returned.
-        of: Another theory of the run than its leader, by name.
-        experiments: Pattern of the experiments' names, as `cardinal-*`.
-        domain: Of a file: whose trials these are, or the file that declares them; a run's by default, or guessed.
-        columns: Of a file: what a column means, as in participant=VP; in Python a mapping, as for `adopt`.
+        of: Name of a theory of the run; the leading theory by default.
+        experiments: Pattern of names of experiments, such as `cardinal-*`.
+        domain: Kind of task of a file, or the file that declares it; that of the run by default, otherwise guessed.
+        columns: Meaning of a column of a file, as in participant=VP; in Python a mapping, as for `adopt`.
         out: Folder for the record and the figure.
-        check: Compute a record of this command again.
-        n_draws: Participants drawn, a power of two.
-        seed: Of the generic learners.
+        check: Record of an earlier call to recompute and compare.
+        n_draws: Number of simulated participants per prediction, a power of two.
+        seed: Random seed of the generic learners.
         data: Folder of the published data sets.
         runs: Folder that holds the runs.
         n_workers: Theories scored at the same time. Does not change results.

@@ -104,8 +104,8 @@ def new_study(
         study: The file to write; it must not exist.
         data: The answers.
         domain: Of the trials, or the file that declares it; guessed from the names of columns where it is empty.
-        question: What the study asks.
-        cycles: Rounds of search.
+        question: Research question of the study.
+        cycles: Cycles of search: each collects or releases responses, scores and revises theories.
         columns: Meanings of columns that replace guessed ones.
 
     Raises:
@@ -124,7 +124,7 @@ def new_study(
         raise StudyError(
             f"the kind of task of {data} cannot be guessed from its columns ({', '.join(table.columns[:12])}). {doubts}"
             f"Say --domain: {', '.join(names_with_layouts())}, or the file of a task of your own "
-            f"(`lakatos domain new FILE.toml` writes an example). `lakatos data describe {data}` says what it holds."
+            f"(`lakatos domain new FILE.toml` writes an example). `lakatos data describe {data}` shows its contents."
             f"{found.doubts_in_words}"
         )
     task = chosen or DOMAINS[found.domain]
@@ -226,5 +226,5 @@ def _assumed(found: TableDescription) -> Iterator[str]:
         if item != OPEN_QUESTION:
             yield f"{key} = {item}"
     if attributes:
-        yield f"{', '.join(attributes)}: known of people; kept in the file, no theory sees it"
+        yield f"{', '.join(attributes)}: attribute of participants; kept in the file, not used by theories"
     yield from found.odd

@@ -121,11 +121,11 @@ class LabClock:
         return found
 
     def _by_time(self, schedules: Schedules, moment: datetime) -> Iterator[DuePass]:
-        """Passes whose time came since the last turn, or, at the first one, passed while nobody watched."""
+        """Passes whose time came since the last turn, or, at the first one, passed while no scheduler was running."""
         if self._last is None:
             for schedule in schedules.values():
                 if overdue(schedule, self.runs, moment):
-                    reason = f"its time, {schedule.at}, passed while nobody watched"
+                    reason = f"its time, {schedule.at}, passed while no scheduler was running"
                     yield self._at(schedule, datetime.fromisoformat(schedule.at), reason)
             schedules = {name: item for name, item in schedules.items() if not item.at}
         begun = self._last or self.since

@@ -98,7 +98,8 @@ class DesignPreview(Result):
             f" ± {2 * told['information_error_nats']:.3f}" if told["information_error_nats"] else ""
         )
         yield (
-            f"one person's answers say {told['information_nats']:.3f}{error} nats about which rival is right"
+            f"the responses of one participant carry {told['information_nats']:.3f}{error} nats of information about "
+            "which theory is right"
         )
         pairs = Table(
             "first", "second", "power if first is true", "if second is true", "told apart"
@@ -137,13 +138,13 @@ def preview_design(
 ) -> DesignPreview:
     """Show the first experiment of a study: trials, information, power, participants, cost.
 
-    The design is searched as a run would search it, and nothing is kept.
+    The design is found by the procedure of a run; nothing is stored.
 
     Args:
         study: A study file; studies/ has examples.
         data: Folder of the published data sets.
-        trials: JSON with arrays of trials of your own, to be checked instead of searching.
-        participants: Instead of the study's; 0 finds the number.
+        trials: JSON file with your own trials, which are evaluated instead of a search.
+        participants: Number of participants; the study's by default, and 0 finds the number that is needed.
         n_workers: Theories that run at the same time. Does not change results.
 
     Raises:

@@ -365,7 +365,7 @@ def up(
         page_host: Address of the participant pages; what is opened here opens nothing else.
         port: Of Prefect's server and pages, if none is configured.
         page_port: Of the participant pages, or the next free one; each run has its own address, ``/study/RUN/``.
-        view_port: Of the observatory.
+        view_port: Port of the observatory.
         metrics_port: Of the figures for Prometheus.
         names: By which the servers may be asked, beside addresses in numbers and ``localhost``.
         public_url: Under which people reach the participant pages, if another one.

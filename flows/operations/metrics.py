@@ -98,13 +98,13 @@ _OF_A_RUN: tuple[tuple[str, str, Callable[[PendingWork], float]], ...] = (
     ),
     (
         "run_waiting",
-        "1 if the run waits for people.",
+        "1 if the run waits for participants.",
         lambda found: found.ended == "waiting" and not found.due,
     ),
     ("run_busy", "1 if a pass is writing now.", lambda found: is_written(found.folder)),
     (
         "run_batches_pending",
-        "Batches of answers that no pass has taken.",
+        "Batches of responses that no pass has taken.",
         lambda found: found.n_pending,
     ),
 )

@@ -93,13 +93,13 @@ class ImportedAnswers(Result):
 
 
 def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
-    """Bring in responses that were collected elsewhere: all of them, or none if a row is wrong.
+    """Import responses that were collected elsewhere: all rows, or none if a row is wrong.
 
-    Each participant's are left in the run's inbox.
+    The responses of each participant enter the run's inbox; the next pass takes them from there.
 
     Args:
         folder: The run's folder.
-        file: A table of text or a Parquet file, one row per response; see docs/data.md.
+        file: CSV, TSV or Parquet file with one row per response; see docs/data.md.
 
     Raises:
         TrialsError: Something in the file is wrong; the message names the row and what to do.
@@ -333,7 +333,7 @@ class RunHoldings(Result):
 
     experiments: tuple[ExperimentHolding, ...]
     due: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """People whose ``identifiers`` or ``answers`` are past their limit."""
+    """People whose ``identifiers`` or ``answers`` are past their retention limit."""
     next_due: datetime | None = None
     """Time of the next limit."""
 
@@ -348,7 +348,8 @@ class RunHoldings(Result):
             table.add_row(escape(item.experiment), str(item.n_wanted), statuses, *map(str, numbers))
         yield table
         for kind, people in self.due.items():
-            yield f"[yellow]{kind} of {len(people)} people are past their limit[/yellow]; `lakatos data expire`"
+            found = f"{kind} of {len(people)} participants are past their retention limit"
+            yield f"[yellow]{found}[/yellow]; `lakatos data expire`"
         if self.next_due is not None:
             yield f"the next retention limit ends on {self.next_due:%Y-%m-%d}"
 
@@ -477,7 +478,7 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
     Args:
         folder: Of the run.
         n_more: People beyond those wanted by now.
-        experiment: Its name; the one that the run waits in by default.
+        experiment: Name of the experiment; the one that is collecting by default.
 
     Raises:
         UnusableError: Nothing is being collected under this name, or people do not answer one by one.
@@ -506,7 +507,11 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         before = state.experiments.wanted.get(name, asked.record.n_participants)
         item = writing.record(
             more_asked(
-                name, before, n_more, "the researcher asked for more people", preregistered=False
+                name,
+                before,
+                n_more,
+                "the researcher asked for more participants",
+                preregistered=False,
             ),
             name="ask_more",
             inputs=[asked.digest],

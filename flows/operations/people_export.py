@@ -58,14 +58,14 @@ def export(
     *,
     psych_ds: bool = False,
 ) -> list[Path]:
-    """Write a run's responses without identifiers, as CSV with a codebook; also those that no pass has taken yet.
+    """Write the responses of a run without identifiers, as CSV with a codebook.
 
-    Responses that wait in the inbox for a pass are marked.
+    Responses in the inbox that no pass has used yet are included and marked.
 
     Args:
         folder: The run's folder.
-        out: Folder to write; `export` in the run by default.
-        psych_ds: As a folder in the form of Psych-DS, in which each response has what is known of its participant.
+        out: Folder to write; the folder `export` in the run by default.
+        psych_ds: Write the format Psych-DS, with the attributes of the participant beside each response.
 
     Raises:
         UnusableError: Nothing was collected.

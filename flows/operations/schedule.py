@@ -52,7 +52,7 @@ class CampaignSchedule:
     @property
     def words(self) -> str:
         """The times at which the campaign is continued, in words."""
-        when = "whenever answers arrive"
+        when = "whenever responses arrive"
         if self.cron:
             when = f"cron {self.cron} ({self.timezone})"
         elif self.interval_s:
@@ -230,7 +230,7 @@ def schedule_of(
 
 
 def overdue(schedule: CampaignSchedule, runs: Path, now: datetime) -> bool:
-    """Whether the one time of a schedule passed while nobody watched, and its run was never begun."""
+    """Whether the one time of a schedule passed while no scheduler was running, and its run was never begun."""
     if not schedule.at or schedule.paused:
         return False
     at = datetime.fromisoformat(schedule.at)

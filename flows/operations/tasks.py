@@ -132,7 +132,7 @@ class TaskExamination:
 
 
 def new_task(file: Path) -> Path:
-    """Write a commented declaration of a task, to be changed.
+    """Write a commented declaration of a task, as a template to edit.
 
     Args:
         file: The file to write, such as fairness.toml.

@@ -140,7 +140,7 @@ def measure_transfer(
         travelling: The theory.
         target: The responses.
         n_draws: Of each population, a power of two.
-        seed: Of the generic learners.
+        seed: Random seed of the generic learners.
         n_workers: Theories that run at the same time; does not change results.
 
     Raises:
@@ -283,7 +283,7 @@ def find_target(
         trials = tuple(trials_in(trace.artifacts, state, own) for own in chosen)
     if not state.experiments.collected:
         raise DataMissingError(
-            f"the run {name} has no answers yet: nothing was collected. `lakatos resume {folder}` goes on."
+            f"the run {name} has no responses yet: nothing was collected. `lakatos resume {folder}` goes on."
         )
     if not trials:
         there = ", ".join(state.experiments.collected)
@@ -304,7 +304,7 @@ def _file_target(
         study = load_study(path)
         if study.participants.columns is None:
             raise DataMissingError(
-                f"the study {path} names no file of answers (participants.file)."
+                f"the study {path} names no file of responses (participants.file)."
             )
         path, task = Path(study.participants.file), domain_of(study)
         mapping = _with_said(study.participants.columns, said)

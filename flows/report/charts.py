@@ -336,7 +336,7 @@ def _draw_people(
     canvas.box(low, top + 2, max(x(trial.high) - low, 1), row - 4, "people")
     canvas.line(share, top + 1, share, top + row - 1, "share")
     interval = f"{trial.low:.0%} to {trial.high:.0%}"
-    words = f"trial {trial.number}: {trial.share:.0%} of people ({interval})"
+    words = f"trial {trial.number}: observed {trial.share:.0%} (95% interval {interval})"
     canvas.mark(share, middle, "circle", "ink", words)
     _note_trial(canvas, trial, "observed", trial.share, trial.low, trial.high)
 
@@ -358,7 +358,7 @@ def _draw_said(
         y = middle + (series - (len(rivals) - 1) / 2) * LINE
         css, shape = series_class(series), SHAPES[1:][series % 3]
         canvas.line(x.inside(low), y, x.inside(high), y, f"said {css}")
-        words = f"trial {trial.number}: {rivals[series]} said {mean:.0%}"
+        words = f"trial {trial.number}: {rivals[series]} predicted {mean:.0%}"
         canvas.mark(x.inside(mean), y, shape, css, words, size=3.2)
         _note_trial(canvas, trial, rivals[series], mean, low, high)
 

@@ -39,9 +39,12 @@ MOST_PICTURES: Final = 60
 def data_facts(reading: RunReading) -> dict[str, Any]:
     """Whose choices the run rests on: people, answers, sources."""
     collected = [item.record for item in reading.state.experiments.collected.values()]
+    sealed = reading.state.experiments.sealed
+    n_sealed = sealed.record.n_responses if sealed else 0
     return {
         "n_experiments": len(collected),
-        "n_responses": sum(item.n_responses for item in collected),
+        "n_responses": sum(item.n_responses for item in collected) + n_sealed,
+        "n_sealed": n_sealed,
         "people": sorted({item.n_people or item.n_participants for item in collected}),
         "pooled": any(item.pooled for item in collected),
         "archives": [] if reading.simulated else archive_readers(reading.config),

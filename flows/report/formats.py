@@ -67,10 +67,16 @@ def moment(time: str) -> str:
     return time.replace("T", " ")[:19] if time else "–"
 
 
+def experiment_of_data_set(name: str) -> str:
+    """An experiment's number, and in parentheses the part of the data to which it belongs: ``2.1 (students)``."""
+    number, _, part = told_experiment(name).partition(" ")
+    return f"{number} ({part})" if part else number
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "fixed": fixed,
     "signed": signed,
-    "experiment": told_experiment,
+    "experiment": experiment_of_data_set,
     "interval": interval,
     "interval_of": interval_of,
     "listed": listed,

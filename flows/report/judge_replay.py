@@ -71,7 +71,7 @@ def build_anchor(
     Args:
         domains: Names.
         n_items: Simulated comparisons in each; 0 for none.
-        seed: Of everything.
+        seed: Random seed.
         data: Folder of the published data sets; None for none.
         n_workers: Theories that run at the same time.
         most_experiments: Of each archive.

@@ -30,17 +30,20 @@ def _participants(reading: RunReading) -> str:
     collected = [item.record for item in reading.state.experiments.collected.values()]
     if not collected:
         return "No responses have been collected."
-    n_responses = sum(item.n_responses for item in collected)
+    sealed = reading.state.experiments.sealed
+    n_sealed = sealed.record.n_responses if sealed else 0
+    n_responses = sum(item.n_responses for item in collected) + n_sealed
     if any(item.pooled for item in collected):
         whose = ""
     else:
         sizes = sorted({item.n_people or item.n_participants for item in collected})
         size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         whose = f" of {size} {reading.answerers} per experiment"
+    hidden = f", {n_sealed:,} of them to sealed trials" if n_sealed else ""
     came = "They had been collected before this study. " if reading.is_collected_before else ""
     experiments = plural(len(collected), "experiment")
     return (
-        f"We analysed {plural(n_responses, 'response')}{whose} in {experiments} "
+        f"We analysed {plural(n_responses, 'response')}{whose} in {experiments}{hidden} "
         f"(kind of task: {reading.config.domain.replace('_', ' ')}). {came}"
     ).strip()
 
@@ -72,10 +75,7 @@ def _trials(reading: RunReading) -> str:
     n_random = sum(item.n_random for item in designs)
     used = "used responses to" if reading.is_collected_before else "presented"
     chosen = f"We {used} {plural(n_trials, 'trial')}"
-    all_used = reading.is_collected_before and all(
-        item.n_trials == item.n_candidates for item in designs
-    )
-    if all_used:
+    if reading.is_all_used:
         chosen += ", all that were not sealed"
     elif n_random < n_trials:
         chosen += (
@@ -84,7 +84,7 @@ def _trials(reading: RunReading) -> str:
         )
     sealed = known.sealed.record.n_trials if known.sealed else 0
     kept = (
-        f" Another {plural(sealed, 'trial')} remained sealed until the final comparison."
+        f" A further {plural(sealed, 'trial')} remained sealed until the final comparison."
         if sealed
         else ""
     )

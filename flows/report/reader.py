@@ -26,7 +26,13 @@ from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
-from lakatos.theories.findings.verdicts.conclude import compare_leader
+from lakatos.theories.findings.verdicts.company import describe
+from lakatos.theories.findings.verdicts.conclude import (
+    MOST_TIED,
+    compare_leader,
+    in_new_names,
+    tied_with,
+)
 from lakatos.theories.findings.verdicts.headline import is_better
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.theories.language.theory import Theory
@@ -35,6 +41,7 @@ from lakatos.traces.errors import TraceError
 from lakatos.traces.journal import INTENT, Event
 from lakatos.traces.step import Recorded, Trace
 from lakatos.traces.validity import Validity
+from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[np.float64]
 UNREADABLE = (TraceError, AssertionError, ValueError, KeyError, TypeError)
@@ -61,7 +68,7 @@ class TheoryLabel:
     @property
     def brief(self) -> str:
         """The name where there is little room."""
-        return shortened(self.name, 40)
+        return shortened(self.name, 64)
 
     @property
     def short(self) -> str:
@@ -111,6 +118,15 @@ class RunReading:
     def is_of_file(self) -> bool:
         """Whether they stand in a file of the study's own, which nobody needs to have published."""
         return bool(self.config.participants.file)
+
+    @property
+    def is_all_used(self) -> bool:
+        """Whether the designs took all trials that were there and not sealed, so that none was chosen."""
+        known = self.state.experiments
+        designs = [item.record for name, item in known.designs.items() if name in known.collected]
+        return self.is_collected_before and all(
+            item.n_trials == item.n_candidates for item in designs
+        )
 
     @property
     def came(self) -> str:
@@ -172,11 +188,32 @@ class RunReading:
         """What a theory leaves unexplained, as the verdict measured it; None where it did not."""
         return None if self.concluded is None else self.concluded.left_by(theory)
 
+    @cached_property
+    def tied_with_leader(self) -> tuple[Digest, ...]:
+        """Theories from which the data do not separate the leader, by the rule of the verdict."""
+        if self.leader is None:
+            return ()
+        return tied_with(self.state.theories, self.state.experiments, self.leader)
+
     @property
-    def tied_with_leader(self) -> list[Digest]:
-        """Theories that the leaderboard calls tied with the leader."""
-        lines = self.board.standings
-        return [line.theory for line in lines if line.tied and line.theory != self.leader]
+    def tied_names(self) -> str:
+        """The leader and the theories tied with it, as a heading lists them."""
+        names = [self.label(theory).name for theory in self.tied_with_leader]
+        shown = names if len(names) <= MOST_TIED else names[: MOST_TIED - 1]
+        more = len(names) - len(shown)
+        rest = [plural(more, "other theory", "other theories")] if more else []
+        leader = [] if self.leader is None else [self.label(self.leader).name]
+        return in_a_list([*leader, *shown, *rest], "or")
+
+    @property
+    def beside_published(self) -> str:
+        """The leader beside published theories and generic learners, in words; empty where it was not measured."""
+        measured, found = self.state.theories.completeness, self.concluded
+        if measured is None:
+            return ""
+        rival = self.label(found.rival).name if found and found.rival else ""
+        text = describe(measured.record, rival, found.advantage if found else None)
+        return in_new_names(self.state.theories, text)
 
     @property
     def leader(self) -> Digest | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -17,6 +17,7 @@ from lakatos.flows.report.reader import RunReading, open_reading
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.record import SizeOnPath
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.wording import plural
 
 
@@ -55,11 +56,11 @@ def newest_path(reading: RunReading) -> tuple[SizeOnPath, ...]:
 def path_of_sizes(
     folder: RunFolder, *, clauses: Annotated[int, Argument(least=0)] = 0
 ) -> PathOfSizes:
-    """Show the best theory of every size, and print the one with as many clauses as wanted.
+    """List the best theory of each number of clauses, or print the theory with a given number.
 
     Args:
         folder: The run's folder.
-        clauses: Clauses of the theory; 0 for the smallest theory within one standard error of the best.
+        clauses: Number of clauses; 0 selects the smallest theory within one standard error of the best.
 
     Raises:
         RunMissingError: There is no run.
@@ -85,14 +86,33 @@ def path_of_sizes(
     return PathOfSizes(path, wanted[0], source)
 
 
+def changes_on_path(reading: RunReading, path: Sequence[SizeOnPath]) -> list[str]:
+    """Mechanisms that each theory has and the next smaller one lacks, and those that it lacks: ``+ streak − length``.
+
+    Of the smallest theory, all mechanisms are named. A theory that was submitted is named by its tag.
+    """
+    notes, before = [], frozenset[str]()
+    for item in path:
+        source = reading.trace.artifacts.get(item.source).decode()
+        slots = read_program(TheoryProgram(source, author="")).composition or {}
+        own = frozenset(name for names in slots.values() for name in names)
+        changes = [("+", sorted(own - before)), ("−", sorted(before - own))]
+        words = [f"{sign} {', '.join(names).replace('_', ' ')}" for sign, names in changes if names]
+        tag = f"{reading.label(item.source).tag}: " if item.source in reading.checked else ""
+        notes.append(f"{tag}{' '.join(words)}")
+        before = own
+    return notes
+
+
 def path_figure(reading: RunReading) -> Markup:
     """Loss of the best theory of every size against the best of all, with 95% intervals."""
+    path = newest_path(reading)
     rows = []
-    for item in newest_path(reading):
-        half = 2 * item.behind_error
+    for item, note in zip(path, changes_on_path(reading, path), strict=True):
+        half, value = 2 * item.behind_error, 0.0 - item.behind
         mark = " (chosen)" if item.chosen else ""
-        known = (-item.behind, -item.behind - half, -item.behind + half)
-        rows.append(charts.IntervalRow(f"{plural(item.n_clauses, 'clause')}{mark}", "", (known,)))
+        known = (value, value - half, value + half)
+        rows.append(charts.IntervalRow(f"{plural(item.n_clauses, 'clause')}{mark}", note, (known,)))
     if not rows:
         return Markup("")
     label = "log score minus that of the best theory, nats per choice"

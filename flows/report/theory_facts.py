@@ -50,7 +50,7 @@ def parameter_rows(theory: Theory) -> Iterator[ParameterRow]:
 def prior_words(prior: Prior, *, pooled: bool = False) -> str:
     """A population in words: what two thirds of people have, or what is open about a value that all share."""
     if prior.idle:
-        return "nothing was learned: no trial that was asked depends on it"
+        return "not estimated: no presented trial depends on it"
     if prior.kind in ("uniform", "log_uniform"):
         return f"declared: anywhere from {figures3(prior.low)} to {figures3(prior.high)}"
     low, middle, high = (figures3(value) for value in prior.quantile(np.array([1 / 6, 0.5, 5 / 6])))

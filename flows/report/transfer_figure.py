@@ -33,7 +33,7 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
     """
     whole = _shown([line for line in lines if not line.half])
     halves = [line for line in lines if line.half]
-    panels = [("all answers", whole), ("second half of each person's answers", halves)]
+    panels = [("all responses", whole), ("second half of each participant's responses", halves)]
     panels = [(name, own) for name, own in panels if own]
     heights = [len(own) for _, own in panels]
     with mpl.rc_context(cast(Any, SETTINGS)):
@@ -53,7 +53,7 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
             forest(axes, [_label(line) for line in own], ahead, ends, colors)
             axes.set_title(name, loc="left", fontsize=8, color=MUTED)
         all_axes[-1].set_xlabel(
-            "nats per choice ahead of the best published theory, fitted to these answers"
+            "nats per choice ahead of the best published theory, fitted to these responses"
         )
         figure.savefig(file, dpi=150)
 

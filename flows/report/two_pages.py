@@ -24,14 +24,14 @@ from lakatos.flows.report.theory_facts import winner_facts
 from lakatos.theories.engine.record import CompletenessMeasured, TheoryCompleteness
 from lakatos.theories.engine.scoreboard import TheoryStanding
 from lakatos.theories.engine.scoring.score import UNKNOWN
-from lakatos.theories.findings.verdicts.headline import ratio_in_words
+from lakatos.theories.findings.verdicts.company import SCALE
 from lakatos.traces.digest import Digest
 
 SUMMARY_FILE: Final = "summary.html"
-MOST_THEORIES: Final = 8
+MOST_THEORIES: Final = 6
 """Lines of the table: the leading theory, those tied with it, the initial ones, then the best others."""
 MOST_LIMITS: Final = 3
-LONGEST_CLAIM: Final = 420
+LONGEST_CLAIM: Final = 1000
 LONGEST_TEXT: Final = 700
 STYLES: Final = ("page.css", "summary.css")
 
@@ -73,11 +73,10 @@ def render_summary(reading: RunReading, report: str) -> str:
         "config": reading.config,
         "concluded": reading.concluded,
         "verdict": _verdict(reading),
-        "left": _left(reading),
         "winner": winner,
         "claim": _claim(winner),
         "company": company,
-        "unexplained": shortened(company.text, LONGEST_TEXT) if company else "",
+        "unexplained": shortened(reading.beside_published.replace(SCALE, ""), LONGEST_TEXT),
         "data": data_facts(reading),
         "lines": lines,
         "n_others": len(reading.board.standings) - len(lines),
@@ -97,7 +96,11 @@ def comparison_lines(
 ) -> list[ComparisonLine]:
     """The lines of the table, in the order of the leaderboard."""
     standings = reading.board.standings
-    first = [line.theory for line in standings if line.theory == reading.leader or line.tied]
+    first = [
+        line.theory
+        for line in standings
+        if line.theory in {reading.leader, *reading.tied_with_leader}
+    ]
     initial = [line.theory for line in standings if line.theory in reading.state.seeds]
     wanted = list(dict.fromkeys([*first, *initial, *(line.theory for line in standings)]))
     shown = set(wanted[:MOST_THEORIES])
@@ -119,15 +122,6 @@ def _verdict(reading: RunReading) -> str:
     if reading.concluded is None:
         return ""
     return shortened(text_below(reading).partition(" Claim: ")[0], LONGEST_TEXT)
-
-
-def _left(reading: RunReading) -> str:
-    """How much the leading theory leaves unexplained, as a sentence; empty where it was not measured."""
-    left = None if reading.leader is None else reading.left_by(reading.leader)
-    if left is None:
-        return ""
-    words = ratio_in_words(left)
-    return f"{words[:1].upper()}{words[1:]}; 1 is expected of a theory without misfit. "
 
 
 def _claim(winner: dict[str, Any] | None) -> str:

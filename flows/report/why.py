@@ -118,7 +118,7 @@ class WhyAnswer(Result):
                     name, str(item.trial), escape(item.shown), str(item.n_answers), share,
                     f"{item.leader:.2f}", f"{item.rival:.2f}", f"{item.nats:+.1f}",
                 )  # fmt: skip
-            yield "answers that speak most for the leader, against the best first theory:"
+            yield "responses that favour the leading theory most over the best initial theory:"
             yield table
         for link in self.broken:
             yield (
@@ -161,13 +161,13 @@ def why(
     *,
     deep: Annotated[int, Argument(least=0)] = DEEP,
 ) -> WhyAnswer:
-    """Trace a conclusion of a run back to the responses that support it.
+    """Show the evidence for a conclusion of a run, down to the responses.
 
     Args:
         folder: The run's folder.
-        claim: verdict; leader, for the end of the last cycle; a theory, by its name or the beginning of its digest; or
-            any record, by its number or the beginning of its digest.
-        deep: Levels that are shown; 0 for all.
+        claim: verdict; leader (the leading theory after the last cycle); a theory, by name or beginning of its
+            digest; or a record, by number or beginning of its digest.
+        deep: Number of levels shown; 0 for all.
 
     Raises:
         RunMissingError: There is no run, or nothing in it is called so.
@@ -302,7 +302,7 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
-    whose = "simulated or given by a language model" if by_machine else "given by people"
+    whose = "simulated or given by a language model" if by_machine else "given by participants"
     people = f" of {plural(n_people, 'participant')}" if n_people else ""
     return f"It is based on {plural(n_responses, 'response')}{people}, {whose}."
 

@@ -204,12 +204,13 @@ class Run:
 
     def show_leaderboard(self) -> None:
         """Tell the progress display how the rivals stand."""
+        tied = self.state.tied()
         rows = [
             LeaderRow(
                 name=self.state.theories.both_names(line.theory),
                 nats=line.score.value,
                 error=line.error,
-                tied=line.tied,
+                tied=line.theory in tied,
             )
             for line in self.state.board().standings[:8]
         ]

@@ -22,6 +22,7 @@ from lakatos.theories.engine import state as theories_state
 from lakatos.theories.engine.record import SealedScored
 from lakatos.theories.engine.scoreboard import Scoreboard, board_of, decisive_sealed_of
 from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.conclude import tied_with
 from lakatos.theories.findings.verdicts.record import (
     CampaignConcluded,
     ConfirmationFinished,
@@ -87,6 +88,14 @@ class RunState:
     def board(self) -> Scoreboard:
         """All rivals on all experiments."""
         return board_of(self.theories, self.experiments)
+
+    def tied(self) -> frozenset[Digest]:
+        """The leading theory, and those from which the data do not separate it by the rule of the verdict."""
+        standings = self.board().standings
+        if not standings:
+            return frozenset()
+        leader = standings[0].theory
+        return frozenset((leader, *tied_with(self.theories, self.experiments, leader)))
 
     @property
     def decisive_sealed(self) -> Mapping[Digest, SealedScored]:

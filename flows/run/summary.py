@@ -143,6 +143,7 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
     if state.theories.completeness is not None:
         measured = {line.theory: line for line in state.theories.completeness.record.theories}
     table = []
+    tied = state.tied()
     for line in state.board().standings[:MOST_STANDINGS]:
         known = measured.get(line.theory)
         concluded = state.campaign.concluded
@@ -156,7 +157,7 @@ def _standings(state: RunState) -> tuple[tuple[str, ...], ...]:
                 "" if line.prequential is None else f"{line.prequential.value:.4f}",
                 f"{line.error:.4f}",
                 "" if line.correlation is None else f"{line.correlation:.3f}",
-                "tie" if line.tied else "",
+                "tie" if line.theory in tied else "",
             )
         )
     return tuple(table)

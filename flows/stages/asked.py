@@ -36,17 +36,18 @@ class AnswersAwaited:
     def text(self) -> str:
         """The responses that the run waits for, and how they arrive."""
         others = self.n_arrived - self.n_completed
-        who = "the language model" if self.source.origin == LANGUAGE_MODEL else "people"
+        who = "the language model" if self.source.origin == LANGUAGE_MODEL else "participants"
         if self.to_stop:
             return (
                 f"collection of experiment {self.experiment} has ended with {self.n_completed} of {self.n_planned} "
-                "people, and its study on Prolific could still let people in, who would be paid for nothing. Stop it: "
-                f"`{self.to_stop}`. Then `lakatos resume`."
+                "participants, and its study on Prolific could still admit others, who would be paid for nothing. Stop "
+                f"it: `{self.to_stop}`. Then `lakatos resume`."
             )
         return (
             f"waiting for {who}: {self.n_completed} of {self.n_planned} have completed experiment {self.experiment}"
             f"{f', and {others} stopped before the end' if others else ''}; "
-            f"{self.source.brought_by}. Then `lakatos resume`; `lakatos resume --enough` goes on with those who have."
+            f"{self.source.brought_by}. Then `lakatos resume`; `lakatos resume --enough` continues with those who have "
+            "responded."
         )
 
 

@@ -73,7 +73,7 @@ def _name(program: TheoryProgram) -> str:
 async def seed_pool(run: Run) -> None:
     """Check the theories that the study names or brings along and admit them as the first rivals."""
     settings = run.config.theories
-    run.progress.stage(0, "check the seeds", ", ".join(settings.seeds))
+    run.progress.stage(0, "check the initial theories", ", ".join(settings.seeds))
     assert run.state.campaign.started is not None
     programs = [run.family.program(name) for name in settings.seeds]
     for program in (*programs, *(TheoryProgram(source, OWN) for source in settings.programs)):

@@ -82,7 +82,7 @@ async def recruit(
 ) -> Recorded[PeopleRecruited]:
     """Ask for the people that ``plan`` needs, once; their responses arrive in the inbox."""
     design = _design(run.trace.artifacts, plan.record)
-    people = plural(design.n_participants, "person", "people")
+    people = plural(design.n_participants, "participant")
     run.progress.stage(cycle, "collect", f"{people}, {plural(len(design.stimuli), 'trial')}")
 
     def ask(context: StepContext) -> PeopleRecruited:
@@ -130,7 +130,9 @@ def standing(run: Run, cycle: int, number: int = 0, *, experiment: str = "") -> 
                 run.recall(known)
             record_consent(run, item, _design(run.trace.artifacts, plan))
             run.progress.stage(
-                cycle, "collect", f"{told_experiment(plan.experiment)}: people were asked before"
+                cycle,
+                "collect",
+                f"{told_experiment(plan.experiment)}: participants were recruited before",
             )
             return asked
     return None
@@ -251,7 +253,7 @@ async def collect_people(
     run.source.close(collection.recruitment)
     if to_stop:
         run.progress.note(
-            f"everybody has answered experiment {collection.name}; its study on Prolific still runs: {to_stop}"
+            f"all participants have completed experiment {collection.name}; its study on Prolific still runs: {to_stop}"
         )
     return found
 

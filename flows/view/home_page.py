@@ -12,7 +12,7 @@ from lakatos.flows.view.watch import RunMoment
 STATES: Final[Mapping[str, str]] = {
     "": "any state",
     "running": "running",
-    "waiting": "waiting for people",
+    "waiting": "waiting for participants",
     "stopped": "stopped",
     "concluded": "concluded",
     "shown": "concluded, shown",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakatos.traces.wording import did_you_mean, plural
+from lakatos.traces.wording import did_you_mean, in_a_list, plural
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,11 @@ def test_the_nearest_names_are_told_as_they_are_written() -> None:
         "; did you mean 'mine-1' or 'mine-2'?",
         "; did you mean 'mine-2' or 'mine-1'?",
     )
+
+
+def test_a_list_has_one_conjunction_before_its_end() -> None:
+    assert in_a_list(["a"]) == "a"
+    assert in_a_list(["a", "b"]) == "a and b"
+    assert in_a_list(["a", "b", "c"], "or") == "a, b or c"
+    assert in_a_list(["a, b", "c"]) == "a, b; and c"
+    assert in_a_list(["a, b"]) == "a, b"

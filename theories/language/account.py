@@ -42,6 +42,8 @@ SHARES = (
     (0.97, "about nine in ten"), (1.01, "nearly all"),
 )  # fmt: skip
 """Share of people below which words apply."""
+EVEN = 0.58
+"""Share of people below which the larger side is no direction."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
 SURE = 2.0
@@ -493,7 +495,10 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     first, second = sides
     if not is_share_learned(prior):
         return f"some people {first}, others {second}"
-    return f"{share_in_words(max(above, 1 - above))} people {first}, the others {second}"
+    most = max(above, 1 - above)
+    if most < EVEN:
+        return f"some people {first}, others {second}, with no direction on average"
+    return f"{share_in_words(most)} people {first}, the others {second}"
 
 
 def _contrast(one: str, other: str) -> str:
@@ -544,7 +549,10 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
             return frequency_in_words(prior)
         if pooled or not _differ(prior):
             return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
-        return _range_in_words(prior, form)
+        found = _range_in_words(prior, form)
+        before = match.string[: match.start()]
+        is_aside = before.count("(") > before.count(")")
+        return found if is_aside or form == "#" else f"{found} (depending on the person)"
 
     text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
     return PLACE.sub(value, ASIDE.sub(aside, text))

@@ -244,7 +244,7 @@ ACCENT = (
     ),
     _accent(
         name="excellence",
-        clause="{much}accept a product with any rating above a limit ({excellent%} of the top)",
+        clause="are {much}drawn to a product with any rating above a limit ({excellent%} of the top)",
         opposite_clause=(
             "{much}avoid a product with any rating above a limit ({excellent%} of the top), other "
             "things equal"

@@ -251,9 +251,9 @@ BIAS = (
         },
         wording=Wording(
             clause="{much}lean towards the second side of the screen",
-            clause_short="to the second",
+            clause_short="towards the second",
             opposite_clause="{much}lean towards the first side of the screen",
-            opposite_short="to the first",
+            opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,
             label="a side bias",

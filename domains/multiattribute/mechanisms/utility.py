@@ -72,10 +72,9 @@ UTILITY = (
         code='value = xp.minimum(ratings, parameters["enough"][..., None, None])',
         parameters={"enough": uniform(0.05, 1.0, SHARE, "rating above which nothing is gained")},
         wording=Wording(
-            clause="continue to value higher ratings above a level that is good enough ({enough%} of the top rating)",
+            clause="value higher ratings even above a satisfactory level ({enough%} of the top rating)",
             opposite_clause=(
-                "do not value higher ratings above a level that is good enough ({enough%} of "
-                "the top rating)"
+                "treat all ratings above a satisfactory level ({enough%} of the top rating) as equally good"
             ),
             parameter="enough",
             neutral=1.0,
@@ -165,10 +164,10 @@ UTILITY = (
             )
         },
         wording=Wording(
-            clause="value middle ratings {far}above half of what the top is worth",
-            clause_short="above that",
-            opposite_clause="value middle ratings {far}below half of what the top is worth",
-            opposite_short="below that",
+            clause="value a middle rating at {far}more than half of the value of the top rating",
+            clause_short="at more than that",
+            opposite_clause="value a middle rating at {far}less than half of the value of the top rating",
+            opposite_short="at less than that",
             parameter="bend",
             unit=0.4,
             label="a bend",
@@ -185,8 +184,8 @@ UTILITY = (
         wording=Wording(
             clause="believe in the very best ratings (up to {credible%} of the top)",
             opposite_clause=(
-                "distrust ratings that are too good (above {credible%} of the top), as if they "
-                "were the worst"
+                "treat ratings that seem too good to be true (above {credible%} of the top) as if "
+                "they were the worst"
             ),
             parameter="credible",
             neutral=1.0,

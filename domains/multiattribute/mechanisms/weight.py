@@ -220,7 +220,9 @@ WEIGHT = (
         },
         wording=Wording(
             clause="treat all cues alike",
-            opposite_clause="weight cues by the rank of their validity, each less than the one before (times {decay})",
+            opposite_clause=(
+                "weight cues by the rank of their validity, each less than the one before (by a factor of {decay})"
+            ),
             neutral_clause="treat all cues alike",
             parameter="decay",
             neutral=1.0,
@@ -343,8 +345,8 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="keep their interest down to the last cue",
-            opposite_clause="lose interest as they go down the cues from the most valid (times {persistence} each)",
+            clause="attend equally to all cues, down to the least valid one",
+            opposite_clause="attend to each cue less than to the next more valid one (by a factor of {persistence})",
             parameter="persistence",
             neutral=1.0,
             unit=0.3,

@@ -252,7 +252,7 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
     _attention(
         name="large regret",
         parameter="regret",
-        clause="{much}dread the one case in which the other gamble would have paid far more",
+        clause="{much}avoid the gamble that may be regretted most, because the other would have paid far more",
         code="feature = regrets(outcomes, probabilities, trials['correlation'], at_stake, xp)",
         meaning="pull away from large differences against the chosen gamble",
         label="regret",
@@ -275,7 +275,10 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
     _attention(
         name="aspiration",
         parameter="aspiration_pull",
-        clause="{much}want to reach a certain level (about {aspiration_level%} of what is in sight)",
+        clause=(
+            "{much}prefer the gamble that is more likely to reach an aspiration level (about {aspiration_level%} of "
+            "what is in sight)"
+        ),
         code="""
 level = worst.min(axis=-1) + parameters["aspiration_level"] * at_stake
 steepness = 50.0 / at_stake[:, None, None]
@@ -318,7 +321,7 @@ feature = variation[:, 0] - variation[:, 1]
     _attention(
         name="skewness",
         parameter="long_shots",
-        clause="{much}like a small chance of something far better, and dread one of something far worse",
+        clause="{much}prefer a small chance of a far better outcome to a small chance of a far worse one",
         code="""
 expected = (probabilities * outcomes).sum(axis=-1, keepdims=True)
 third = (probabilities * ((outcomes - expected) / at_stake[:, None, None]) ** 3).sum(axis=-1)
@@ -334,7 +337,7 @@ feature = skewness[:, 1] - skewness[:, 0]
     _attention(
         name="moderate risk",
         parameter="moderation",
-        clause="{much}like a certain amount of risk, and neither more nor less",
+        clause="{much}prefer a certain amount of risk to both more and less",
         code="""
 expected = (probabilities * outcomes).sum(axis=-1, keepdims=True)
 spread = 2 * xp.sqrt((probabilities * (outcomes - expected) ** 2).sum(axis=-1)) / at_stake[:, None]

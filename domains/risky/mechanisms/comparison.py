@@ -370,7 +370,7 @@ SCALE = (
     Mechanism(
         slot="scale",
         name="by the spread of the outcomes",
-        clause="are less sure of a difference in value, the more the outcomes vary",
+        clause="are less sensitive to a difference in value, the more the outcomes vary",
         code="""
         center = (probabilities * utility).sum(axis=-1, keepdims=True)
         variance = (probabilities * (utility - center) ** 2).sum(axis=(-2, -1))

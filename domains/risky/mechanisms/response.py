@@ -175,7 +175,7 @@ MIXTURE = (
     _mixture(
         name="at times the expected value",
         parameter="share_expected",
-        clause="work out which gamble is better on average and take it",
+        clause="choose the gamble with the higher expected value",
         lead="expected = (probabilities * outcomes).sum(axis=-1)\nlead = expected[:, 1] - expected[:, 0]",
         repairs=("ev_difference", "relative_ev_difference"),
         breaks=("ignores best_probability",),

@@ -185,13 +185,14 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     inputs = [run.state.campaign.cycles[-1].digest]
     campaign = run.state.campaign
     further = (
-        company,
         campaign.confirmation,
         campaign.sensitivity,
         run.state.theories.groups,
         run.state.theories.effects,
     )
-    inputs += [item.digest for item in (opened, named, truth, *further) if item is not None]
+    inputs += [
+        item.digest for item in (opened, named, truth, company, *further) if item is not None
+    ]
     inputs += [item.digest for item in run.state.theories.sealed_scores.values()]
     inputs += [fold.digest for fold in run.state.campaign.folds]
     inputs += run.state.theories.score_records(

@@ -366,7 +366,7 @@ def test_advice_about_parts_and_feedback_names_keys_that_are_accepted(
     frame = delays(rng).frame
     names = dict(zip(frame.columns[2:6], ("p", "q", "u", "v"), strict=True))
     strange = frame.rename(columns=names)
-    advice = r"--column stimulus.amounts='\[\"COLUMN\", \"COLUMN\"\]' \(amount of the first and"
+    advice = r"--column stimulus.amounts='\[\"COLUMN\", \"COLUMN\"\]'.* \(amounts: amount of the first and"
     with pytest.raises(TrialsError, match=advice):
         read(strange, INTERTEMPORAL)
     assert read(strange, INTERTEMPORAL, stimulus={"amounts": ["p", "q"], "delays_days": ["u", "v"]})

@@ -215,3 +215,15 @@ def test_without_arguments_the_first_five_commands_are_shown() -> None:
     done = CliRunner().invoke(app, [])
     assert done.exit_code == 2
     assert done.stdout.count("\n  lakatos ") == 5
+
+
+def test_a_former_name_of_an_option_is_read_and_the_present_one_is_named(capsys):
+    from lakatos.flows.commands.adapter import in_present_words
+
+    options = ["--responses", "--people-port"]
+    typed = in_present_words(["--answers=a.csv", "--people-port", "1", "--answers", "b"], options)
+    assert typed == ["--responses=a.csv", "--people-port", "1", "--responses", "b"]
+    assert "--answers is now called --responses" in capsys.readouterr().err
+    assert in_present_words(["--answers", "1"], ["--answers", "--responses"]) == ["--answers", "1"]
+    assert in_present_words(["--people", "3"], ["--out"]) == ["--people", "3"]
+    assert capsys.readouterr().err == ""

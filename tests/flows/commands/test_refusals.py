@@ -67,10 +67,10 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("theory score begun", "the run runs/begun has no answers yet"),
+        ("theory score begun", "the run runs/begun has no responses yet"),
         ("theory fit tallying runs/begun", "`lakatos resume runs/begun` goes on"),
-        ("theory groups begun --by age", "no answers yet"),
-        ("theory effects begun --by age", "no answers yet"),
+        ("theory groups begun --by age", "no responses yet"),
+        ("theory effects begun --by age", "no responses yet"),
         ("theory posterior tallying --run begun", "no answers of any experiment; it has: none yet"),
         ("theory score new", "the run runs/new has not begun; `lakatos resume runs/new` begins it"),
         ("theory posterior tallying --run new", "has not begun"),
@@ -91,7 +91,7 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("theory check notes", "it is no file"),
         ("theory import large.py", "more than 1,048,576 bytes"),
         ("transfer begun --to allais", "has no theory yet: nothing was scored"),
-        ("transfer expected_value --to begun", "the run begun has no answers yet"),
+        ("transfer expected_value --to begun", "the run begun has no responses yet"),
         ("transfer notes --to allais", "there is no theory 'notes'"),
         ("transfer hyperbolik --to allais", "did you mean 'hyperbolic'"),
         ("transfer empty.py --to allais", "empty.py is no theory: the source has no claim"),

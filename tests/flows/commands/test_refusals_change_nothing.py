@@ -44,7 +44,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "domain check": ("nosuch", "pipe.csv", "study.toml", "/dev/zero"),
     "domain list": ("nosuch",),
     "theory check": ("nosuch.py", "pipe.csv", "/dev/zero", "study.toml"),
-    "theory import": ("nosuch.py", "pipe.csv", "/dev/zero", "binary.py", "binary.py --likelihood --answers good.csv"),
+    "theory import": ("nosuch.py", "pipe.csv", "/dev/zero", "binary.py", "binary.py --likelihood --responses good.csv"),
     "theory score": ("begun", "new", "nosuch", "good.csv nosuch", "pipe.csv", "begun --out table.csv"),
     "theory fit": (
         *("tallying begun", "nosuch good.csv", "tallying pipe.csv", "nosuch good.csv --figure f.png"),

@@ -30,8 +30,8 @@ def test_a_file_a_folder_and_a_published_data_set_are_answers(people, tmp_path: 
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ("hyperbolic", r"'hyperbolic' is a theory, and stands where answers belong\."),
-        ("mine.py", r"'mine\.py' is a theory, and stands where answers belong\."),
+        ("hyperbolic", r"'hyperbolic' is a theory; give responses in its place\."),
+        ("mine.py", r"'mine\.py' is a theory; give responses in its place\."),
         ("answrs.csv", r"no answers called 'answrs\.csv'; did you mean 'answers\.csv'\?"),
         ("risky_spector2024", r"did you mean 'risky_spektor2024'\?"),
         ("zzzz", r"no answers called 'zzzz'\. Answers are a file of them .* a run by its name or "),

@@ -40,7 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = pd.DataFrame(rows, columns=["subject", "trial", "choice", "reward"])
     table.to_csv(folder / "responses.csv", index=False)
     found = ask(
-        "import", folder / "model.py", "--likelihood", "--answers", folder / "responses.csv"
+        "import", folder / "model.py", "--likelihood", "--responses", folder / "responses.csv"
     )
     assert found.exit_code == 0, found.output
     assert "choices is the column choice (response)" in found.stderr
@@ -77,7 +77,7 @@ def test_a_function_alone_is_scored_on_a_table_of_no_known_task(place: Path) -> 
         columns={"choice": "press", "reward": "tone"}
     )
     table.to_csv(place / "strange.csv", index=False)
-    said = ("--argument", "choices=press", "--argument", "rewards=tone", "--answers")
+    said = ("--argument", "choices=press", "--argument", "rewards=tone", "--responses")
     found = ask("import", place / "model.py", "--likelihood", *said, place / "strange.csv")
     assert found.exit_code == 0, found.output
     (place / "strange.py").write_text(found.stdout)

@@ -301,7 +301,9 @@ def test_an_arrival_is_an_event_whose_automation_starts_one_pass_and_the_result_
     change_schedules(runs, lambda _: {"small": CampaignSchedule("small", str(study))})
     server.start()
     serving()
-    wait_for(lambda: "small: whenever answers arrive" in log_of(tmp_path)(), 300, log_of(tmp_path))
+    wait_for(
+        lambda: "small: whenever responses arrive" in log_of(tmp_path)(), 300, log_of(tmp_path)
+    )
     assert server.flow_runs("small") == []
     asked.deliver(asked.folder, *range(12))
     wait_for(lambda: look(asked.folder).ended == "concluded", 600, log_of(tmp_path))

@@ -137,7 +137,7 @@ def test_a_pass_with_nothing_to_do_loads_neither_prefect_nor_what_computes(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "idle: waiting for people" in done.stdout
+    assert "idle: waiting for participants" in done.stdout
 
 
 def test_resuming_with_nothing_to_do_says_so_and_ends_with_the_status_of_waiting(
@@ -146,7 +146,7 @@ def test_resuming_with_nothing_to_do_says_so_and_ends_with_the_status_of_waiting
     words = [sys.executable, "-m", "lakatos.flows.commands.main", "resume", str(copy)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 3
-    assert done.stdout.startswith("nothing to do: waiting for people")
+    assert done.stdout.startswith("nothing to do: waiting for participants")
 
 
 def test_a_writer_is_seen_without_being_disturbed(copy: Path) -> None:
@@ -310,7 +310,7 @@ def test_what_was_due_while_nobody_watched_is_due_at_the_first_turn_only(copy: P
     lab = Watched(copy.parent, {"once": once, copy.name: begun})
     (due,) = lab.tick()
     assert due.folder.name == "once"
-    assert "passed while nobody watched" in due.reason
+    assert "passed while no scheduler was running" in due.reason
     lab.clock.now = 10.0
     assert not lab.tick()
 
@@ -321,7 +321,7 @@ def test_waking_starts_what_is_due_and_says_of_each_other_run_why_not(
     said: list[str] = []
     assert wake(copy.parent, workers=1, say=said.append) == 0
     (line,) = said
-    assert line.startswith(f"{copy.name}: nothing to do: waiting for people")
+    assert line.startswith(f"{copy.name}: nothing to do: waiting for participants")
     asked.deliver(copy, 0)
     paused = CampaignSchedule(copy.name, "study.toml", paused=True)
     change_schedules(copy.parent, lambda known: {copy.name: paused})

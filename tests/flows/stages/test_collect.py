@@ -956,7 +956,8 @@ def test_the_page_takes_people_in_place_of_excluded_ones_and_more_when_the_resea
     assert (waiting.n_completed, waiting.n_planned) == (4, 5)
     runner = CliRunner()
     assert (
-        "7 people are wanted now" in runner.invoke(app, ["data", "more", str(folder), "2"]).output
+        "7 participants are wanted now"
+        in runner.invoke(app, ["data", "more", str(folder), "2"]).output
     )
     take_part(folder, ["dora", "emil", "frida"])
     with pytest.raises(NoPlaceError):

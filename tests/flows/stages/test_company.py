@@ -42,7 +42,21 @@ def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     assert "trained on the same responses (1; a theory can exceed it), is 0.90" in text
     assert "95% interval 0.86 to 0.94; people left out in turn" in text
     assert "Books (completeness 0.80)" in text
-    assert "differs from it by +0.0120 nats per choice (95% interval +0.0020 to +0.0220)" in text
+    assert (
+        "the leading theory's score minus its score is +0.0120 nats per choice (95% interval +0.0020 to +0.0220, not "
+        "corrected for selection)" in text
+    )
+
+
+def test_a_difference_that_the_verdict_states_is_not_stated_again():
+    found = measured(line("Adding", 0.9), line("Books", 0.8), ahead=0.012)
+    same = describe(found, "Books", 0.01201)
+    assert same.endswith(
+        "is Books (completeness 0.80), with which the leading theory was compared."
+    )
+    assert "+0.0120" not in same
+    for other in (describe(found, "Films", 0.012), describe(found, "Books", 0.0125)):
+        assert other == describe(found)
 
 
 def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
@@ -64,7 +78,8 @@ def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_pa
     assert state.campaign.concluded is not None
     found = state.theories.completeness.record
     assert found.leader == state.campaign.concluded.record.leader
-    assert found.text in state.campaign.concluded.record.text
+    completeness, _, _ = found.text.partition(" The best of")
+    assert completeness in state.campaign.concluded.record.text
     assert len(found.published) + len(found.failed) == len(FAMILIES["multiattribute"].seeds)
     assert found.guessing < found.ceiling < 0
     report = write_report(tmp_path / "run").read_text()

@@ -107,7 +107,7 @@ def test_directions_are_tried_without_the_part_that_turns_choices_round(
         for item in check_clauses(theory, DOMAINS[domain], sandbox)
     }
     assert tried[by].held
-    assert "are chosen more" in tried[by].sentence
+    assert "chosen more often" in tried[by].sentence
 
 
 def test_a_strength_that_is_not_there_and_a_hardly_that_is_are_refused(sandbox):

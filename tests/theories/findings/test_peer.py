@@ -120,7 +120,7 @@ def test_a_policy_that_takes_the_likelier_option_is_noted_and_probabilities_are_
 @pytest.mark.parametrize("n_cues", [0, 9])
 def test_weights_of_cues_that_nobody_counted_are_refused(sandbox, n_cues):
     with pytest.raises(
-        TheorySourceError, match=r"'weights' has a value for each cue.*--answers FILE"
+        TheorySourceError, match=r"'weights' has a value for each cue.*--responses FILE"
     ):
         import_autocog(IN_YAML, sandbox, n_cues=n_cues)
 
@@ -135,7 +135,7 @@ def test_the_command_counts_the_cues_of_the_answers(tmp_path):
     answers = tmp_path / "answers.csv"
     answers.write_text(head + "".join(rows))
     done = CliRunner().invoke(
-        app, ["theory", "import", str(tmp_path / "theory.yaml"), "--answers", str(answers)]
+        app, ["theory", "import", str(tmp_path / "theory.yaml"), "--responses", str(answers)]
     )
     assert done.exit_code == 0, done.exception
     assert "weights_3" in done.stdout

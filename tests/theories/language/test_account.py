@@ -364,3 +364,20 @@ def test_numbers_of_times_are_told_whole():
     assert tell_clause(clause, {"patience": Prior("uniform", 0.5, 8.0)}).text == (
         "give up after some failures"
     )
+
+
+def test_a_range_outside_parentheses_is_said_to_differ_between_people():
+    clause = Wording("like it most at {level%} of the top (up to {level%})")
+    (alike, apart) = ({"level": learned(0.5, spread, 0.0, 1.0)} for spread in (0.01, 0.2))
+    assert tell_clause(clause, alike).text == "like it most at 50% of the top (up to 50%)"
+    assert tell_clause(clause, apart).text == (
+        "like it most at 25 to 75% (depending on the person) of the top (up to 25 to 75% for most people)"
+    )
+
+
+def test_equal_sides_are_no_direction_and_unequal_ones_a_share():
+    even, most = learned(0.05, 1.0), learned(0.5, 1.0)
+    assert tell_clause(PULL, {"pull": even}).text == (
+        "some people like it, others dislike it, with no direction on average"
+    )
+    assert tell_clause(PULL, {"pull": most}).text.startswith("about two thirds of people like it")

@@ -159,9 +159,18 @@ def try_clause(
     if lean is None:
         return TriedClause(clause, True, size, _sentence(words, found, True))
     held = lean * clause.direction > 0
-    more = "more" if lean > 0 else "less"
-    found += f", and with it the options for which {clause.wording.feature.replace('_', ' ')} speaks are chosen {more}"
+    found += f", and with it {_favoured(clause.wording.feature)} chosen {'more' if lean > 0 else 'less'} often"
     return TriedClause(clause, held, size, _sentence(words, found, held))
+
+
+def _favoured(feature: str) -> str:
+    """The options towards which a feature moves choices, as a subject with its verb."""
+    words = feature.replace("_", " ")
+    if words == "last choice":
+        return "the option that was chosen last is"
+    if words.endswith(" difference"):
+        return f"the option with the higher value of {words.removesuffix(' difference')} is"
+    return f"options favoured by {words} are"
 
 
 def _lean(

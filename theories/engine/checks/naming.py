@@ -61,7 +61,9 @@ def _names_of_form(theory: Theory, title: str) -> list[str]:
     """The title of the published theory of this form, and how another one of it may differ."""
     if not title:
         return []
-    return [title, f"{title} {'with' if LAPSE in theory.priors else 'without'} lapses"]
+    if LAPSE not in theory.priors:
+        return [title, f"{title} without lapses"]
+    return [title, f"{title} {'and' if ' with ' in title else 'with'} lapses"]
 
 
 def _names(theory: Theory, namesakes: Sequence[Theory]) -> Iterator[str]:

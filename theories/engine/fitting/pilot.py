@@ -68,7 +68,7 @@ def find_pilot(
         log_likelihood: Latent values ``(n_draws, n_units, n_parameters)`` to nats ``(n_draws, n_units)``.
         ruled: ``(n_units,)`` whether a unit is ruled by the population instead of the declared prior.
         n_parameters: Of the theory, at least one.
-        rng: Decides the draws.
+        rng: Random seed.
     """
     shape = (len(ruled), n_parameters)
     center, spread = np.zeros(n_parameters), np.ones(n_parameters)

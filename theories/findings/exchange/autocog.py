@@ -330,7 +330,7 @@ def _priors(
             if not 1 <= n_cues <= MOST_CUES:
                 raise TheorySourceError(
                     f"the parameter {str(name)!r} has a value for each cue, and the number of cues is unknown "
-                    f"(1 to {MOST_CUES}). Give the answers that the theory is for (--answers FILE), or the number "
+                    f"(1 to {MOST_CUES}). Name the responses that it predicts (--responses FILE), or the number "
                     "(--cues 4; n_cues in Python)."
                 )
             names = [f"{name}_{cue}" for cue in range(1, n_cues + 1)]

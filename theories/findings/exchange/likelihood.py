@@ -99,7 +99,7 @@ class Likelihood:
     source: str
     function: str
     participant: str
-    """Column that names participants."""
+    """Column that identifies participants."""
     columns: Mapping[str, str]
     """Column of each argument that is one."""
     responses: tuple[str, ...]
@@ -254,7 +254,7 @@ def read_likelihood(source: str) -> Likelihood:
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise TheorySourceError(
                     f"{NAME} cannot be read ({error}); import the function again with `lakatos theory import FILE "
-                    "--likelihood --answers TABLE`."
+                    "--likelihood --responses TABLE`."
                 ) from None
             _check_declared(found)
             return found

@@ -50,6 +50,12 @@ BASES = {
     "people": "participants held out in turn",
     "trials": "trials held out in turn",
 }
+SCALE = (
+    ", on a scale from guessing (0) to generic learners (gradient boosting and a small neural network) trained on the "
+    "same responses (1; a theory can exceed it),"
+)
+SAME = 5e-5
+"""Difference of two advantages, in nats per choice, below which they are printed alike."""
 SEALED = "sealed trials, everything learned from the open ones"
 
 
@@ -333,8 +339,16 @@ def _trials_with_regret(
     return tuple(found)
 
 
-def describe(measured: CompletenessMeasured) -> str:
-    """The leader beside generic learners and published theories, in at most three sentences."""
+def describe(
+    measured: CompletenessMeasured, rival: str = "", advantage: float | None = None
+) -> str:
+    """The leader beside generic learners and published theories, in at most three sentences.
+
+    Args:
+        measured: What was found.
+        rival: Name of the theory with which the verdict compares the leader.
+        advantage: Difference in score from it, as the verdict states it; the same difference is not stated again.
+    """
     own = measured.theories[0]
     parts = []
     if own.completeness is None or own.completeness_error is None:
@@ -345,8 +359,7 @@ def describe(measured: CompletenessMeasured) -> str:
     else:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         parts.append(
-            "Its completeness, on a scale from guessing (0) to generic learners (gradient boosting and a small neural "
-            f"network) trained on the same responses (1; a theory can exceed it), is {own.completeness:.2f} "
+            f"Its completeness{SCALE} is {own.completeness:.2f} "
             f"(95% interval {low:.2f} to {high:.2f}; {measured.basis})."
         )
     if not measured.published:
@@ -358,10 +371,14 @@ def describe(measured: CompletenessMeasured) -> str:
             f"It is itself the best of {n_published} published theories estimated in the same way."
         )
     else:
-        ahead = measured.estimate(measured.ahead, measured.ahead_error)
-        interval = ahead.interval_in_words()
+        found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"
+        is_stated = advantage is not None and abs(advantage - measured.ahead) < SAME
+        if best.name == rival and is_stated:
+            parts.append(f"{found}, with which the leading theory was compared.")
+            return " ".join(parts)
+        interval = measured.estimate(measured.ahead, measured.ahead_error).interval_in_words()
         parts.append(
-            f"The best of {n_published} published theories estimated in the same way is {best.name}{share}; the "
-            f"leading theory's score differs from it by {measured.ahead:+.4f} nats per choice ({interval})."
+            f"{found}; the leading theory's score minus its score is {measured.ahead:+.4f} nats per choice "
+            f"({interval}, not corrected for selection)."
         )
     return " ".join(parts)

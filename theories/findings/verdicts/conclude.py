@@ -34,6 +34,7 @@ from lakatos.theories.engine.scoring.score import (
 )
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.engine.state import TheoriesState
+from lakatos.theories.findings.verdicts.company import describe
 from lakatos.theories.findings.verdicts.headline import headline, verdict_of
 from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
@@ -49,7 +50,7 @@ from lakatos.theories.findings.verdicts.unexplained import left_unexplained
 from lakatos.theories.language.account import names_held_back
 from lakatos.theories.language.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 Array = NDArray[np.float64]
 RATIO_DRAWS = 512
@@ -57,6 +58,8 @@ RATIO_DRAWS = 512
 MOST_MEASURED = 6
 """Theories of which it is measured."""
 MOST_MARKS = 3
+MOST_TIED = 4
+"""Theories tied with the leader that the verdict names."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ def conclude_from(
         left=own,
     )
     known_as = leader if leader in told_published or rival is None else rival
+    tied = tied_with(evidence.theories, evidence.experiments, leader)
     first = headline(
         verdict,
         evidence.theories.name(leader),
@@ -162,9 +166,10 @@ def conclude_from(
         own,
         marks,
         is_ahead_of_published=is_ahead_of_published,
+        n_others=len({*tied} - {known_as}),
     )
     parts = [first, *_random_choices_in_words(evidence.theory(leader), own)]
-    parts += [*_advantage_in_words(evidence, found)]
+    parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, tied)]
     parts += _guessing_in_words(evidence.theories.name(leader), gain)
     parts += _what_it_says(evidence, leader)
     parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
@@ -184,7 +189,7 @@ def conclude_from(
         headline=first,
         unexplained=left,
         marks=marks,
-        text=" ".join([*parts, *told]),
+        text=" ".join([*parts, *_beside_published(evidence, decides), *told]),
         stop=stop,
         advantage=decides.advantage.value if decides else None,
         advantage_error=decides.advantage.standard_error if decides else None,
@@ -272,8 +277,8 @@ def _random_choices_in_words(theory: Theory, left: ErrorRatio | None) -> list[st
         return []
     share = float(np.median(theory.population(RATIO_DRAWS)[LAPSE]))
     return [
-        f"Choices that the theory calls random ({share:.0%} in the median participant) are part of what is not "
-        "understood."
+        f"The theory attributes {share:.0%} of the choices of the median participant to chance; it does not explain "
+        "them."
     ]
 
 
@@ -346,6 +351,29 @@ def compare_leader(
     return ComparedLeader(leader, (*tested, *listed))
 
 
+def tied_with(
+    theories: TheoriesState, experiments: ExperimentsState, leader: Digest
+) -> tuple[Digest, ...]:
+    """Theories from which the data do not separate the leading one, in the order of the leaderboard.
+
+    The leading theory is ahead of another one only if it is ahead on the leaderboard and on the most trustworthy data
+    that both have. This is the rule of the verdict, applied to all theories of the run.
+    """
+    sealed = decisive_sealed_of(theories, experiments)
+    found = []
+    for line in board_of(theories, experiments).standings:
+        if line.theory == leader:
+            continue
+        if leader in sealed and line.theory in sealed:
+            tested = _on_sealed(theories, experiments, leader, [line.theory])
+        else:
+            tested = _on_frozen(theories, experiments, leader, [line.theory])
+        listed = RivalComparison(line.theory, line.behind, LEADERBOARD)
+        if not all(item.is_ahead for item in (*tested, listed)):
+            found.append(line.theory)
+    return tuple(found)
+
+
 def _nearest_of_all(
     theories: TheoriesState, experiments: ExperimentsState, leader: Digest, told: Digest
 ) -> list[str]:
@@ -381,7 +409,7 @@ def _on_sealed(
         name: over_data_sets(opened.record.experiments, [units.scores for units in item.scores])
         for name, item in sealed.items()
     }
-    basis = f"{opened.record.n_trials} sealed trials, populations learned from the open ones"
+    basis = f"{opened.record.n_trials} sealed trials, parameters estimated from the open ones"
     return [
         RivalComparison(name, paired_difference(scores[leader], scores[name]), basis, len(scores))
         for name in rivals
@@ -449,7 +477,8 @@ def _what_it_says(evidence: TheoryEvidence, leader: Digest) -> list[str]:
     if title:
         apart = "" if theory.name == title else ", except for its random choices"
         parts.append(
-            f"This is a published theory ({title}){apart}, with parameters estimated here."
+            f"Its form is that of a published theory ({title}){apart}; its parameters were estimated from these "
+            "responses."
         )
     held = [name.replace("_", " ") for name in names_held_back(theory.priors)]
     if held:
@@ -480,6 +509,27 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
         *_few_in_words(evidence, found),
         *_nearest_of_all(evidence.theories, evidence.experiments, found.leader, decides.rival),
     ]
+
+
+def _ties_in_words(evidence: TheoryEvidence, tied: Sequence[Digest]) -> list[str]:
+    """A sentence that names the theories from which the data do not separate the leading one."""
+    if not tied:
+        return []
+    names = [evidence.theories.name(theory) for theory in tied[:MOST_TIED]]
+    if len(tied) > MOST_TIED:
+        names.append(plural(len(tied) - MOST_TIED, "further theory", "further theories"))
+    return [f"The data do not separate it from {in_a_list(names)}."]
+
+
+def _beside_published(evidence: TheoryEvidence, decides: RivalComparison | None) -> list[str]:
+    """The leader beside generic learners and published theories, where that was measured."""
+    measured = evidence.theories.completeness
+    if measured is None:
+        return []
+    rival = evidence.theories.name(decides.rival) if decides else ""
+    advantage = decides.advantage.value if decides else None
+    text = describe(measured.record, rival, advantage)
+    return [in_new_names(evidence.theories, text)]
 
 
 def _units_in_words(evidence: TheoryEvidence, compared: RivalComparison) -> str:

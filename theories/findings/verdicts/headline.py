@@ -11,6 +11,7 @@ from typing import Literal
 
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
+from lakatos.traces.wording import plural
 
 Verdict = Literal["better", "published", "nothing_left"]
 
@@ -53,15 +54,21 @@ def is_better(concluded: CampaignConcluded, *, is_published: bool = False) -> bo
     return concluded.holds and concluded.basis != EXPLORATORY and not is_published
 
 
-def ratio_in_words(left: ErrorRatio | None) -> str:
-    """The error beside its sampling noise, as the end of a sentence."""
+def ratio_in_words(left: ErrorRatio | None, theory: str = "") -> str:
+    """The error of a theory beside its sampling noise, as the end of a sentence.
+
+    Args:
+        left: What the theory leaves unexplained.
+        theory: Its name, where the sentence has another subject.
+    """
+    error = f"the squared error of {theory}" if theory else "its squared error"
     if left is None:
         return (
-            "its error could not be compared with the sampling noise, because the data have too few distinct trials or "
+            f"{error} could not be compared with the sampling noise, because the data have too few distinct trials or "
             "responses cannot be simulated"
         )
     return (
-        f"its squared error on the presented trials is {left.value:.2f} times the sampling noise "
+        f"{error} on the presented trials is {left.value:.2f} times the sampling noise "
         f"(90% interval {left.low:.2f} to {left.high:.2f})"
     )
 
@@ -74,6 +81,7 @@ def headline(
     marks: Sequence[str],
     *,
     is_ahead_of_published: bool | None = True,
+    n_others: int = 0,
 ) -> str:
     """The verdict in one sentence.
 
@@ -85,6 +93,7 @@ def headline(
         left: What the leader leaves unexplained.
         marks: Properties of trials and participants that mark what is left.
         is_ahead_of_published: As of `verdict_of`; where it is None, only the initial theories were compared.
+        n_others: Number of theories beside ``published`` from which the data do not separate the leading one.
     """
     rest = f", marked by {', '.join(marks)}" if marks and left and left.is_above_one else ""
     words = ratio_in_words(left)
@@ -93,9 +102,10 @@ def headline(
     if verdict == "published":
         if leader == published:
             return f"No theory was shown to predict better than {published}; {words}{rest}."
+        others = f" and {plural(n_others, 'other theory', 'other theories')}" if n_others else ""
         return (
-            f"{leader} leads, but was not shown to predict better than {published} in every comparison; "
-            f"{words}{rest}."
+            f"Undecided: {leader} leads, but was not shown to predict better than {published}{others}; "
+            f"{ratio_in_words(left, leader)}{rest}."
         )
     others = "published one" if is_ahead_of_published else "initial theory"
     return f"{leader}, a new theory, predicts better than every {others}; {words}{rest}."

@@ -10,7 +10,7 @@ from lakatos.traces.record import Record
 
 EXPLORATORY = "all data, which the leader was fitted to: exploratory"
 """Basis of a verdict that claims nothing."""
-LEADERBOARD = "the leaderboard: all open answers, each experiment predicted from the others"
+LEADERBOARD = "the leaderboard: all open responses, each experiment predicted from the others"
 """Basis of a verdict where the leaderboard is stricter than sealed trials or frozen predictions."""
 
 

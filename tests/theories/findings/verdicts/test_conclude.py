@@ -18,8 +18,11 @@ from lakatos.theories.findings.verdicts.conclude import (
     _errors,
     _few_in_words,
     _guessing_in_words,
+    _ties_in_words,
     _truth_in_words,
+    compare_leader,
     conclude_from,
+    tied_with,
 )
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, FoldFinished, TruthCompared
 from lakatos.traces.step import Recorded
@@ -180,3 +183,35 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert low < found.advantage < high
     assert {item.theory for item in found.errors} == {found.leader, *evidence.seeds}
     assert found.errors[0].theory == found.leader
+
+
+def test_a_theory_is_tied_exactly_if_the_verdict_would_not_call_the_leader_ahead_of_it(
+    evidence: TheoryEvidence,
+) -> None:
+    theories, experiments = evidence.theories, evidence.experiments
+    standings = [line.theory for line in evidence.board().standings]
+    for leader in standings:
+        others = [name for name in standings if name != leader]
+        ties = tied_with(theories, experiments, leader)
+        ahead = {
+            name
+            for name in others
+            if all(
+                item.is_ahead
+                for item in compare_leader(theories, experiments, leader, [name]).comparisons
+            )
+        }
+        assert list(ties) == [name for name in others if name not in ahead]
+    assert tied_with(theories, experiments, standings[-1])
+
+
+def test_the_verdict_names_tied_theories_and_counts_those_beyond_four(
+    evidence: TheoryEvidence,
+) -> None:
+    (line, *_) = evidence.board().standings
+    name = evidence.theories.name(line.theory)
+    assert _ties_in_words(evidence, []) == []
+    (two,) = _ties_in_words(evidence, [line.theory] * 2)
+    assert two == f"The data do not separate it from {name} and {name}."
+    (six,) = _ties_in_words(evidence, [line.theory] * 6)
+    assert six.endswith(f"{name} and 2 further theories.")

@@ -62,8 +62,12 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
     assert headline("published", "Sum", "Sum", LEFT, []) == (
         f"No theory was shown to predict better than Sum; {ratio}."
     )
+    own = ratio.replace("its squared error", "the squared error of New")
     assert headline("published", "New", "Sum", LEFT, []) == (
-        f"New leads, but was not shown to predict better than Sum in every comparison; {ratio}."
+        f"Undecided: New leads, but was not shown to predict better than Sum; {own}."
+    )
+    assert headline("published", "New", "Sum", LEFT, [], n_others=2) == (
+        f"Undecided: New leads, but was not shown to predict better than Sum and 2 other theories; {own}."
     )
     assert headline("nothing_left", "Sum", "Sum", NOTHING, ["side"]) == (
         "These data show no misfit of Sum: its squared error on the presented trials is 1.10 times "

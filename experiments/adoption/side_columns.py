@@ -1,0 +1,273 @@
+"""Responses that say a place, where a column says at which place each of two options stood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import (
+    SWAPPED,
+    TRUTH,
+    code_of_pair,
+    leaves_of_option,
+    option_named,
+    words_of_option,
+)
+from lakatos.experiments.adoption.option_kind import KINDS, PLACE_WORDS
+from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.shown_stimuli import places_of_cells
+from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature
+from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Domain
+
+SIDE = "side"
+"""Part of the trials: the column that says where an option stood, or which one stood on the left."""
+FIRST_PLACE = {"left", "l", "top", "upper", "up", "first"}
+SECOND_PLACE = {"right", "r", "bottom", "lower", "down", "second"}
+"""Words in names of columns."""
+CLEARER = 2.0
+"""How much more clearly one meaning of responses follows what options offer than the other one."""
+
+
+@dataclass(frozen=True)
+class SideColumn:
+    """A column by which responses that say places name options."""
+
+    name: str
+    on_left: Mapping[str, int]
+    """The option, from 0, that stood at the first place, by cell."""
+
+
+def has_places(domain: Domain) -> bool:
+    """Whether trials are choices of one of two options, which may stand at either place."""
+    return len(domain.options) == 2 and scale_of(domain) is None and not domain.sequential
+
+
+def place_code(said: set[str]) -> dict[str, int]:
+    """The place, from the left, that each of two cells of a response may say; empty where they say none."""
+    return places_of_cells(said)
+
+
+def side_columns(
+    frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str] = ()
+) -> list[SideColumn]:
+    """Columns of two cells that say where an option stood, by their names and cells.
+
+    Args:
+        frame: Rows of text cells.
+        columns: What its columns mean.
+        labels: Of a domain's options.
+    """
+    found = []
+    for name in map(str, frame.columns):
+        used = {columns.participant, columns.response, columns.response_time, columns.order}
+        if name in used:
+            continue
+        said = {cell for cell in frame[name].str.strip().unique() if cell}
+        if len(said) == 2 and (code := _on_left(name, said, columns.stimulus, labels)):
+            found.append(SideColumn(name, code))
+    return found
+
+
+def _on_left(
+    name: str, said: set[str], stimulus: Mapping[str, Any], labels: Sequence[str]
+) -> dict[str, int]:
+    """The option that stood at the first place, by cell; empty where name and cells do not say it."""
+    own = _words_of_options(stimulus, labels)
+    words = set(words_of(name))
+    place = {*(k for k, side in enumerate((FIRST_PLACE, SECOND_PLACE)) if words & side)}
+    truth = {cell: int(TRUTH.get(cell.casefold(), cell)) for cell in said if _is_truth(cell)}
+    if words & SWAPPED and len(truth) == 2:
+        return truth
+    named = {cell: _option_of(set(words_of(cell)), own) for cell in said}
+    if len(place) == 1 and set(named.values()) == {0, 1}:  # left_option: ss or ll
+        return {cell: option ^ min(place) for cell, option in named.items() if option is not None}
+    option = _option_of(words - FIRST_PLACE - SECOND_PLACE, own)
+    if option is None:
+        return {}
+    if len(place) == 1 and len(truth) == 2:  # ll_is_left: 1 or 0
+        return {cell: option ^ min(place) ^ 1 ^ value for cell, value in truth.items()}
+    places = code_of_pair(said) or (place_code(said) if words & PLACE_WORDS else {})
+    return {cell: option ^ value for cell, value in places.items()}  # side_of_ll: left or right
+
+
+def _is_truth(cell: str) -> bool:
+    return cell in ("0", "1") or cell.casefold() in TRUTH
+
+
+def _words_of_options(
+    stimulus: Mapping[str, Any], labels: Sequence[str]
+) -> tuple[set[str], set[str]]:
+    """Words that name the first and the second option alone: those of their columns, of their kind, and labels."""
+    shown = [words_of_option(stimulus, place) for place in (0, 1)]
+    own = [shown[0] - shown[1], shown[1] - shown[0]]
+    for kind in KINDS.values():
+        for place in (0, 1):
+            if own[place] & kind[place] or own[1 - place] & kind[1 - place]:
+                own = [own[0] | kind[0], own[1] | kind[1]]
+                break
+            if own[place] & kind[1 - place]:
+                own = [own[0] | kind[1], own[1] | kind[0]]
+                break
+    if len(labels) == 2:
+        own = [own[k] | {labels[k].casefold()} for k in (0, 1)]
+    places = FIRST_PLACE | SECOND_PLACE
+    return own[0] - own[1] - places, own[1] - own[0] - places
+
+
+def _option_of(words: set[str], own: tuple[set[str], set[str]]) -> int | None:
+    """The option that words name; None where they name none or both."""
+    named = [bool(words & side) for side in own]
+    return named.index(True) if named[0] != named[1] else None
+
+
+def follows_places(frame: pd.DataFrame, columns: AnswerColumns, side: SideColumn) -> bool | None:
+    """Whether responses follow what options offer as places do (True), or as options do (False); None: neither."""
+    said = frame[columns.response].str.strip()
+    code = columns.responses or place_code({cell for cell in said.unique() if cell})
+    stood = frame[side.name].str.strip()
+    known = (said.isin(list(code)) & stood.isin(list(side.on_left))).to_numpy()
+    place = said.map(code).to_numpy(dtype=np.float64)
+    left = stood.map(side.on_left).to_numpy(dtype=np.float64)
+    chosen = np.where(place == 0, left, 1 - left)
+    offered = _offered(frame[known], columns.stimulus)
+    by_place, by_option = (_clearness(values[known], offered) for values in (chosen, place))
+    if max(by_place, by_option) <= CLEAR:
+        return None
+    if by_place > CLEARER * by_option:
+        return True
+    return False if by_option > CLEARER * by_place else None
+
+
+def _offered(frame: pd.DataFrame, stimulus: Mapping[str, Any]) -> NDArray[np.float64]:
+    """``(n_rows, n_columns)`` the numbers that show the options, and products of those of one option."""
+    found: list[NDArray[np.float64]] = []
+    for option in (0, 1):
+        names = [str(leaf) for leaf in leaves_of_option(stimulus, option)]
+        own = [
+            ColumnSignature(name, frame[name].str.strip().reset_index(drop=True)).values
+            for name in dict.fromkeys(names)
+            if name in frame.columns
+        ]
+        found += [*own, *(one * other for one, other in combinations(own, 2))]
+    varied = [item for item in found if np.isfinite(item).any() and np.nanstd(item) > 0]
+    return np.stack(varied, axis=1) if varied else np.zeros((len(frame), 0))
+
+
+def _clearness(values: NDArray[np.float64], offered: NDArray[np.float64]) -> float:
+    """By how many standard errors choices follow what was offered: a multiple correlation, chance taken off."""
+    known = np.isfinite(values) & np.isfinite(offered).all(axis=1)
+    n_rows, n_columns = int(known.sum()), offered.shape[1]
+    if not n_columns or n_rows <= n_columns + 1 or np.ptp(values[known]) == 0:
+        return 0.0
+    scaled = (offered[known] - offered[known].mean(axis=0)) / (offered[known].std(axis=0) + 1e-12)
+    wanted = values[known] - values[known].mean()
+    rest = wanted - scaled @ np.linalg.lstsq(scaled, wanted, rcond=None)[0]
+    unexplained = (
+        float((rest**2).sum() / (wanted**2).sum()) * (n_rows - 1) / (n_rows - n_columns - 1)
+    )
+    return float(np.sqrt(max(1 - unexplained, 0.0) * n_rows))
+
+
+def guessed_side(
+    frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str]
+) -> tuple[str, str]:
+    """The column by which responses are read as places, and why; empty where it is none, or a question."""
+    found = _open_sides(frame, columns, labels)
+    if len(found) != 1 or not follows_places(frame, columns, found[0]):
+        return "", ""
+    name, response = found[0].name, columns.response
+    said = sorted(place_code({cell for cell in frame[response].str.strip().unique() if cell}))
+    return name, (
+        f"{response}: {' and '.join(said)} are taken for places, and {name} for where the options stood, as choices "
+        f"then follow what options offer, and do not otherwise (--column {SIDE}={name}); if they are options, say "
+        f"{_options_said(said)}"
+    )
+
+
+def _options_said(cells: Sequence[str]) -> str:
+    return " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(cells))
+
+
+def _open_sides(
+    frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str]
+) -> list[SideColumn]:
+    """Columns of sides that nothing reads, where responses may say places."""
+    response = columns.response
+    if columns.responses or SIDE in columns.stimulus or response not in frame.columns:
+        return []
+    if "==" in response or option_named(response, RowCells(frame, ""), columns, labels) is not None:
+        return []
+    if not place_code({cell for cell in frame[response].str.strip().unique() if cell}):
+        return []
+    return side_columns(frame, columns, labels)
+
+
+def refuse_unread_sides(
+    frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str], name: str
+) -> None:
+    """Refuse responses that may say places while a column says where options stood and nothing reads it.
+
+    Raises:
+        TrialsError: Values do not show that responses name options; the message has an option for each reading.
+    """
+    for side in _open_sides(frame, columns, labels):
+        if follows_places(frame, columns, side) is False:
+            continue
+        said = sorted(place_code({c for c in frame[columns.response].str.strip().unique() if c}))
+        cells = " or ".join(sorted(side.on_left))
+        raise TrialsError(
+            f"{name}: {side.name} ({cells}) says where an option stood, and {columns.response} ({', '.join(said)}) may "
+            f"say a place. If {said[0]} is left and {said[1]} is right, say --column {SIDE}={side.name}. If they are "
+            f"options wherever these stood, say {_options_said(said)}."
+        )
+
+
+def with_chosen_options(
+    table: AnswerTable, columns: AnswerColumns, labels: Sequence[str], notes: list[str]
+) -> tuple[AnswerTable, AnswerColumns]:
+    """The table with the option that was chosen as the response, where a column says at which place each stood.
+
+    Raises:
+        TrialsError: The column is missing or does not say it, or cells of the response name no place.
+    """
+    name = str(columns.stimulus.get(SIDE, ""))
+    if not name or columns.response not in table.columns:
+        return table, columns
+    told = side_columns(table.frame[[name]], columns, labels) if name in table.columns else []
+    said = table.frame[columns.response].str.strip()
+    code = columns.responses or place_code({cell for cell in said.unique() if cell})
+    if not told:
+        raise TrialsError(
+            f"{table.name}: {SIDE} is {name!r}, and it is not clear which option stood on the left there. Name one "
+            "such as left_option (sooner or later) or later_side (left or right) that says it, or write one."
+        )
+    if not code:
+        raise TrialsError(
+            f"{table.name}: {columns.response} says {', '.join(sorted(set(said) - {''})[:6])}; say which place each is "
+            "from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
+        )
+    on_left = told[0].on_left
+    left = table.frame[name].str.strip().map(on_left)
+    place = said.map(code)
+    chosen = left.where(place == 0, 1 - left)
+    cells = chosen.map({0: labels[0], 1: labels[1]})
+    frame = table.frame.assign(**{columns.response: cells.where(cells.notna(), said).astype("str")})
+    left_cells = ", ".join(f"{cell}: {labels[k]}" for cell, k in sorted(on_left.items()))
+    by_place = {place: cell for cell, place in sorted(code.items())}
+    notes.append(
+        f"{columns.response}: {by_place.get(0, '')} is left and {by_place.get(1, '')} is right, and {name} says which "
+        f"option stood on the left ({left_cells}): read is the option that was chosen"
+    )
+    options = {str(label): place for place, label in enumerate(labels)}
+    return replace(table, frame=frame), columns.model_copy(update={"responses": options})
