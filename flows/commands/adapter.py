@@ -13,6 +13,7 @@ import os
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -22,6 +23,7 @@ from typer.models import ParameterInfo
 
 from lakatos.flows.advice import by_command
 from lakatos.flows.argument import Argument, RunArgument
+from lakatos.flows.errors import RunMissingError
 from lakatos.flows.result import PlainText, Result, show_lines
 from lakatos.flows.run.console import Console, escape, write
 from lakatos.flows.run.places import find_run
@@ -39,6 +41,10 @@ class Docstring:
     help: str
     arguments: Mapping[str, str]
     examples: tuple[str, ...]
+
+
+FILES = ("out", "figure", "simulate")
+"""Options that name a file to which numbers are written that may be about participants."""
 
 
 def read_docstring(text: str) -> Docstring:
@@ -94,12 +100,37 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
         ways = {item.name: given.pop(item.name) for item in shown}
         with by_command():
             found = function(**{name: read(given) for name, read in readers.items()})
-            show(found, **ways)
+            try:
+                show(found, **ways)
+            finally:  # also where the exit status is not 0
+                note_files({**given, **ways})
 
     command.__signature__ = inspect.Signature(wanted)  # type: ignore[attr-defined]
     command.__annotations__ = {item.name: item.annotation for item in wanted}
     command.__doc__ = None
     return command, told
+
+
+def note_files(given: Mapping[str, Any]) -> None:
+    """List tables and figures that a command writes from a run, as a participant who withdraws is to know of them.
+
+    Args:
+        given: What was typed, by name.
+    """
+    named = [Path(given[name]) for name in FILES if given.get(name)]
+    files = [path for path in named if path.is_file()]
+    if not files:
+        return
+    from lakatos.flows.operations.people_export import note_export
+
+    runs = given.get("runs") or Path("runs")
+    for name, value in given.items():
+        if name in FILES or not (isinstance(value, str) and (value or name == "run_name")):
+            continue
+        with suppress(RunMissingError):
+            folder = find_run(value, runs)
+            for file in files:
+                note_export(folder, file)
 
 
 def show(

@@ -12,13 +12,12 @@ from typing import Annotated
 
 import typer
 
-from lakatos.experiments.record import AnswersArrived
 from lakatos.flows.argument import Argument, RunFolder, Workers
 from lakatos.flows.audit.audit import SAMPLE, HowMuch, RunAudit, audit, keep
 from lakatos.flows.audit.bundle import bundle, unbundle
 from lakatos.flows.commands.options import DataFolder, RunsFolder
 from lakatos.flows.errors import UnusableError
-from lakatos.flows.operations.people_export import list_export
+from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.operations.report_page import (
     check_report,
     is_report,
@@ -29,12 +28,10 @@ from lakatos.flows.operations.report_page import (
 from lakatos.flows.result import Sentences
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.places import find_run
-from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.traces.anchor import anchor_file, check_stamping, stamp, stamped_at, write_anchor
 from lakatos.traces.errors import TraceError
 from lakatos.traces.head import known_key
 from lakatos.traces.place import holds_journal
-from lakatos.traces.step import Trace
 
 
 def audit_run(
@@ -117,10 +114,7 @@ def bundle_run(folder: RunFolder, *, out: Path | None = None) -> Sentences:
         >>> lakatos.flows.audit.bundle.bundle(folder, out)  # doctest: +SKIP
     """
     written = bundle(folder, out or Path(f"{folder.resolve().name}.bundle.zip"))
-    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
-        n_rows = sum(item.record.n_answers for item in trace.records(AnswersArrived))
-    if n_rows:
-        list_export(folder, written, n_rows=n_rows)
+    note_export(folder, written)
     return Sentences(
         f"bundle: {escape(str(written))} ({written.stat().st_size / 2**20:.1f} MiB)",
         f"anybody verifies it with: python3 {escape(written.name)}",

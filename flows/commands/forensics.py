@@ -19,6 +19,7 @@ from lakatos.flows.export.evaluation_log import write_logs
 from lakatos.flows.export.provenance import write_prov
 from lakatos.flows.export.spans import send_spans
 from lakatos.flows.export.tables import write_tables
+from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.result import PlainText, Written
 from lakatos.flows.run.console import Console, escape
@@ -110,6 +111,7 @@ def export(
     place = out or folder / "exports" / to
     if to == "otel":
         n = send_spans(folder, endpoint, contents=contents)
+        note_export(folder, endpoint)
         return PlainText(f"{n} spans sent to {endpoint}")
     write: dict[str, Callable[[], Path | list[Path]]] = {
         "crate": lambda: write_crate(folder, place, author=author, licence=licence),
@@ -119,4 +121,6 @@ def export(
         "tables": lambda: write_tables(folder, place),
     }
     written = write[to]()
+    if out is not None:
+        note_export(folder, out)
     return Written(*(written if isinstance(written, list) else [written]))

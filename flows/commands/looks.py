@@ -10,6 +10,7 @@ from rich.table import Table
 from lakatos.domains import FAMILIES, open_domain
 from lakatos.flows.argument import RunFolder
 from lakatos.flows.errors import StudyError
+from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.report.two_pages import summary_beside
 from lakatos.flows.result import PlainText, Result, Sentences
@@ -67,7 +68,10 @@ def report(folder: RunFolder, *, out: Path | None = None) -> Sentences:
         $ lakatos report allais-1 --out allais.html
         >>> lakatos.read_run("allais-1").report()  # doctest: +SKIP
     """
-    return Sentences(*said_of_report(write_report(folder, out)))
+    written = write_report(folder, out)
+    if out is not None:
+        note_export(folder, out)
+    return Sentences(*said_of_report(written))
 
 
 def said_of_report(written: Path) -> tuple[str, str]:

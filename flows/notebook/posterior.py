@@ -18,6 +18,7 @@ from lakatos.flows.argument import Argument, Columns, RunFolderOption, RunsFolde
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.notebook.asked import Answers, read_asked
 from lakatos.flows.notebook.fitted import NamedTheory, forms_of
+from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.evidence import theory_of, trials_in
@@ -246,4 +247,6 @@ def posteriors_of_run(
                 Path(out).mkdir(parents=True, exist_ok=True)
                 saved[theory.short] = Path(out) / f"{theory.digest[:12]}.nc"
                 found.save(saved[theory.short])
+    if out is not None:
+        note_export(Path(run), Path(out))
     return Posteriors(shown, compare(fitted) if len(fitted) > 1 else (), saved)

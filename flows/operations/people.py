@@ -37,6 +37,7 @@ from lakatos.flows.operations.people_export import (
     _designs,
     _exports,
     _now,
+    own_files,
 )
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.roles.remember import library_path
@@ -232,10 +233,10 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
 def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalReport:
     """Erase everything that a person left in a run; scores that used it are computed anew by the next pass.
 
-    The answers, in an artifact of their own, are gone, and so are reports in the run's folder, and all records that
-    were derived from the answers: each of their rows keeps its number, digest and hashes, so that the chain still
-    verifies. Designs and predictions that were frozen later stay, because others responded to them. Doing it twice
-    changes nothing.
+    The answers, in an artifact of their own, are gone, and so are reports and exports in the run's folder, and all
+    records that were derived from the answers: each of their rows keeps its number, digest and hashes, so that the
+    chain still verifies. Designs and predictions that were frozen later stay, because others responded to them. Doing
+    it twice changes nothing.
 
     Raises:
         LockedError: A pass is writing the run; stop it first.
@@ -303,6 +304,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
 def _told_elsewhere(folder: Path) -> Iterator[Path]:
     """Files that repeat what a run concluded, all of which are made anew."""
     yield from map(folder.joinpath, (*REPORTS, SUMMARY_FILE, PASS_FILE, NOW_FILE))
+    yield from list(own_files(folder))
     yield folder.resolve().parent / LAB_FOLDER / f"pass-{folder.resolve().name}.log"
     yield audit_place(folder)
     library = library_path(folder.resolve().parent)

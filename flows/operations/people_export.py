@@ -33,6 +33,7 @@ from lakatos.flows.operations.codebook import (
 )
 from lakatos.flows.report.spreadsheet import safe_cell
 from lakatos.flows.run.evidence import trials_in
+from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
@@ -43,6 +44,8 @@ from lakatos.traces.step import Recorded, Trace
 
 EXPORTS_FILE = "exports.jsonl"
 """List of the exports and bundles of a run, so that a participant who withdraws can be informed of them."""
+OWN_EXPORTS = ("export", "exports", "prov.json")
+"""Where exports of a run are written in its own folder; a withdrawal removes them."""
 REPORTS = ("report.html", "summary.html")
 """Pages of a run that may show responses; a withdrawal removes them."""
 SHOWN = 16
@@ -148,15 +151,31 @@ def _designs(trace: Trace, state: RunState) -> dict[str, Design]:
     }
 
 
-def list_export(folder: Path, out: Path, n_rows: int) -> None:
+def list_export(folder: Path, out: Path | str, n_rows: int) -> None:
     """Write down that responses, or numbers computed from them, were written to ``out``."""
     line = {
-        "path": str(out.resolve()),
+        "path": out if isinstance(out, str) else str(out.resolve()),
         "time_utc": _now().isoformat(timespec="seconds"),
         "n_rows": n_rows,
     }
     before = (folder / EXPORTS_FILE).read_bytes() if (folder / EXPORTS_FILE).exists() else b""
     write_whole(folder / EXPORTS_FILE, before + canonical_json(line) + b"\n")
+
+
+def note_export(folder: Path, out: Path | str) -> None:
+    """List a file, folder or address to which numbers from a run's responses are written, if the run has any."""
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
+        n_rows = sum(item.record.n_answers for item in trace.records(AnswersArrived))
+    if n_rows:
+        list_export(folder, out, n_rows=n_rows)
+
+
+def own_files(folder: Path) -> Iterator[Path]:
+    """Files of exports in a run's own folder; links lead elsewhere, and are none."""
+    for place in map(folder.joinpath, OWN_EXPORTS):
+        if place.is_symlink():
+            continue
+        yield from (path for path in (place, *place.rglob("*")) if path.is_file())
 
 
 def _exports(folder: Path) -> list[str]:
@@ -166,6 +185,8 @@ def _exports(folder: Path) -> list[str]:
         if file.exists()
         else []
     )
+    own = [(folder / name).resolve() for name in OWN_EXPORTS]
+    found = [path for path in found if not any(map(Path(path).is_relative_to, own))]
     branches = [str(folder / "branches")] if (folder / "branches").exists() else []
     return [*dict.fromkeys(found), *branches]
 

@@ -665,3 +665,20 @@ def test_a_clock_that_is_set_ends_no_visit(tmp_path, monkeypatch):
     monkeypatch.setattr("time.time", lambda: before + 1e6)
     assert 0 <= store.clock() - before < 100
     store.shut()
+
+
+def test_a_clock_that_is_set_forwards_and_back_ends_no_visit_that_is_under_way(
+    client, tmp_path, monkeypatch
+):
+    open_experiment(tmp_path)
+    browser, now, jump = Browser(client), time.time, [0.0]
+    monkeypatch.setattr("time.time", lambda: now() + jump[0])
+    state = browser.begin()
+    for days in (3, -40, 400):
+        jump[0] = days * 86_400.0
+        time.sleep(0.2)  # while visits that are over are looked for
+        state = browser.answer(state["position"]).json()["state"]
+        assert state["phase"] == "task"
+    assert browser.finish(state)["status"] == "completed"
+    (answers,) = in_inbox(tmp_path)
+    assert max(answers.server_time_ms) < 60_000

@@ -416,6 +416,8 @@ def test_the_laboratory_comes_up_and_goes_down_together(tmp_path: Path) -> None:
         }
         secret = basic(own_secret(runs))
         assert httpx.post(**asked).status_code == 401
+        for path in ("docs", "openapi.json", "api/docs", "api/admin/settings", "api/version"):
+            assert httpx.get(f"{found['Prefect']}/{path}", timeout=60).status_code in (401, 404)
         assert httpx.post(**asked, auth=secret).status_code == 200
         assert (
             httpx.post(**asked, auth=secret, headers={"Host": "evil.example.org"}).status_code

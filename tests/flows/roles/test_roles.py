@@ -352,7 +352,7 @@ def test_an_exhausted_budget_stops_the_run_until_it_is_raised(tmp_path: Path) ->
         resume_run(folder, n_workers=1)
     state, trace = read_state(folder)
     assert state.campaign.concluded is not None
-    # The probe, a draft, the mended one, and the answer that ends the work.
+    # The first question to the model, a draft with a slip, the mended draft, and that there is none besides.
     assert spending_of(trace.journal.events()).total.requests == 4
     trace.close()
     assert "Odd totals" in {item.record.name for item in state.theories.checked.values()}

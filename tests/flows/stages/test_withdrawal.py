@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle
+from lakatos.flows.commands.main import app
 from lakatos.flows.operations.people import withdraw
+from lakatos.flows.operations.people_export import OWN_EXPORTS
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.start import resume_run
@@ -28,6 +31,20 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from arriving import Asked, ask
 
 GONE = 3
+IN_FOLDER = (
+    ("data", "export", "{run}"),
+    *(("export", "{run}", "--to", form) for form in ("tables", "prov", "crate", "html")),
+)
+"""Commands that write files in the run's own folder."""
+ELSEWHERE = (
+    ("data", "export", "{run}", "--psych-ds", "--out", "psych_ds"),
+    ("export", "{run}", "--to", "crate", "--out", "crate"),
+    ("export", "{run}", "--to", "prov", "--out", "prov.json"),
+    ("report", "{run}", "--out", "report.html"),
+    ("bundle", "{run}", "--out", "whole.zip"),
+    ("theory", "score", "{run}", "tallying", "--out", "scores.csv"),
+)
+"""Commands that write files elsewhere; the last word names the file or folder."""
 DIGEST = re.compile(rb"[0-9a-f]{64}")
 OF_THE_WORLD = ("journal.sqlite", "inbox.sqlite", "heads.jsonl", "summary.json", "pass.json")
 """Files that hold digests of what was erased: compared by content, or without digests."""
@@ -68,8 +85,16 @@ def live(
     Asked(folder, people).deliver(folder, GONE)
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     write_report(folder)
+    for words in IN_FOLDER:
+        write(folder, *words)
     assert withdraw(folder, people[GONE].person).n_derived >= 9
     return folder
+
+
+def write(folder: Path, *words: str) -> None:
+    """Have a command write a file from a run."""
+    done = CliRunner().invoke(app, [word.format(run=folder) for word in words])
+    assert done.exit_code == 0, done.output
 
 
 def read(folder: Path) -> list[list[Any]]:
@@ -96,7 +121,9 @@ def read(folder: Path) -> list[list[Any]]:
 def files(folder: Path) -> dict[str, bytes]:
     """All files of a run whose content does not name digests of what was erased, without times."""
     return {
-        path.relative_to(folder).as_posix(): TIMES.sub(b"", path.read_bytes())
+        path.relative_to(folder).as_posix(): TIMES.sub(
+            b"", path.read_bytes().replace(str(folder).encode(), b"")
+        )
         for path in folder.rglob("*")
         if path.is_file()
         and path.name not in OF_THE_WORLD
@@ -144,6 +171,24 @@ def test_worlds_in_which_a_withdrawn_participant_responded_otherwise_are_alike(
                      if name.startswith("artifacts/")}  # fmt: skip
         assert names == {path.name for path in folder.glob("artifacts/*/*")}
         assert "apart.key" not in names
+
+
+def test_a_withdrawal_removes_exports_in_the_folder_and_lists_all_others(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enter(tmp_path, monkeypatch, {name: os.environ[name] for name in PLACES})
+    folder = asked.copy(tmp_path / "run")
+    asked.deliver(folder, GONE)
+    assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
+    monkeypatch.chdir(tmp_path)
+    for words in (*IN_FOLDER, *ELSEWHERE):
+        write(folder, *words)
+    outside = {str(tmp_path / words[-1]) for words in ELSEWHERE}
+    listed = withdraw(folder, asked.people[GONE].person).exports
+    assert {*listed} - {str(tmp_path / "crate" / "answers")} == outside
+    assert all(Path(path).exists() for path in outside)
+    left = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
+    assert left.isdisjoint(OWN_EXPORTS)
 
 
 def test_an_owner_who_empties_rows_before_the_withdrawn_responses_fails_the_audit(
