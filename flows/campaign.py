@@ -26,6 +26,7 @@ from lakatos.flows.stages.judging.seats import seat_judges
 from lakatos.flows.stages.verdict.conclude import conclude, open_sealed
 from lakatos.flows.stages.verdict.confirm import confirm
 from lakatos.flows.stages.verdict.effects import compare_by_group, learn_effects_of_people
+from lakatos.flows.stages.verdict.relearn import relearn
 from lakatos.flows.stages.verdict.sensitivity import compare_exclusions
 from lakatos.theories.engine.scoring.score import telling
 from lakatos.theories.findings.verdicts.record import CampaignConcluded, FoldFinished
@@ -80,6 +81,7 @@ async def carry_on(run: Run) -> Recorded[CampaignConcluded] | AnswersAwaited:
         await run_fold(run, fold)
     record_analyses(run)
     concluded = await conclude(run)
+    await relearn(run)
     run.show_leaderboard()  # by the names that the verdict uses
     await crystallise(run)
     run.sign()

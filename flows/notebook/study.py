@@ -103,6 +103,8 @@ class StudyOutcome(Result):
     def theory(self, name: str = "") -> FittedTheory:
         """A theory of the run with the people that it learned: by name or digest, the leader by default.
 
+        The leader's people are those of all responses, sealed ones included, once there is a verdict.
+
         Raises:
             RunMissingError: None, or more than one, is called so.
             StudyError: No theory was scored yet.
@@ -114,7 +116,8 @@ class StudyOutcome(Result):
                 raise StudyError(f"no theory of {self.folder} was scored yet; resume the run.")
             assert state.campaign.config is not None
             return FittedTheory(
-                theory_of(trace.artifacts, state, wanted), domain_of(state.campaign.config)
+                theory_of(trace.artifacts, state, wanted, relearned=True),
+                domain_of(state.campaign.config),
             )
 
     def report(self, file: Path | None = None) -> Path:

@@ -433,9 +433,12 @@ def _of_run(folder: Path, of: str, data: Path | None) -> TravellingTheory:
         names = {item.experiment for item in archive_trials(config, data)}
         found_on = _by_data_set(config, names)
         where = f"{plural(len(names), 'experiment')} of {config.participants.of_what}"
+    again = state.theories.relearned
+    if again is not None and again.record.theory == form.digest:
+        where += ", with the population of all responses, sealed ones included"
     origin = f"the run {folder.name}, study {config.name}, found on {where}"
     return TravellingTheory(
-        with_fit(form, state.theories),
+        with_fit(form, state.theories, relearned=True),
         form,
         origin,
         config.domain,

@@ -38,6 +38,7 @@ STEPS: Final[Mapping[str, str]] = {
     "compare_truth": "comparing with the hidden rule",
     "open_sealed": "opening the sealed responses",
     "conclude": "computing the verdict",
+    "relearn": "estimating the leader's population from all responses",
 }
 """Steps as one says them; others go by their own name."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {

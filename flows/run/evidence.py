@@ -76,9 +76,11 @@ def trials_in(artifacts: ArtifactStore, state: RunState, experiment: str) -> Tri
     return get_trials(artifacts, state.experiments.collected[experiment].record.trials)
 
 
-def theory_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:
-    """`form_of`, with the people that the theory's newest fit found."""
-    return with_fit(form_of(artifacts, state, name), state.theories)
+def theory_of(
+    artifacts: ArtifactStore, state: RunState, name: str, *, relearned: bool = False
+) -> Theory:
+    """`form_of`, with the people that the theory's newest fit found, or all responses after the verdict."""
+    return with_fit(form_of(artifacts, state, name), state.theories, relearned=relearned)
 
 
 def form_of(artifacts: ArtifactStore, state: RunState, name: str) -> Theory:

@@ -17,6 +17,7 @@ from lakatos.theories.engine.record import (
     ENGINE,
     DrawsLimited,
     LearnedCenter,
+    LearnedPopulation,
     TheoryFailed,
     TheoryFitted,
     TheoryScored,
@@ -31,6 +32,7 @@ from lakatos.traces.record import Record
 from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
 
+P = TypeVar("P", bound=LearnedPopulation)
 POSITION: Final = {"engine": ENGINE}
 LARGEST_CHANCE: Final = 0.25
 """Monte Carlo error of a difference that decides, in standard errors."""
@@ -92,19 +94,30 @@ async def fit(run: Run, theories: Sequence[Digest]) -> None:
         inputs += [last.digest] if last else []
 
         def work(context: StepContext, name: Digest = name) -> TheoryFitted:
-            learned = together.of(name)
-            people = learned_ends(learned)
-            return TheoryFitted(
-                theory=name,
-                trials=tables,
-                engine=ENGINE,
-                pooled=pooled,
-                people=people,
-                doubts={key: learned[key].doubt for key in people},
-                own_centers=LearnedCenter.of(learned),
-            )
+            return learned_population(TheoryFitted, name, tables, together.of(name), pooled=pooled)
 
         await step_or_fail(run, name, "fit", work, TheoryFitted, inputs, POSITION)
+
+
+def learned_population(
+    kind: type[P],
+    theory: Digest,
+    tables: tuple[Digest, ...],
+    learned: Mapping[str, Prior],
+    *,
+    pooled: bool,
+) -> P:
+    """The record of a population that was learned from the responses in ``tables``."""
+    people = learned_ends(learned)
+    return kind(
+        theory=theory,
+        trials=tables,
+        engine=ENGINE,
+        pooled=pooled,
+        people=people,
+        doubts={key: learned[key].doubt for key in people},
+        own_centers=LearnedCenter.of(learned),
+    )
 
 
 def _trials_of_fit(state: RunState, name: Digest) -> tuple[Digest, ...]:

@@ -11,7 +11,7 @@ from lakatos.experiments.planning.settings import DesignConfig
 from lakatos.experiments.state import ExperimentsState
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.engine.record import SealedScored
+from lakatos.theories.engine.record import LearnedPopulation, SealedScored
 from lakatos.theories.engine.scoreboard import Scoreboard, board_of, decisive_sealed_of
 from lakatos.theories.engine.state import TheoriesState
 from lakatos.theories.language.family import Family
@@ -104,8 +104,14 @@ def read_form(artifacts: ArtifactStore, theories: TheoriesState, digest: Digest)
     return replace(theory, name=theories.bare_name(digest))
 
 
-def with_fit(form: Theory, theories: TheoriesState) -> Theory:
-    """A theory with the people that its newest fit found, where there is one, told as the verdict tells it."""
+def with_fit(form: Theory, theories: TheoriesState, *, relearned: bool = False) -> Theory:
+    """A theory with the people that its newest fit found, where there is one, told as the verdict tells it.
+
+    Args:
+        form: With its declared ranges.
+        theories: Of the run.
+        relearned: Whether the people are those learned from all responses after the verdict, where there are any.
+    """
     if theories.told is not None:
         told = theories.told.record
         own = (*told.idle, *told.refused) if form.digest == told.leader else ()
@@ -113,7 +119,10 @@ def with_fit(form: Theory, theories: TheoriesState) -> Theory:
     fitted = theories.fits.get(form.digest)
     if fitted is None:
         return form
-    found = fitted.record
+    again = theories.relearned
+    found: LearnedPopulation = fitted.record
+    if relearned and again is not None and again.record.theory == form.digest:
+        found = again.record
     centers = {name: item.as_learned for name, item in found.own_centers.items()}
     theory = form.with_recorded(found.people, found.doubts, centers, pooled=found.pooled)
     return replace(theory, name=theories.bare_name(form.digest))

@@ -130,11 +130,9 @@ class LearnedCenter(Record):
         return OwnCenter(self.center, self.spread, self.effects, self.errors)
 
 
-class TheoryFitted(Record):
-    """The population of a theory, estimated from all open responses: a version of the theory, not a new one."""
+class LearnedPopulation(Record):
+    """The population of a theory, estimated from responses."""
 
-    kind: Literal["theory_fitted"] = "theory_fitted"
-    version: Literal[1] = 1
     theory: Digest
     trials: tuple[Digest, ...]
     """Artifacts with the responses, one for each experiment."""
@@ -149,6 +147,20 @@ class TheoryFitted(Record):
     own_centers: dict[str, LearnedCenter] = Field(default_factory=dict)
     """Parameters that the theory declares to depend on attributes, with the responses behind them; ``people`` then
     describes all participants together."""
+
+
+class TheoryFitted(LearnedPopulation):
+    """The population of a theory, estimated from all open responses: a version of the theory, not a new one."""
+
+    kind: Literal["theory_fitted"] = "theory_fitted"
+    version: Literal[1] = 1
+
+
+class PopulationRelearned(LearnedPopulation):
+    """The population of the leading theory, estimated after the verdict from all responses, sealed ones included."""
+
+    kind: Literal["population_relearned"] = "population_relearned"
+    version: Literal[1] = 1
 
 
 class TheoryScored(Record):

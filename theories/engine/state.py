@@ -12,6 +12,7 @@ from lakatos.theories.engine.record import (
     DrawsLimited,
     EffectsLearned,
     GroupsCompared,
+    PopulationRelearned,
     SealedScored,
     SearchFinished,
     TheoriesTold,
@@ -43,6 +44,8 @@ class TheoriesState:
     """Rivals, in order of admission."""
     fits: Mapping[Digest, Recorded[TheoryFitted]] = field(default_factory=dict)
     """The newest fit of each theory."""
+    relearned: Recorded[PopulationRelearned] | None = None
+    """The leader's population from all responses, after the verdict."""
     scores: Mapping[tuple[Digest, str], Recorded[TheoryScored]] = field(default_factory=dict)
     """By theory and experiment."""
     sealed_scores: Mapping[Digest, Recorded[SealedScored]] = field(default_factory=dict)
@@ -117,6 +120,7 @@ RULES: Final[StateRules] = {
     TheoryFailed: _fail,
     DrawsLimited: keep_by("draws_limited", "theory"),
     TheoryFitted: keep_by("fits", "theory"),
+    PopulationRelearned: keep_newest("relearned"),
     TheoryScored: keep_by("scores", "theory", "experiment"),
     SealedScored: keep_by("sealed_scores", "theory"),
     Diagnosis: keep_all("diagnoses"),

@@ -87,6 +87,7 @@ from lakatos.theories.engine.record import (
     DrawsLimited,
     EffectsLearned,
     GroupsCompared,
+    PopulationRelearned,
     SealedScored,
     SearchFinished,
     TheoriesTold,
@@ -242,6 +243,9 @@ ONE_OF_EACH = {
     "experiments.sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "campaign.truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
     "theories.fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
+    "theories.relearned": PopulationRelearned(
+        theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)},
+    ),
     "theories.sealed_scores": SealedScored(
         theory=A, experiments=("e",), n_draws=4, squared=((0.0,),),
         scores=(UnitLogPredictives(log_predictive=(-0.5,), n_choices=(1.0,)),),
