@@ -46,27 +46,25 @@ def change_model(folder: Path, name: str, changes: Mapping[str, Any]) -> ModelSe
         LockedError: Another process is writing it.
     """
     check_run(folder)
-    with Trace.open(folder, RECORD_TYPES) as trace:
+    with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         study = CampaignConfig.model_validate(trace.journal.meta["study"])
-        models = dict(study.models) | {
-            item.record.settings.name: item.record.settings for item in trace.records(ModelChanged)
-        }
-        if name not in models:
-            raise UnusableError(
-                f"the run {folder} has no model {name!r}; it has {', '.join(models) or 'none'}."
-            )
-        try:
-            settings = ModelSettings.model_validate(models[name].model_dump() | dict(changes))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"])) or "the address"
-            raise UnusableError(
-                f"models.{name}.{where}: {first['msg'].removeprefix('Value error, ')}."
-            ) from None
-        number = sum(1 for _ in trace.records(ModelChanged))
-        trace.record(
-            ModelChanged(settings=settings), name="change_model", position={"number": number}
+        changed = [item.record.settings for item in trace.records(ModelChanged)]
+    models = dict(study.models) | {item.name: item for item in changed}
+    if name not in models:
+        raise UnusableError(
+            f"the run {folder} has no model {name!r}; it has {', '.join(models) or 'none'}."
         )
+    try:
+        settings = ModelSettings.model_validate(models[name].model_dump() | dict(changes))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the address"
+        raise UnusableError(
+            f"models.{name}.{where}: {first['msg'].removeprefix('Value error, ')}."
+        ) from None
+    with Trace.open(folder, RECORD_TYPES) as trace:
+        record, place = ModelChanged(settings=settings), {"number": len(changed)}
+        trace.record(record, name="change_model", position=place)
     return settings
 
 

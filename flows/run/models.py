@@ -13,7 +13,7 @@ from lakatos.flows.errors import FlowError
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.language_models.call import ModelCaller, RecordedModel
 from lakatos.language_models.clients import CLIENTS
-from lakatos.language_models.context import request_room
+from lakatos.language_models.context import count_tokens, request_room
 from lakatos.language_models.ledger import Budget, BudgetLedger
 from lakatos.language_models.pins import PinnedRule, active
 from lakatos.language_models.preflight import ServedModel, preflight
@@ -21,6 +21,7 @@ from lakatos.language_models.price_list import LISTED_ON, with_listed_price
 from lakatos.language_models.probe import ROLE, probe_request
 from lakatos.language_models.settings import ModelSettings
 from lakatos.language_models.structured import answer_schema
+from lakatos.language_models.withheld import schema_in_words
 from lakatos.theories.discovery.roles.answer import (
     Audit,
     CaseReading,
@@ -121,6 +122,8 @@ class RoleModels:
         )
         context = ready.context_tokens
         self.contexts[name] = context or self.contexts[name]
+        if largest is not None and ready.probe and "response_format" in ready.probe.left_out:
+            self.contexts[name] -= count_tokens(schema_in_words(largest))  # which prompts then hold
         lines = ready.probe.lines if ready.probe else []
         given, stated = self.settings[name].price, self._stated[name].price
         if given != stated:

@@ -112,6 +112,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "models serve": ("nosuch", "pipe.csv", "good.csv"),
     "models check": ("", "--base-url x", "nosuch", "--base-url http://h/v1 --model m --key-variable HOME"),
     "models budget": ("nosuch", "done --requests -1", "damaged --requests 5"),
+    "models change": ("nosuch writer --model m", "done writer --model m", "done writer", "damaged writer --model m"),
     "models answers": ("nosuch", "damaged"),
     "models bridge": ("good.csv", "q --port 0"),
     "evaluate": ("new", "nosuch", "damaged"),

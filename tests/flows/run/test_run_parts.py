@@ -20,6 +20,8 @@ from lakatos.language_models.clients.scripted import ScriptedModel
 from tests.rehearsal.serve import running
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "language_models"))
+from providing import Words, follows_the_schema, only_words, provider
 from small import SHORT, small_study
 
 ESTABLISHED = "01"
@@ -137,3 +139,24 @@ def test_a_run_that_cannot_be_begun_or_opened_does_not_keep_its_journal_locked(
     with open_run(folder) as run:
         assert run.config.name == "small"
     del begun, opened  # they keep the frames that hold what was opened
+
+
+@pytest.mark.parametrize(("words", "is_whole"), [(follows_the_schema, True), (only_words, False)])
+def test_room_is_kept_for_the_form_of_answers_where_prompts_state_it(
+    tmp_path: Path, words: Words, is_whole: bool
+) -> None:
+    async def look(run: Run) -> list[str]:
+        try:
+            return await run.models.look_for("first")
+        finally:
+            await run.models.close()
+
+    with (
+        provider(lambda body: None, words, entry={"max_model_len": 32_768}) as served,
+        create_run(study(served.base_url, first="m"), tmp_path / "run") as run,
+    ):
+        lines = asyncio.run(look(run))
+        room = run.models.contexts["first"]
+    assert (room == 32_768) == is_whole
+    assert 30_000 < room <= 32_768
+    assert any("the prompt states it" in line for line in lines) != is_whole

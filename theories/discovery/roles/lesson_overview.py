@@ -15,6 +15,8 @@ from lakatos.traces.digest import Digest
 
 REWARD: Final = "reward"
 """Outcome of the chosen option, in every task with feedback."""
+BEGINS: Final = "block_start"
+"""Array of trials that is 1 where a new game begins."""
 N_LAGS: Final = 5
 N_BLOCKS: Final = 6
 MOST_LEVELS: Final = 4
@@ -39,17 +41,21 @@ def lessons_exhibit(trials: Trials, digest: Digest, name: str) -> Exhibit | None
     if trials.pooled or REWARD not in trials.feedback or (trials.count != 1).any():
         return None
     answers = trials.sequences
-    given = answers.trial >= 0
+    given, games = answers.trial >= 0, games_of(trials)
     reward = np.asarray(answers.feedback[REWARD], dtype=np.float64)
     levels = outcome_levels(reward, given)
     names = option_names(trials.n_options)
     value: dict[str, Any] = {
-        "share that stays with the last option, after an outcome": stays_after(answers, levels),
+        "share that stays with the last option, after an outcome": repeats_of_lag(
+            answers, levels, games, 1, counted=True
+        ),
         "share that chooses as so many steps before, by the outcome then": {
-            f"{lag} before": repeats_of_lag(answers, levels, lag) for lag in range(2, N_LAGS + 1)
+            f"{lag} before": shares
+            for lag in range(2, N_LAGS + 1)
+            if (shares := repeats_of_lag(answers, levels, games, lag))
         },
         f"share of {names[-1] if len(names) == 2 else 'each option'}, by the last outcome of each option": (
-            shares_by_last_outcomes(answers, levels, names)
+            shares_by_last_outcomes(answers, levels, games, names)
         ),
         f"by sixth of the session: share of {' / '.join(names)}; mean outcome": learning_curve(
             answers, reward, trials.n_options
@@ -78,14 +84,19 @@ def outcome_levels(reward: Floats, given: Bools) -> list[tuple[str, Bools]]:
     ]
 
 
-def stays_after(answers: AnswerSequences, levels: Sequence[tuple[str, Bools]]) -> dict[str, Any]:
-    """Share of responses that repeat the one before, by its outcome."""
-    return repeats_of_lag(answers, levels, 1, counted=True)
+def games_of(trials: Trials) -> NDArray[np.intp]:
+    """``(n_participants, n_steps)`` number of the game of each step; nothing of one game is known in the next."""
+    steps = trials.sequences.trial
+    if BEGINS not in trials.stimuli.arrays:
+        return np.zeros(steps.shape, dtype=np.intp)
+    begins = np.asarray(trials.stimuli[BEGINS])[steps] > 0
+    return np.asarray(np.cumsum(begins, axis=1))
 
 
 def repeats_of_lag(
     answers: AnswerSequences,
     levels: Sequence[tuple[str, Bools]],
+    games: NDArray[np.intp],
     lag: int,
     *,
     counted: bool = False,
@@ -95,7 +106,7 @@ def repeats_of_lag(
     same = response[:, lag:] == response[:, :-lag]
     found: dict[str, Any] = {}
     for name, places in levels:
-        at = places[:, :-lag] & given[:, lag:]
+        at = places[:, :-lag] & given[:, lag:] & (games[:, lag:] == games[:, :-lag])
         if (n := int(at.sum())) < LEAST:
             continue
         share = rounded(float(same[at].mean()))
@@ -104,7 +115,10 @@ def repeats_of_lag(
 
 
 def shares_by_last_outcomes(
-    answers: AnswerSequences, levels: Sequence[tuple[str, Bools]], names: Sequence[str]
+    answers: AnswerSequences,
+    levels: Sequence[tuple[str, Bools]],
+    games: NDArray[np.intp],
+    names: Sequence[str],
 ) -> dict[str, Any]:
     """Choices by what followed each option when it was chosen last.
 
@@ -119,6 +133,8 @@ def shares_by_last_outcomes(
     chosen: dict[str, list[bool]] = {}
     titles = ["not yet chosen", *(name for name, _ in levels)]
     for step in range(given.shape[1]):
+        if step:
+            last[games[:, step] != games[:, step - 1]] = -1
         for row in np.flatnonzero(given[:, step]):
             now = int(response[row, step])
             if n_options == 2:

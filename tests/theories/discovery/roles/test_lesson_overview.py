@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,19 @@ def test_stays_lags_and_last_outcomes_are_counted(monkeypatch: pytest.MonkeyPatc
     assert list(sequences.values()) == ["1+1-2+2-1-2+"] * 3
 
 
+def test_nothing_of_one_game_counts_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lesson_overview, "LEAST", 1)
+    trials = learning(1, [0, 0, 0, 1], [1.0, 1.0, 0.0, 1.0])
+    games = Stimuli({"block_start": np.array([1.0, 0.0, 1.0, 0.0])})
+    found = lessons_exhibit(replace(trials, stimuli=games), "a" * 64, "1.1")
+    assert found is not None
+    stays, last, *_ = found.value.values()
+    assert stays == {"0.0": {"share": 0.0, "responses": 1}, "1.0": {"share": 1.0, "responses": 1}}
+    assert last["first not yet chosen, second not yet chosen"] == 0.0
+    assert last["first 1.0, second not yet chosen"] == 0.0
+    assert last["first 0.0, second not yet chosen"] == 1.0
+
+
 def test_of_more_than_two_options_each_counts_by_its_own_last_outcome(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -55,7 +70,7 @@ def test_of_more_than_two_options_each_counts_by_its_own_last_outcome(
     found = lessons_exhibit(learning(1, [0, 0, 2], [1.0, 0.0, 1.0], 3), "a" * 64, "1.1")
     assert found is not None
     last = list(found.value.values())[2]
-    # Chosen of offered: once of seven that were not yet chosen at steps 1 to 3 is step 1, and step 3.
+    # Seven times an option was not yet chosen: it was taken at steps 1 and 3.
     assert last == {"0.0": 0.0, "1.0": 1.0, "not yet chosen": pytest.approx(2 / 7, abs=1e-3)}
 
 
@@ -75,9 +90,5 @@ def test_it_fits_1500_tokens_for_a_large_experiment() -> None:
 
 def test_counts_and_tasks_without_outcomes_have_none() -> None:
     trials = learning(1, CHOICES, OUTCOMES)
-    for changes in ({"feedback": {}}, {"pooled": True}):
-        assert lessons_exhibit(trials.__class__(**vars_of(trials) | changes), "a", "1.1") is None
-
-
-def vars_of(trials: Trials) -> dict[str, object]:
-    return {name: getattr(trials, name) for name in trials.__dataclass_fields__}
+    for other in (replace(trials, feedback={}), replace(trials, pooled=True)):
+        assert lessons_exhibit(other, "a", "1.1") is None
