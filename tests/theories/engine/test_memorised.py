@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from lakatos.domains import DOMAINS
+from lakatos.domains import DOMAINS, FAMILIES
+from lakatos.domains.published_data import load_archive
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.exam import MEMORISED, MOST_NUMBERS, _table
 from lakatos.theories.engine.checks.hidden_numbers import table_size
@@ -14,8 +17,10 @@ from lakatos.theories.engine.checks.memorised import (
     LEAST_TRIALS,
     MOST_UNEXPLAINED,
     missed,
+    unexplained_predictions,
 )
-from lakatos.theories.language.theory import TheoryProgram
+from lakatos.theories.engine.checks.tested_theory import TestedTheory
+from lakatos.theories.language.theory import TheoryProgram, read_program
 
 DOMAIN = DOMAINS["multiattribute"]
 SPACE = {"validities": [0.9, 0.7, 0.6], "levels": [0, 1, 2, 3]}
@@ -146,3 +151,16 @@ def test_the_exam_states_both_numbers_and_the_same_ones_again(sandbox):
 def test_of_few_trials_nothing_is_measured(sandbox):
     source = by_heart(FUNCTIONS["bits"])
     assert MEMORISED not in table_checks(source, sandbox, LEAST_TRIALS - 1)
+
+
+@pytest.mark.parametrize("n_trials", [16, 40])
+def test_no_published_theory_is_refused_for_the_small_number_of_gambles(sandbox, n_trials):
+    domain = DOMAINS["risky"]
+    (archive,) = load_archive("allais", Path("nowhere"))
+    stimuli = (
+        archive.stimuli if n_trials == 16 else domain.candidates({}, np.random.default_rng(1), 40)
+    )
+    for name in ("expected_utility", "priority_heuristic"):
+        theory = read_program(FAMILIES["risky"].program(name))
+        trial = TestedTheory(theory, domain, sandbox, domain.probes, stimuli, 1)
+        assert unexplained_predictions(trial) is None

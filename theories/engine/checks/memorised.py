@@ -34,12 +34,14 @@ NOTHING = 1e-6
 LEAST_TRIALS = 60
 """Different trials without which nothing is measured: learners that see four fifths of 16 to 40 gambles miss what up to
 a third of the published theories say about the others."""
+LEAST_STEPS = 15
+"""The same in tasks that are sequences, whose steps occur in several of them."""
 ENOUGH_TRIALS = 100
 """Different trials from which on half of them teach; of fewer, four fifths do, five times."""
 MOST_ROWS = 800
 """Trials or steps, times options, that learners see."""
 MOST_STEPS = 40
-"""Steps of the sequences of a theory that learns."""
+"""Steps of the sequences in tasks that are sequences."""
 MOST_OPTIONS = 6
 """Options from which on an answer is a place on a scale, described by the trial and not by each option."""
 N_POINTS = 32
@@ -102,7 +104,7 @@ def predictions_of_study(trial: TestedTheory) -> StudyPredictions | None:
     row = sheet.order.ravel() if trial.walks else np.arange(len(sheet.stimuli))
     keys = identities(trial.domain, sheet.stimuli)
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    if len(number) < LEAST_TRIALS:
+    if len(number) < (LEAST_STEPS if trial.domain.sequential else LEAST_TRIALS):
         return None
     priors, rng = trial.theory.priors, np.random.default_rng(0)
     points = at_fractions(priors, rng.random((N_POINTS, len(priors)))) if priors else trial.points
@@ -173,7 +175,7 @@ def _sheet(trial: TestedTheory) -> TrialSheet:
         n_most = max(MOST_ROWS // _rows_of_each(trial), LEAST_TRIALS)
         some = stimuli.take(np.arange(min(len(stimuli), n_most)))
         return sheet_of(trial.domain, STUDY, some, rng, 1)
-    n_steps = min(len(stimuli), MOST_STEPS)
+    n_steps = min(len(stimuli), MOST_STEPS if trial.domain.sequential else LEAST_TRIALS)
     # Their trials are few, and so the folds are many.
     n_sequences = max(MOST_ROWS // (2 * _rows_of_each(trial) * n_steps), 2)
     some = stimuli.take(np.arange(n_steps))
