@@ -125,16 +125,16 @@ SOCIAL = (
         },
         wording=(
             Wording(
-                clause="{much}dislike getting less than the other",
-                opposite_clause="{much}care for what the other gets where they get less",
+                clause="{much}dislike getting less than the other player",
+                opposite_clause="{much}value what the other player gets where they get less",
                 parameter="envy",
                 unit=SHARE,
                 label="envy",
                 opposite_label="humility",
             ),
             Wording(
-                clause="{much}care for what the other gets where they get more",
-                opposite_clause="{much}like getting more than the other",
+                clause="{much}value what the other player gets where they get more",
+                opposite_clause="{much}like getting more than the other player",
                 parameter="guilt",
                 unit=SHARE,
                 label="guilt",
@@ -154,9 +154,9 @@ SOCIAL = (
         """,
         parameters={"care": _weight("worth of a point that the other gets")},
         wording=Wording(
-            clause="{much}value what the other gets",
+            clause="{much}value what the other player gets",
             clause_short="value it",
-            opposite_clause="{much}dislike what the other gets",
+            opposite_clause="{much}dislike what the other player gets",
             opposite_short="dislike it",
             parameter="care",
             unit=SHARE,
@@ -183,7 +183,7 @@ TASTES = (
     Mechanism(
         slot="tastes",
         name="others alike",
-        clause="expect the other to have the same preferences as themselves",
+        clause="expect the other player to have the same preferences as themselves",
         code=f"own, other = own + gain, other + their_gain{AHEAD}",
         repairs=OTHERS,
         breaks=("payoff", "payoffs"),
@@ -203,7 +203,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="a simple opponent",
-        clause="expect the other to prefer the column that pays the other more on average",
+        clause="expect the other player to prefer the column that pays the other more on average",
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},
         repairs=REPLIES,

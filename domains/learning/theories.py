@@ -399,9 +399,9 @@ HABIT = (
         },
         wording=(
             Wording(
-                clause="{much}stay with what was just rewarded",
+                clause="{much}stay with an option that has just been rewarded",
                 clause_short="stay with it",
-                opposite_clause="{much}leave what was just rewarded",
+                opposite_clause="{much}leave an option that has just been rewarded",
                 opposite_short="leave it",
                 parameter="win_stay",
                 unit=LOG_ODDS,
@@ -409,9 +409,9 @@ HABIT = (
                 opposite_label="win-shift",
             ),
             Wording(
-                clause="{much}leave what was just not rewarded",
+                clause="{much}leave an option that has just gone unrewarded",
                 clause_short="leave it",
-                opposite_clause="{much}stay with what was just not rewarded",
+                opposite_clause="{much}stay with an option that has just gone unrewarded",
                 opposite_short="stay with it",
                 parameter="lose_shift",
                 unit=LOG_ODDS,

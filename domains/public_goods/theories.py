@@ -137,8 +137,8 @@ PAYOFF = (
         wording=(
             Wording(clause="give less, the more of each coin given is lost to them"),
             Wording(
-                clause="{much}value what the others gain from their contribution",
-                opposite_clause="{much}dislike what the others gain from their contribution",
+                clause="{much}value what the other members gain from their contribution",
+                opposite_clause="{much}dislike what the other members gain from their contribution",
                 parameter="altruism",
                 unit=0.2,
                 label="altruism",

@@ -277,7 +277,7 @@ FEATURE = (
         GRIFFITHS, ("length_difference",), sd=0.3, limit=4.0, worth=0.15,
     ),
     _feature(
-        "changes", "n_changes", "change", "sequences that change often", "number of changes",
+        "changes", "n_changes", "change", "sequences with many alternations", "number of changes",
         "Bar-Hillel & Wagenaar (1991), Advances in Applied Mathematics 12(4), 428-454",
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),

@@ -58,8 +58,8 @@ FLAT = 0.5
 APART = 0.5
 """Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
 FREQUENCIES = (
-    (0.01, "hardly ever"), (0.05, "rarely"), (0.15, "now and then"), (0.35, "often"),
-    (0.65, "as often as not"), (1.01, "mostly"),
+    (0.01, "hardly ever"), (0.05, "rarely"), (0.15, "sometimes"), (0.35, "often"),
+    (0.65, "about half of the time"), (1.01, "mostly"),
 )  # fmt: skip
 """Share of choices below which words apply."""
 TIMES = {1: "once", 2: "twice in a row"}
@@ -68,7 +68,7 @@ COMPARATIVES = frozenset((
 ))  # fmt: skip
 DEFINITE = frozenset(("what", "the", "a", "an"))
 """Words with which something begins that "it" can stand for."""
-OTHERWISE = ", or the reverse"
+OTHERWISE = " (or the opposite: the direction is estimated)"
 """After a clause of which the opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
@@ -119,9 +119,9 @@ class Wording:
     """Whether it states that people take the other option, so that it is stated only where they do so on enough of the
     presented trials; see `clause_check.LEAST_REVERSED`."""
     opposite_short: str = ""
-    """The opposite clause after "others", where most people do what ``clause`` says; in full where this is empty."""
+    """The opposite clause after "the rest", where most people do what ``clause`` says; in full where this is empty."""
     clause_short: str = ""
-    """The clause after "others", where most people do what ``opposite_clause`` says."""
+    """The clause after "the rest", where most people do what ``opposite_clause`` says."""
     neutral_clause: str = ""
     """What stays true near the neutral value; where this is empty, the clause is a detail there."""
     taken_for_granted: bool = False
@@ -494,11 +494,11 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     sides = (_filled(text, "", priors) for text in (one[0], second))
     first, second = sides
     if not is_share_learned(prior):
-        return f"some people {first}, others {second}"
+        return f"some people {first}, and others {second}"
     most = max(above, 1 - above)
     if most < EVEN:
-        return f"some people {first}, others {second}, with no direction on average"
-    return f"{share_in_words(most)} people {first}, the others {second}"
+        return f"some people {first}, and others {second}, with no direction on average"
+    return f"{share_in_words(most)} people {first}, and the rest {second}"
 
 
 def _contrast(one: str, other: str) -> str:

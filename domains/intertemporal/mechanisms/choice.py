@@ -351,7 +351,7 @@ SHORTCUT = (
             **CONVICTION,
         },
         wording=Wording(
-            clause="take the sooner option where its amount is good enough (from about {aspiration})",
+            clause="take the sooner option where its amount is satisfactory (about {aspiration} or more)",
             label="an aspiration",
             overrides=True,
         ),
@@ -398,7 +398,7 @@ SHORTCUT = (
             **CONVICTION,
         },
         wording=Wording(
-            clause="do not wait for a difference that is too small to matter (up to {negligible_amount})",
+            clause="do not wait for a difference below a threshold ({negligible_amount})",
             label="small gains",
             overrides=True,
         ),
@@ -510,7 +510,7 @@ ATTENTION = (
         weight=("pull_of_stakes", 0.02, 3.0, "log unit of the larger amount"),
         code="patient * xp.log1p(at_stake)",
         wording=Wording(
-            clause="are {much}moved to wait where more money is at stake",
+            clause="are {far}more willing to wait when more money is at stake",
             parameter="pull_of_stakes",
             unit=LOG_ODDS,
             label="stakes",
@@ -525,7 +525,7 @@ ATTENTION = (
         weight=("pull_of_waiting_anyway", 0.02, 3.0, "log unit of the shorter delay"),
         code="patient * xp.log1p(delays.min(axis=-1))",
         wording=Wording(
-            clause="are {much}moved to wait where either option is far away",
+            clause="are {far}more willing to wait if even the sooner option is far in the future",
             parameter="pull_of_waiting_anyway",
             unit=LOG_ODDS,
             label="waiting anyway",
@@ -686,7 +686,7 @@ OTHER = (
         code='p = xp.where(parameters["other_type"] > 0, 0.5 - 0.5 * xp.sign(wait), p)',
         parameters=_type(-4.0),
         wording=Wording(
-            clause="{who} always take what comes first",
+            clause="{who} always take the sooner option",
             parameter="other_type",
             label="two types",
         ),
@@ -700,7 +700,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take the larger amount in some choices ({other_share%} of them)",
+            clause="just take the larger amount in a share of their choices ({other_share%})",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -715,7 +715,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take what comes first in some choices ({other_share%} of them)",
+            clause="just take the sooner option in a share of their choices ({other_share%})",
             parameter="other_share",
             unit=0.1,
             label="a mixture",

@@ -47,9 +47,9 @@ CURVATURE_RANGE = {
     "curvature": uniform(0.1, 1.3, "exponent", "1: linear; below 1: diminishing sensitivity")
 }
 CURVATURE = Wording(
-    clause="{much}value each further unit of money more than the one before",
+    clause="value each further unit of money {far}more than the one before",
     clause_short="more",
-    opposite_clause="{much}value each further unit of money less than the one before",
+    opposite_clause="value each further unit of money {far}less than the one before",
     opposite_short="less",
     parameter="curvature",
     neutral=1.0,

@@ -75,7 +75,7 @@ APPRAISAL = (
         code='evidence = evidence * (xp.abs(evidence) >= parameters["margin"])',
         parameters={"margin": log_uniform(0.02, 3.0, EVIDENCE, "smallest lead that matters")},
         wording=Wording(
-            clause="and are indifferent where the lead is too small to matter (below {margin})",
+            clause="and are indifferent where the lead is below a threshold ({margin})",
             label="indifference",
         ),
         repairs=("weighted_difference", "largest_difference"),

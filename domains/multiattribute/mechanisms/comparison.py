@@ -63,7 +63,7 @@ COMPARISON = (
         'difference = difference * (xp.abs(difference) >= parameters["noticeable"][..., None] - 1e-9)',
         parameters={"noticeable": uniform(0.01, 1.0, SHARE, "smallest difference that is noticed")},
         wording=Wording(
-            clause="overlook differences on a cue that are too small to notice (up to {noticeable%} of the scale)",
+            clause="ignore differences on a cue up to a just noticeable difference ({noticeable%} of the scale)",
             parameter="noticeable",
             unit=0.1,
             label="a noticing threshold",
@@ -115,7 +115,7 @@ COMPARISON = (
         },
         wording=Wording(
             clause=(
-                "judge an advantage in proportion to both ratings together and a constant "
+                "judge an advantage relative to the sum of both ratings and a constant "
                 "({semi_saturation} of the scale)"
             ),
             label="relative differences",

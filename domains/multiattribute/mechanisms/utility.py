@@ -37,9 +37,9 @@ UTILITY = (
             )
         },
         wording=Wording(
-            clause="{much}value each further rating point more than the one before",
+            clause="value each further rating point {far}more than the one before",
             clause_short="more",
-            opposite_clause="{much}value each further rating point less than the one before",
+            opposite_clause="value each further rating point {far}less than the one before",
             opposite_short="less",
             parameter="curvature",
             neutral=1.0,
@@ -184,7 +184,7 @@ UTILITY = (
         wording=Wording(
             clause="believe in the very best ratings (up to {credible%} of the top)",
             opposite_clause=(
-                "treat ratings that seem too good to be true (above {credible%} of the top) as if "
+                "treat the highest ratings (above {credible%} of the top rating) as if "
                 "they were the worst"
             ),
             parameter="credible",

@@ -221,7 +221,7 @@ WEIGHT = (
         wording=Wording(
             clause="treat all cues alike",
             opposite_clause=(
-                "weight cues by the rank of their validity, each less than the one before (by a factor of {decay})"
+                "weight cues by the rank of their validity, each less than the one before ({decay} times as much)"
             ),
             neutral_clause="treat all cues alike",
             parameter="decay",
@@ -248,9 +248,9 @@ WEIGHT = (
         },
         wording=tuple(
             Wording(
-                clause=f"{{much}}count {cue} in favour of a product",
+                clause=f"{{much}}count a high rating on {cue} in favour of a product",
                 clause_short="in its favour",
-                opposite_clause=f"{{much}}count {cue} against a product",
+                opposite_clause=f"{{much}}count a high rating on {cue} against a product",
                 opposite_short="against it",
                 parameter=f"weight_{place}",
                 unit=LOG_ODDS,
@@ -346,7 +346,7 @@ SELECTION = (
         },
         wording=Wording(
             clause="attend equally to all cues, down to the least valid one",
-            opposite_clause="attend to each cue less than to the next more valid one (by a factor of {persistence})",
+            opposite_clause="attend to each cue less than to the next more valid one ({persistence} times as much)",
             parameter="persistence",
             neutral=1.0,
             unit=0.3,

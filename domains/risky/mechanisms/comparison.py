@@ -73,9 +73,9 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
         wording=(
             Wording(clause="weight utilities by probabilities"),
             Wording(
-                clause="are {much}disappointed by outcomes below this mean",
+                clause="are {much}disappointed by outcomes below the mean of a gamble",
                 clause_short="are disappointed by those below it",
-                opposite_clause="are {much}elated by outcomes above this mean",
+                opposite_clause="are {much}elated by outcomes above the mean of a gamble",
                 opposite_short="are elated by those above it",
                 parameter="disappointment",
                 unit=0.3,

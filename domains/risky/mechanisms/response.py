@@ -127,7 +127,7 @@ p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
         code=code,
         parameters={parameter: share},
         wording=Wording(
-            clause=f"{clause} in some choices ({{{parameter}%}} of them)",
+            clause=f"{clause} in a share of their choices ({{{parameter}%}})",
             parameter=parameter,
             unit=0.1,
             label="a mixture",
@@ -184,7 +184,7 @@ MIXTURE = (
     _mixture(
         name="at times the chance to gain",
         parameter="share_sign",
-        clause="choose the gamble with the better balance of the chances to gain and to lose",
+        clause="choose the gamble with the better balance of the probabilities of gaining and of losing",
         lead="balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
         repairs=("gain_probability_difference", "loss_probability_difference"),
         breaks=("ignores best_probability",),
@@ -209,7 +209,7 @@ MIXTURE = (
             )
         },
         wording=Wording(
-            clause="do the opposite of what they prefer in some choices ({share_opposite%} of them)",
+            clause="do the opposite of what they prefer in a share of their choices ({share_opposite%})",
             parameter="share_opposite",
             unit=0.1,
             label="a mixture",

@@ -72,9 +72,9 @@ def _extremes(what: str, parameter: str = "weighting_curve") -> Wording:
 def _even(what: str) -> Wording:
     """The same exponent where no outcome is unlikely: all that it does is to weight chances of about a half."""
     return Wording(
-        clause=f"give {what} {{far}}more weight than its chance",
+        clause=f"give {what} {{far}}more weight than its probability",
         clause_short="more",
-        opposite_clause=f"give {what} {{far}}less weight than its chance",
+        opposite_clause=f"give {what} {{far}}less weight than its probability",
         opposite_short="less",
         parameter="weighting_curve",
         neutral=1.0,
@@ -89,7 +89,7 @@ def _even(what: str) -> Wording:
 def _halves(what: str, parameter: str = "weighting_curve") -> Wording:
     """Tversky and Kahneman's exponent there: a chance of a half loses weight on both sides of 1."""
     return Wording(
-        clause=f"give {what} {{far}}less weight than its chance",
+        clause=f"give {what} {{far}}less weight than its probability",
         parameter=parameter,
         neutral=1.0,
         unit=0.4,

@@ -48,7 +48,7 @@ def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cann
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
     assert (
         tell_clause(PULL, priors).text
-        == "about two thirds of people like it, the others dislike it"
+        == "about two thirds of people like it, and the rest dislike it"
     )
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
@@ -57,7 +57,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     def told(doubt: float) -> str:
         return tell_clause(PULL, {"pull": Prior("normal", -4, 4, 0.45, 1.0, doubt=doubt)}).text
 
-    assert told(0.15) == "about two thirds of people like it, the others dislike it"
+    assert told(0.15) == "about two thirds of people like it, and the rest dislike it"
     assert told(0.6) == "like it"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
@@ -91,8 +91,8 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_m
     for prior in (at_a_limit, flat):
         told = tell_clause(PULL, {"pull": prior})
         assert told.text in (
-            "some people like it, others dislike it",
-            "some people dislike it, others like it",
+            "some people like it, and others dislike it",
+            "some people dislike it, and others like it",
         )
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
     assert tell_clause(PULL, {"pull": inside}).text.startswith("about two thirds of people like it")
@@ -101,7 +101,7 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_m
 def test_the_others_are_told_in_the_words_that_differ():
     def told(says: str, opposite: str, **more: str) -> str:
         clause = Wording(says, parameter="pull", opposite_clause=opposite, unit=0.5, **more)
-        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the others ")[2]
+        return tell_clause(clause, {"pull": learned(0.45, 1.0)}).text.partition("the rest ")[2]
 
     assert told("give {far}more in a round", "give {far}less in a round") == "less"
     assert told("tend to the side taken last", "tend away from the side taken last") == (
@@ -116,9 +116,9 @@ def test_the_others_are_told_in_the_words_that_differ():
     [
         (0.003, "hardly ever"),
         (0.03, "rarely"),
-        (0.13, "now and then"),
+        (0.13, "sometimes"),
         (0.24, "often"),
-        (0.5, "as often as not"),
+        (0.5, "about half of the time"),
         (0.9, "mostly"),
     ],
 )
@@ -214,7 +214,7 @@ def high_in_its_range(prior: Prior) -> Prior:
 
 def test_a_range_that_was_not_learned_leaves_the_side_open():
     clause = tell_clause(PULL, {"pull": Prior("uniform", -1.0, 1.0)})
-    assert clause.text.endswith("or the reverse")
+    assert clause.text.endswith("(or the opposite: the direction is estimated)")
     assert clause.direction == 0
 
 
@@ -289,7 +289,10 @@ def test_clauses_are_read_and_written_with_the_keys_that_were_released():
 
 def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
     either, above = Prior("normal", -5.0, 5.0, center=2.0, spread=1.0), Prior("uniform", 0.0, 1.0)
-    assert general_clause([PULL], {"pull": either}) == "like it, or the reverse"
+    assert (
+        general_clause([PULL], {"pull": either})
+        == "like it (or the opposite: the direction is estimated)"
+    )
     assert general_clause([PULL], {"pull": above}) == "like it"
     level = Wording("stop at a level ({level%} of the top)")
     granted, late = (
@@ -298,7 +301,7 @@ def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
     )
     priors = {"pull": either, "level": above}
     text = general_clause([level, PULL, granted, late], priors)
-    assert text == "stop at a level, and like it, or the reverse"
+    assert text == "stop at a level, and like it (or the opposite: the direction is estimated)"
     assert general_clause([granted], {}) == "choose"
     kind = Wording("{who} count", parameter="pull")
     assert general_clause([kind], priors) == "some people count"
@@ -378,6 +381,6 @@ def test_a_range_outside_parentheses_is_said_to_differ_between_people():
 def test_equal_sides_are_no_direction_and_unequal_ones_a_share():
     even, most = learned(0.05, 1.0), learned(0.5, 1.0)
     assert tell_clause(PULL, {"pull": even}).text == (
-        "some people like it, others dislike it, with no direction on average"
+        "some people like it, and others dislike it, with no direction on average"
     )
     assert tell_clause(PULL, {"pull": most}).text.startswith("about two thirds of people like it")
