@@ -74,8 +74,9 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     belief = verdict.probability
     pays = WORTH * belief >= cost
     action = VERIFY if pays or has_place else QUIT
-    odds = f"{WORTH:g} x {belief:.2f} is {'at least' if pays else 'less than'} {cost:g}, the cost of asking"
-    place = "the next experiment compares as many with the leader anyway, and few fit the answers better"
+    side = "reaches" if pays else "is below"
+    odds = f"expected value {WORTH * belief:.3g} {side} {cost:g}, the cost of an experiment"
+    place = "the next experiment has room for it, and few theories predict the responses better"
     return CandidateDecided(
         verdict=digest,
         candidate=verdict.candidate,
@@ -84,5 +85,5 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
         belief=belief,
         action=action,
         rule="odds" if pays or not has_place else "place",
-        text=f"{action}: {odds if pays or not has_place else place}.",
+        text=f"{'tested' if action == VERIFY else 'not tested'}: {odds if pays or not has_place else place}.",
     )

@@ -542,7 +542,8 @@ class TestDiagnosis:
             rng,
         )
         assert (
-            " follow {x!r} {{name}}, and the others {size} {0}: no theory" in found.claims[0].text
+            "a mixture of {size} {0} and {x!r} {{name}} describes participants better than {size} {0} alone"
+            in found.claims[0].text
         )
 
     def test_one_person_and_one_trial_leave_nothing_to_check_but_do_not_fail(self):

@@ -459,9 +459,9 @@ def pool_checks(
             z=z_of(seen.mixture_p),
             p=seen.mixture_p,
             analysis=(
-                f"{mixed.share:.0%} of participants ({low:.0%} to {high:.0%}) follow "
-                f"{_literal(others[seen.mixed_with].name)}, and the others {{name}}: no theory of the pool "
-                "describes all"
+                f"a mixture of {{name}} and {_literal(others[seen.mixed_with].name)} describes participants better "
+                f"than {{name}} alone; estimated weight of the second {mixed.share:.0%} "
+                f"(95% interval {low:.0%} to {high:.0%})"
             ),
             gain=lambda corrector: mixed.gain,
         ),
