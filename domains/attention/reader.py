@@ -7,7 +7,7 @@ even where it is no answer itself, because it came too early, too late or not at
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import combinations, permutations
@@ -18,10 +18,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
+from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
 from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
@@ -85,6 +87,8 @@ YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0,
 """Cells of a column whose name says what they are about."""
 SLOWER, STRONG_REVERSAL = 3.0, 0.1
 """Standard errors, and correlation with log times, from which on congruent trials are questioned that take longer."""
+FEWEST_PEOPLE = 5
+"""From which on differences within participants are compared over participants."""
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
 }  # fmt: skip
@@ -207,6 +211,8 @@ def _rows(
     time_s = _seconds(cells, columns, participant, notes)
     said = folded(cells.text(columns.response))
     answered = (said != "") & ~np.isnan(time_s)
+    if "right_key" not in told:
+        answered &= ~_without_key(cells, columns, said, notes)
     if not answered.all():
         missing = np.flatnonzero(~answered)
         if columns.bad_rows == "refuse":
@@ -219,7 +225,7 @@ def _rows(
         (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
         columns.response,
         f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
-        f"missing.{columns.response}=CELL",
+        f"missing.{columns.response.partition(' == ')[0]}=CELL",
     )
     chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
     if "right_key" in told:
@@ -242,7 +248,12 @@ def _rows(
     return ConflictRows(
         participant=participant,
         block=block,
-        congruence=_congruence(cells, told["congruence"], notes),
+        congruence=_congruence(
+            cells,
+            told["congruence"],
+            notes,
+            lambda own: _slower_cell(own, participant, is_right, time_s),
+        ),
         right=right,
         pressed=pressed,
         is_right=is_right,
@@ -250,6 +261,26 @@ def _rows(
         n_answers=n_answers,
         level=_whole_number(told.get("level", 0), "level"),
     )
+
+
+def _without_key(
+    cells: RowCells, columns: AnswerColumns, said: Array, notes: list[str]
+) -> NDArray[np.bool_]:
+    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys."""
+    is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
+    for name in map(str, cells.frame.columns):
+        words = set(words_of(name))
+        if name == columns.response or not words & KEYS or words & {*CORRECT, *ACCURACY, *TIMES}:
+            continue
+        pressed = folded(cells.text(name))
+        empty = (pressed == "") & (said != "")
+        is_key = bool(guessed_keys(set(pressed.tolist()) - {""}))
+        if is_key and empty.any() and is_wrong[empty].all() and empty.mean() <= MOST_MISSED:
+            notes.append(
+                f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"
+            )
+            return np.asarray(empty, dtype=bool)
+    return np.zeros(len(said), dtype=bool)
 
 
 def _seconds(
@@ -292,12 +323,23 @@ def _whole_number(value: Any, name: str) -> int:
     return value
 
 
-def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
-    """What the distractor suggests: 1 the right answer, -1 another one, 0 none."""
+def _congruence(
+    cells: RowCells, told: Any, notes: list[str], slower: Callable[[Array], tuple[str, str]]
+) -> Array:
+    """What the distractor suggests: 1 the right answer, -1 another one, 0 none.
+
+    Of cells, ``slower`` tells the one whose trials are harder, empty where none is, and what shows it.
+    """
     if isinstance(told, str):
         said = folded(cells.text(told))
         cells.refuse_empty(said == "", told)
-        code = _congruence_code(cells.name, told, set(said.tolist()), notes)
+        is_computed = columns_in(told, cells.frame.drop(columns=told)) != (told,)
+        known = set(said.tolist())
+        code = (
+            {cell: 1.0 if value else -1.0 for cell, value in YES_OR_NO.items()}
+            if is_computed and known <= set(YES_OR_NO)  # what is computed is 1 where it holds
+            else _congruence_code(cells.name, told, known, notes, lambda: slower(said))
+        )
         cells.refuse(
             ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
@@ -323,7 +365,11 @@ def _congruence(cells: RowCells, told: Any, notes: list[str]) -> Array:
 
 
 def _congruence_code(
-    name: str, column: str, said: set[str], notes: list[str]
+    name: str,
+    column: str,
+    said: set[str],
+    notes: list[str],
+    slower: Callable[[], tuple[str, str]],
 ) -> Mapping[str, float]:
     """What each cell says of the distractor; 0 is another answer, not none, where the other cells say 1 alone.
 
@@ -335,9 +381,13 @@ def _congruence_code(
         return {**CONGRUENCE, **{cell: sign for cell, sign in known.items() if sign is not None}}
     words = set(words_of(column))
     if not words & (SAME | OTHER):
+        harder, why = slower()
+        code = {cell: "incongruent" if cell == harder else "congruent" for cell in sorted(said)}
+        if not harder:
+            code = dict.fromkeys(code, "WORD")
         raise TrialsError(
-            f"{name}: {column} says {' and '.join(sorted(said))}. Say which is which: --column "
-            f'\'recode.{column}={{1 = "congruent", 0 = "incongruent"}}\', or the other way round '
+            f"{name}: {column} says {' and '.join(sorted(said))}, and no name says which is congruent. {why}: --column "
+            f"{_recoded(column, code)}{'' if harder else ', each WORD congruent or incongruent'} "
             "(participants.columns.recode in a study)."
         )
     sign = -1.0 if words & OTHER else 1.0
@@ -345,6 +395,56 @@ def _congruence_code(
         f"{column}: 1 is {'in' * (sign < 0)}congruent and 0 is {'in' * (sign > 0)}congruent"
     )
     return {cell: sign if value else -sign for cell, value in YES_OR_NO.items()}
+
+
+def _recoded(column: str, words: Mapping[str, str]) -> str:
+    """The option by which cells of a column mean words."""
+    said = ", ".join(f'{cell} = "{word}"' for cell, word in words.items())
+    return f"'recode.{column}={{{said}}}'"
+
+
+def _slower_cell(
+    said: Array, participant: Array, is_right: Array, time_s: Array
+) -> tuple[str, str]:
+    """Of two cells, the one in whose trials participants are slower, or else less accurate; and the advice with it.
+
+    Empty where times and accuracies differ by no more than chance, or speak against each other.
+    """
+    cells = sorted(set(said.tolist()))
+    frame = pd.DataFrame({"who": participant, "said": said, "right": is_right, "time": time_s})
+    frame = frame[np.isfinite(time_s)]
+    if len(cells) != 2:
+        return "", "Say what each is"
+    times = _within(frame[frame["right"]], "time", cells)
+    errors = _within(frame.assign(error=1.0 - frame["right"]), "error", cells)
+    told = (
+        f"of {plural(len(times), 'participant')}, {int((times > 0).sum())} take longer to respond rightly when it is "
+        f"{cells[1]} (on average {1000 * times.mean():.0f} ms), and {int((errors > 0).sum())} make more errors then"
+        if len(times)
+        else "no participant has right responses to both"
+    )
+    signs = {int(np.sign(t)) for t in (_t_of_means(times), _t_of_means(errors)) if abs(t) > SLOWER}
+    if len(signs) != 1:
+        return "", f"The data do not tell it ({told}); say what each is"
+    return cells[
+        int(signs == {1})
+    ], f"Trials that are harder are likely the incongruent ones: {told}"
+
+
+def _within(frame: pd.DataFrame, name: str, cells: Sequence[Any]) -> Array:
+    """``(n_people,)`` each person's mean where a cell is the second of two, minus that where it is the first."""
+    means = frame.groupby(["who", "said"])[name].mean().unstack()
+    if not set(cells) <= set(means.columns):
+        return np.zeros(0)
+    return np.asarray((means[cells[1]] - means[cells[0]]).dropna(), dtype=np.float64)
+
+
+def _t_of_means(differences: Array) -> float:
+    """Mean over people in standard errors; 0 of fewer than `FEWEST_PEOPLE`."""
+    if len(differences) < FEWEST_PEOPLE or np.ptp(differences) == 0:
+        return 0.0
+    error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
+    return float(differences.mean() / error)
 
 
 def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
@@ -415,8 +515,8 @@ def _question_congruence(
     if not isinstance(column, str):
         return
     said = set(folded(cells.text(column)).tolist())
-    if not said <= {*YES_OR_NO, "-1", "-1.0"}:
-        return  # words say what they mean
+    if not said <= {*YES_OR_NO, "-1", "-1.0"} and column not in columns.recode:
+        return  # words of a file say what they mean
     known = np.flatnonzero(fine & rows.is_right & (rows.congruence != 0))
     frame = pd.DataFrame(
         {
@@ -432,17 +532,35 @@ def _question_congruence(
     if n_rows < FEWEST or spread <= 0:
         return
     correlation = float((own["congruent"] * own["time"]).sum()) / spread
-    if correlation * np.sqrt(n_rows) < SLOWER or correlation < STRONG_REVERSAL:
+    by_person = _within(frame.rename(columns={"congruent": "said"}), "time", (0.0, 1.0))
+    is_strong = correlation * np.sqrt(n_rows) >= SLOWER and correlation >= STRONG_REVERSAL
+    if not is_strong and _t_of_means(by_person) < SLOWER:
         return
     question(
         columns,
         notes,
         "reversed_code",
-        f"{cells.name}: right responses to trials that {column} says are congruent take longer than others "
-        f"(correlation {correlation:.2f} over {len(own):,} responses): {column} seems to be coded the other way round. "
-        f'Say which is which: --column \'recode.{column}={{1 = "incongruent", 0 = "congruent"}}\' '
-        "(participants.columns.recode)",
+        f"{cells.name}: right responses to trials that {column} says are congruent take longer than others, in "
+        f"{int((by_person > 0).sum())} of {plural(len(by_person), 'participant')} (correlation {correlation:.2f} over "
+        f"{len(own):,} responses): {column} seems to be coded the other way round. "
+        f"{_turned_congruence(rows, cells, columns)}",
     )
+
+
+def _turned_congruence(rows: ConflictRows, cells: RowCells, columns: AnswerColumns) -> str:
+    """How to say the other way round what is congruent."""
+    column = columns.stimulus["congruence"]
+    words = {1.0: "incongruent", -1.0: "congruent", 0.0: "neutral"}
+    if columns_in(column, cells.frame.drop(columns=column)) != (column,):
+        return "Name a column, or a comparison, that is 1 where trials are congruent: --column congruence=COLUMN"
+    said = folded(cells.text(column)).tolist()
+    signs = dict(zip(said, rows.congruence.tolist(), strict=True))
+    given = columns.recode.get(column, {})
+    code = {
+        cell: signs[str(to).casefold()] for cell, to in given.items() if str(to).casefold() in signs
+    } or signs
+    turned = {cell: words[code[cell]] for cell in sorted(code, reverse=True)}
+    return f"Say which is which: --column {_recoded(column, turned)} (participants.columns.recode)"
 
 
 def _check_times(

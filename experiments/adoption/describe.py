@@ -690,7 +690,8 @@ def _with_side(
     table: AnswerTable, mapping: AnswerColumns, domain: Domain | None, said: AnswerColumns
 ) -> tuple[AnswerColumns, tuple[str, ...]]:
     """The mapping with the column that says where options stood, where responses follow it, and what to say of it."""
-    if domain is None or not has_places(domain) or said.responses or SIDE in said.stimulus:
+    is_said = said.responses or SIDE in said.stimulus or "==" in said.response
+    if domain is None or not has_places(domain) or is_said:
         return mapping, ()
     name, words = guessed_side(table.frame, mapping, domain.options)
     if not name:
@@ -1116,7 +1117,8 @@ def _mapping(
     common["experiment"] = free.get("experiment", "")
     response = free.get("response", "?")
     shown = stimulus | said.stimulus
-    response = side_compared(table.frame, response, shown) or response
+    if SIDE not in said.stimulus:
+        response = side_compared(table.frame, response, shown) or response
     common |= {
         "participant": free.get("participant", "?"),
         "response": response,

@@ -68,6 +68,8 @@ PLACES = {"left", "right", "l", "r", "links", "rechts", "top", "bottom", "up", "
 SWAPPED = {"swap", "swapped", "flip", "flipped", "mirrored", "switched"}
 """Words in names of columns that say whether options changed places."""
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+NEITHER = " (neither)"
+"""Behind a cell of a response that is none of the two with which it is compared."""
 RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 MOST_MISSED = 0.1
@@ -381,7 +383,8 @@ def chosen_options(cells: RowCells, columns: AnswerColumns) -> NDArray[np.int64]
             "them with the column of places"
         )
     else:
-        advice = f"If it stands for a missed response, say --column missing.{column}={cell}"
+        missed_in = column.partition(" == ")[0]
+        advice = f"If it stands for a missed response, say --column missing.{missed_in}={cell.removesuffix(NEITHER)}"
     cells.refuse(
         ~is_known,
         column,

@@ -704,9 +704,9 @@ def turned_ratings(frame: pd.DataFrame, columns: AnswerColumns) -> str:
 
 def _turned_round(columns: AnswerColumns) -> str:
     """The options that turn the code of two responses round, in the words of the file."""
-    cells = {place: cell for cell, place in columns.responses.items()}
-    first, second = cells.get(0, "0"), cells.get(1, "1")
-    return f"--column responses.{first}=1 --column responses.{second}=0"
+    code = columns.responses if set(columns.responses.values()) == {0, 1} else {"0": 0, "1": 1}
+    turned = sorted(code.items(), key=lambda item: item[1])
+    return " ".join(f"--column responses.{cell}={1 - place}" for cell, place in turned)
 
 
 def _check_direction(

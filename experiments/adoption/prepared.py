@@ -15,7 +15,7 @@ from lakatos.experiments.adoption.cell_units import amount_said, without_units
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.mapping import ALL_COLUMNS, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import TRUTH
+from lakatos.experiments.adoption.option_code import NEITHER, TRUTH
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import (
     NUMBER,
@@ -165,9 +165,14 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
     if expression.equal is not None:
         folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
+        others = _named_by_none(left, right) if len(cells) == 2 else set()
         return [
-            "" if "" in (one, two) else str(int(_is_same(one, _folded(two))))
-            for one, two in zip(left, right, strict=True)
+            ""
+            if "" in (one, two)
+            else f"{one}{NEITHER}"
+            if one in others
+            else str(int(_is_same(one, two)))
+            for one, two in zip(left, map(_folded, right), strict=True)
         ]
     numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
     value = expression.value(numbers)
@@ -177,6 +182,12 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         for row in np.flatnonzero(wrong):
             found[row] = own.iloc[row]
     return found
+
+
+def _named_by_none(left: Any, right: Any) -> set[str]:
+    """Cells, such as ``timeout``, beside the two that both columns hold: neither the same nor the other one."""
+    known, said = set(right) - {""}, set(left) - {""}
+    return said - known if len(known) == 2 and known < said else set()
 
 
 def _is_same(one: str, other: str) -> bool:

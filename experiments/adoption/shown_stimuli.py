@@ -52,7 +52,11 @@ def with_chosen_stimuli(
         f"{cell} is {names[place]}" for cell, place in code.items() if place < len(names)
     )
     notes.append(f"{response}: {where}, and the stimulus there is what was chosen")
-    responses = stimuli_in_sets(frame, response, columns.experiment, len(names))
+    known = said.str.casefold().isin([cell.casefold() for cell in code]) | (said == "")
+    responses = stimuli_in_sets(frame[known], response, columns.experiment, len(names))
+    if not known.all() and not responses:  # other cells name no stimulus, and are refused later
+        stimuli = sorted(set(frame[response][known].str.strip()) - {""})
+        responses = {cell: place for place, cell in enumerate(stimuli)}
     return replace(table, frame=frame), columns.model_copy(update={"responses": responses})
 
 

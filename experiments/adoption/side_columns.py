@@ -260,7 +260,7 @@ def with_chosen_options(
     on_left = told[0].on_left
     left = table.frame[name].str.strip().map(on_left)
     place = said.map(code)
-    chosen = left.where(place == 0, 1 - left)
+    chosen = left.where(place == 0, 1 - left).where(place.notna())
     cells = chosen.map({0: labels[0], 1: labels[1]})
     frame = table.frame.assign(**{columns.response: cells.where(cells.notna(), said).astype("str")})
     left_cells = ", ".join(f"{cell}: {labels[k]}" for cell, k in sorted(on_left.items()))

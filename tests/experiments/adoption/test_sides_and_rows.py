@@ -93,6 +93,49 @@ def test_a_side_is_asked_about_with_a_ready_option_where_values_do_not_tell(
         read(frame, stimulus={"side": "subject"})
 
 
+@pytest.mark.parametrize("side", ["left_option", ""])
+@pytest.mark.parametrize("cell", ["0", "timeout"])
+def test_a_response_that_is_neither_place_is_no_answer(
+    rng: np.random.Generator, side: str, cell: str
+) -> None:
+    frame, chosen, on_left = _at_places(delays(rng).frame, rng)
+    keys = np.where(frame["choice"] == 1, "23", "18")
+    frame["left_option"] = np.where(on_left == 1, "ll", "ss")
+    frame["ll_key"] = np.where(on_left == 1, "18", "23")
+    frame["choice"] = np.where(np.arange(len(frame)) % 20 == 7, cell, keys)
+    said: dict[str, Any] = (
+        {"stimulus": {"side": side}, "responses": {"18": 0, "23": 1}}
+        if side
+        else {"response": "choice == ll_key"}
+    )
+    with pytest.raises(TrialsError, match=rf"missing\.choice={cell}"):
+        read(frame, **said)
+    answered = (frame["choice"] != cell).to_numpy()
+    for rule in ({"missing": {"choice": [cell]}}, {"bad_rows": "leave_out"}):
+        read_as = only(read(frame, **said, **{"bad_rows": "leave_out_empty"}, **rule)
+                       if "missing" in rule else read(frame, **said, **rule))  # fmt: skip
+        assert read_as.response.tolist() == chosen[answered].tolist()
+
+
+def test_a_response_at_neither_place_shows_no_stimulus(rng: np.random.Generator) -> None:
+    frame = bandits(rng).frame
+    left = rng.integers(0, 2, len(frame))
+    frame["pic_left"] = np.where(left == 1, "owl", "fox")
+    frame["pic_right"] = np.where(left == 1, "fox", "owl")
+    pressed = frame["choice"].to_numpy() ^ left
+    missed = np.arange(len(frame)) % 25 == 3
+    frame["choice"] = np.where(missed, "0", np.where(pressed == 1, "23", "18"))
+    said: dict[str, Any] = {
+        "stimulus": {"shown": ["pic_left", "pic_right"]},
+        "responses": {"18": 0, "23": 1},
+    }
+    with pytest.raises(TrialsError, match="'0', which is no option"):
+        read(frame, DOMAINS["learning"], **said)
+    read_as = only(read(frame, DOMAINS["learning"], **said, bad_rows="leave_out"))
+    chose_owl = np.where(pressed == 0, left, 1 - left)[~missed]
+    assert read_as.response.tolist() == chose_owl.tolist()
+
+
 def test_pictures_at_changing_places_are_what_is_learned_about(rng: np.random.Generator) -> None:
     n = 200
     left = rng.integers(0, 2, n)
@@ -218,6 +261,66 @@ def test_errors_and_times_are_known_in_other_languages(rng: np.random.Generator)
         assert any("TR are seconds" in line for line in found.notes)
     said = _described(frame, response_time_unit="s")
     assert not any("below 150 ms" in line for line in said.odd)
+
+
+def _flagged(rng: np.random.Generator, effect: float = 0.03) -> pd.DataFrame:
+    """Rows of 12 participants with a flag whose name says nothing, slower by an effect where it is 1."""
+    n = 12 * 60
+    flag, right = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    is_right = rng.random(n) < 0.95
+    missed = np.arange(n) % 50 == 9
+    pressed = np.where(is_right, right, 1 - right)
+    keys = np.array(["z", "m"])
+    return pd.DataFrame(
+        {
+            "subject_nr": np.repeat(np.arange(12), n // 12),
+            "zahl": np.tile(np.arange(n // 12), 12),
+            "discordante": flag,
+            "correct_response": keys[right],
+            "response": np.where(missed, "", keys[pressed]),
+            "response_time": (0.5 + effect * flag + rng.normal(0, 0.1, n)).clip(0.25).round(3),
+            "correct": 1 * (is_right & ~missed),
+        }
+    )
+
+
+def test_the_data_say_which_trials_are_congruent(rng: np.random.Generator) -> None:
+    said: dict[str, Any] = {"stimulus": {"congruence": "discordante"}, "response_time_unit": "s"}
+    for effect, words in ((0.03, ("congruent", "incongruent")), (-0.03, ("incongruent", "congruent"))):  # fmt: skip
+        frame = _flagged(rng, effect)
+        code = f'{{0 = "{words[0]}", 1 = "{words[1]}"}}'
+        with pytest.raises(TrialsError, match=f"of 12 participants.*recode.discordante={code}"):
+            read(frame, DOMAINS["attention"], **said)
+        right, wrong = dict(zip("01", words, strict=True)), dict(zip("10", words, strict=True))
+        said["bad_rows"] = "leave_out_empty"
+        read_as = read(frame, DOMAINS["attention"], **said, recode={"discordante": right})
+        assert only(read_as).n_responses == int((frame["response"] != "").sum())
+        code = f'{{1 = "{words[1]}", 0 = "{words[0]}"}}'
+        with pytest.raises(ImplausibleError, match=f"recode.discordante={code}"):
+            read(frame, DOMAINS["attention"], **said, recode={"discordante": wrong})
+    with pytest.raises(TrialsError, match=r'do not tell it.*0 = "WORD", 1 = "WORD"'):
+        read(_flagged(rng, 0.0), DOMAINS["attention"], **said)
+
+
+def test_what_is_computed_is_congruent_where_it_holds(rng: np.random.Generator) -> None:
+    frame = _flagged(rng)
+    said: dict[str, Any] = {"response_time_unit": "s", "bad_rows": "leave_out_empty"}
+    read_as = only(read(frame, stimulus={"congruence": "discordante == 0"}, **said))
+    answered = (frame["response"] != "").to_numpy()
+    congruence = np.asarray(read_as.stimuli["congruence"])[read_as.trial]
+    assert sorted(congruence) == sorted(1.0 - 2 * frame["discordante"][answered])
+    with pytest.raises(ImplausibleError, match=r"in 1[0-2] of 12 participants"):
+        read(frame, stimulus={"congruence": "discordante == 1"}, **said)
+
+
+def test_a_correction_names_all_cells(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    degree = np.where(rng.random(len(frame)) < 0.5, "eher_", "sicher_")
+    frame["choice"] = np.char.add(degree, np.where(frame["choice"] == 1, "ja", "nein"))
+    code = {"eher_ja": 0, "sicher_ja": 0, "eher_nein": 1, "sicher_nein": 1}
+    turned = " ".join(f"--column responses.{cell}={1 - place}" for cell, place in code.items())
+    with pytest.raises(ImplausibleError, match=turned):
+        read(frame, responses=code)
 
 
 def test_more_than_three_keys_are_right_or_wrong(rng: np.random.Generator) -> None:
