@@ -70,6 +70,19 @@ def test_a_flag_of_places_is_a_side(
     assert only(read(frame)).response.tolist() == chosen.tolist()
 
 
+@pytest.mark.parametrize(
+    ("name", "cells"), [("left_option", ("ss", "ll")), ("LL_side", ("left", "right"))]
+)
+def test_options_that_responses_name_are_not_turned_by_a_side(
+    rng: np.random.Generator, name: str, cells: tuple[str, str]
+) -> None:
+    frame = delays(rng).frame
+    frame["choice"] = np.where(frame["choice"] == 1, "LL", "SS")
+    frame[name] = np.where(rng.integers(0, 2, len(frame)) == 1, *cells)
+    with pytest.raises(TrialsError, match="LL and SS, which are options wherever they stood"):
+        read(frame, stimulus={"side": name})
+
+
 def test_options_stay_options_where_the_side_tells_nothing(rng: np.random.Generator) -> None:
     frame = delays(rng).frame
     frame["left_option"] = np.where(rng.integers(0, 2, len(frame)) == 1, "ll", "ss")
