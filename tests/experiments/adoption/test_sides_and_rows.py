@@ -522,3 +522,12 @@ def test_numbered_options_are_rated_and_numbered_items_are_not(rng: np.random.Ge
     assert [len(side) for side in found.mapping.stimulus["ratings"]] == [3, 3]
     items = pd.DataFrame({f"BF01_{item:02d}": rng.integers(1, 6, 40) for item in range(1, 21)})
     assert _described(items.assign(CASE=range(100, 140))).domain == ""
+
+
+def test_a_column_that_is_said_to_be_a_condition_divides_no_experiments(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame
+    frame["condition"] = np.where(rng.integers(0, 2, len(frame)) == 1, "drug", "placebo")
+    assert _described(frame).mapping.experiment == "condition"
+    assert only(read(frame, condition="condition")).n_participants == frame["subject"].nunique()
