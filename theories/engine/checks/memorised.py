@@ -134,7 +134,8 @@ def typical_predictions(answers: Array) -> Array:
         return mean
     _, sizes, patterns = np.linalg.svd(apart.reshape(len(apart), -1), full_matrices=False)
     pattern = patterns[0].reshape(mean.shape) * sizes[0] / len(apart) ** 0.5
-    return np.clip(mean.mean(axis=0) + pattern, 0.0, 1.0)
+    found: Array = np.clip(mean.mean(axis=0) + pattern, 0.0, 1.0)
+    return found
 
 
 def unexplained(seen: StudyPredictions) -> UnexplainedPredictions:
