@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -22,13 +23,15 @@ _SUFFIXES: Final = ("", "-wal", "-journal", "-shm")
 
 
 def erase_file(path: Path) -> None:
-    """Overwrite and remove a file; one that is not there is gone already. Of a link only the link is removed.
+    """Overwrite and remove a file; one that is not there is gone already.
+
+    A link or a pipe is removed and nothing is written into it.
 
     Raises:
         OSError: It cannot be written or removed.
     """
     with suppress(FileNotFoundError):
-        if not path.is_symlink():
+        if stat.S_ISREG(path.lstat().st_mode):
             with path.open("r+b") as file:
                 file.write(bytes(path.stat().st_size))
                 file.flush()

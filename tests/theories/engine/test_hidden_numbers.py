@@ -252,3 +252,26 @@ def test_names_that_parameters_share_with_texts_are_no_numbers() -> None:
     """A loop over names of attributes and parameters is an honest way to write a sum."""
     body = 'for name in ("price", "quality"): t = parameters[name + "_weight"] * trials[name]'
     assert table_size(source(body)) < 15
+
+
+WORDS = parts(LETTERS, 40)
+LOOPS = "".join(
+    f"    for word in {{{', '.join(f'{word!r}: None' for word in dict.fromkeys(WORDS[at : at + 4]))}}}:\n"
+    "        told = told + word\n"
+    for at in range(0, len(WORDS), 4)
+)
+SUBSCRIPTS = "".join(
+    f'    if False:\n        parameters["{word}"]\n    told = told + "{word}"\n' for word in WORDS
+)
+
+
+@pytest.mark.parametrize("hidden", [LOOPS, SUBSCRIPTS], ids=["dictionaries", "subscripts"])
+@pytest.mark.parametrize("number", ["int(told[i % 240], 36)", '1.0 * (told[i % 240] > "e")'])
+def test_letters_of_keys_are_counted_whatever_makes_numbers_of_them(
+    hidden: str, number: str
+) -> None:
+    source = (
+        f'{HEAD}\ndef choose(parameters, trials, xp):\n    told = ""\n{hidden}'
+        f"    return xp.array([{number} for i in range(240)])\n"
+    )
+    assert table_size(source) > MOST_NUMBERS

@@ -35,8 +35,11 @@ MOST_FUNCTIONS = 40
 """Functions of a source, those without a name among them, beyond which each counts."""
 LONGEST_WORD = 40
 """Characters of a text that names an entry, beyond which it counts as more than a name."""
-FREE_LETTERS = 100
-"""Letters of the keys of written dictionaries that a theory may need for its state; published ones need none."""
+FREE_LETTERS = 60
+"""Letters of keys that stand where nothing is looked up by them, in written dictionaries and elsewhere: published
+theories have up to 50."""
+FREE_KEYS = 300
+"""Letters of all that is looked up by a text; published theories need up to 169."""
 MOST_CONSTANTS = 400
 """Constants of a source, beyond which each counts; what the grammar writes holds fewer."""
 READS_NAMES = frozenset((
@@ -60,7 +63,8 @@ def table_size(source: str) -> int:
     free = {id(item) for item in looked_up}
     comments = {id(item.value) for item in nodes if isinstance(item, ast.Expr)}
     keys = {item.value for item in looked_up if isinstance(item.value, str)}
-    keys |= set(read_program(TheoryProgram(source, "")).priors)
+    priors = set(read_program(TheoryProgram(source, "")).priors)
+    keys |= priors
     keys = {name for name in keys if len(name) <= LONGEST_WORD}
     names = {name for node in nodes for name in _names_of(node)}
 
@@ -72,7 +76,10 @@ def table_size(source: str) -> int:
     size += _chained(nodes, free) + _excess(nodes, comments | free)
     size += _nameless(nodes) + _long_statements(nodes)
     size += sum(map(_digits, names | keys)) // 2
-    size += max(sum(map(len, _written_keys(nodes) & keys)) - FREE_LETTERS, 0) // 2
+    apart = [item.value for item in constants if id(item) not in free and item.value in keys]
+    written = sum(map(len, [*(_written_keys(nodes) & keys), *apart]))
+    size += 2 * max(written - FREE_LETTERS, 0) // 3  # a letter holds two thirds of two digits
+    size += max(sum(map(len, keys - priors)) - FREE_KEYS, 0) // 2
     return size + _letters(nodes, names, keys, comments)
 
 

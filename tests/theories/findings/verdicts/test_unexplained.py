@@ -14,7 +14,7 @@ from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.unexplained import _People, _repetitions, left_unexplained
 from lakatos.theories.language.theory import Theory, read_program
 
-N_PEOPLE, N_TRIALS = 30, 24
+N_PEOPLE, N_TRIALS = 60, 40
 
 
 def theory(domain: str, name: str, **centers: float) -> Theory:
@@ -71,7 +71,7 @@ def test_single_responses_are_compared_in_groups_of_trials_that_are_alike() -> N
     asked = np.zeros((N_PEOPLE, len(stimuli)), dtype=np.int64)
     for person in range(N_PEOPLE):
         asked[person, person * N_TRIALS : (person + 1) * N_TRIALS] = 1
-    truth = theory("intertemporal", "proportional_difference")
+    truth = theory("intertemporal", "proportional_difference", sensitivity=8.0)
     with Laboratory(domain, 1) as laboratory:
         (found,) = laboratory.simulate([truth], stimuli, N_PEOPLE, rng, n_draws=64, asked=asked)
     single = replace(found, experiment="1")
