@@ -42,6 +42,7 @@ from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, sid
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
+    bad_rows_in_words,
     marks_of_missing,
     rows_in_words,
     rows_that_count,
@@ -560,6 +561,12 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *_assumed_unit(source, mapping, said),
             *_assumed_chances(table, mapping, reading),
             *_not_counting(table, mapping, chosen),
+            *bad_rows_in_words(
+                table.frame,
+                {str(leaf) for leaf in leaves_of(mapping.model_dump(exclude={"attributes"}))}
+                | set(said.where)
+                | set(changes.get("where", {})),
+            ),
             *(() if chosen else _marks_in_words(table, columns)),
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),

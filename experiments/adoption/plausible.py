@@ -74,6 +74,13 @@ TRAINING, MAIN = (
 STATUS = {"status", "channel"}
 UNREAL = {"preview", "spam"}
 """Words in names and cells of columns that mark rows of nobody, such as those of tests of a questionnaire."""
+QUALITY = {"validity", "valid", "quality", "status", "usable", "flag", "check", "tracking", "qc"}
+BAD = {
+    "bad", "rejected", "returned", "excluded", "exclude", "artifact", "artefact", "noisy", "unusable", "aborted",
+    "schlecht", "mauvais", "malo", "slecht",
+}  # fmt: skip
+"""Words in names and cells of columns that may say that a row is of no use."""
+MOST_BAD_ROWS = 0.2
 FINISHED = "finished"
 """Name of the column in which exports of questionnaires say whether a participant came to the end."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
@@ -376,6 +383,26 @@ def _counts_practice(frame: pd.DataFrame, column: str) -> bool:
     filled = frame[column].str.strip() != ""
     is_count = bool(numbers_of(frame[column][filled]).notna().all())
     return is_count and bool(0 < filled.mean() < 1)
+
+
+def bad_rows_in_words(frame: pd.DataFrame, used: Collection[str]) -> list[str]:
+    """Columns that are not read and call a few rows bad, each with the option that leaves these out."""
+    lines = []
+    for column in map(str, frame.columns):
+        said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
+        if (
+            column in used
+            or not set(words_of(column)) & QUALITY
+            or not 2 <= len(said) <= MOST_PHASES
+        ):
+            continue
+        odd = [cell for cell in said if words_of_cell(cell) & BAD]
+        others = [cell for cell in said if cell not in odd]
+        if odd and others and frame[column].str.strip().isin(odd).mean() <= MOST_BAD_ROWS:
+            lines.append(
+                rows_in_words(frame, column, odd, others, "of no use by the file's own mark")
+            )
+    return lines
 
 
 def check_practice(

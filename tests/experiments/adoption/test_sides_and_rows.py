@@ -330,6 +330,28 @@ def test_congruence_is_asked_for_where_columns_speak_of_it(rng: np.random.Genera
     assert any(wanted in line for line in _described(frame).doubts)
 
 
+def test_rows_that_the_file_calls_bad_are_named_with_an_option(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    frame["VALIDITY"] = np.where(np.arange(len(frame)) % 30 == 4, "BAD", "OK")
+    found = _described(frame)
+    assert any("VALIDITY is BAD" in line and "where.VALIDITY=OK" in line for line in found.odd)
+    assert not any("VALIDITY" in line for line in _described(frame, where={"VALIDITY": "OK"}).odd)
+    frame["VALIDITY"] = np.where(np.arange(len(frame)) % 2 == 0, "bad", "good")
+    assert not any("VALIDITY is" in line for line in _described(frame).odd)
+
+
+def test_a_percentage_is_called_one(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    frame["p"] = (100 * frame["b_p1"]).astype(int)
+    frame = frame.drop(columns=["b_p1", "b_p2", "a_p"])
+    parts = {"a_amounts": ["a_x"], "a_probabilities": [1], "b_amounts": ["b_x1", "b_x2"]}
+    chances = {"b_probabilities": ["p", "1 - p"]}
+    with pytest.raises(TrialsError, match="percentages are divided by 100"):
+        read(frame, DOMAINS["risky"], stimulus={**parts, **chances})
+    chances = {"b_probabilities": ["p / 100", "1 - p / 100"]}
+    assert only(read(frame, DOMAINS["risky"], stimulus={**parts, **chances})).n_responses == 120
+
+
 # Words in other languages, keys, times --------------------------------------------------------
 
 
