@@ -22,16 +22,17 @@ _SUFFIXES: Final = ("", "-wal", "-journal", "-shm")
 
 
 def erase_file(path: Path) -> None:
-    """Overwrite and remove a file; one that is not there is gone already.
+    """Overwrite and remove a file; one that is not there is gone already. Of a link only the link is removed.
 
     Raises:
         OSError: It cannot be written or removed.
     """
     with suppress(FileNotFoundError):
-        with path.open("r+b") as file:
-            file.write(bytes(path.stat().st_size))
-            file.flush()
-            os.fsync(file.fileno())
+        if not path.is_symlink():
+            with path.open("r+b") as file:
+                file.write(bytes(path.stat().st_size))
+                file.flush()
+                os.fsync(file.fileno())
         path.unlink()
         sync_folder(path.parent)
 

@@ -41,7 +41,7 @@ def settings_of(name: str, seed: int) -> dict[str, Any]:
     small = {"stop": {"cycles": 2, "least_cycles": 1}, "memory": {"winners": False}, "seed": seed}
     if name in DECLARED:
         path = ROOT / "studies" / f"{name}.toml"
-        study = tomllib.loads(path.read_text())
+        study = tomllib.loads(path.read_text(encoding="utf-8"))
         search = {"candidates": 6, "successors": 2, "draws": 64}
         design = {"trials": 8, "participants": 16, "candidates": 20, "refused": "cover"}
         theories = {"theories": study.get("theories", {}) | search, "design": design}
@@ -99,7 +99,7 @@ def run_here(name: str, seed: int, out: Path) -> None:
         place = Path(folder) / "run"
         run_study(parse_study(settings_of(name, seed), name), place, n_workers=1)
         told = {"machine": machine_here().words, "decisions": decisions(place)}
-    out.write_text(json.dumps(told))
+    out.write_text(json.dumps(told), encoding="utf-8")
 
 
 def compare(name: str, seed: int, kernels: list[str]) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def compare(name: str, seed: int, kernels: list[str]) -> dict[str, Any]:
             ]  # fmt: skip
             environment = {**os.environ, "OPENBLAS_CORETYPE": kernel}
             subprocess.run(command, env=environment, check=True, capture_output=True)
-            told.append(json.loads(Path(out.name).read_text()))
+            told.append(json.loads(Path(out.name).read_text(encoding="utf-8")))
     machines = {item["machine"] for item in told}
     if len(machines) < len(kernels):
         sys.exit(f"OpenBLAS took the same kernel for two of {kernels}: {sorted(machines)}.")
@@ -144,7 +144,11 @@ def main() -> None:
     if given.here:
         run_here(given.only[0], given.seed, given.here)
         return
-    found = json.loads(given.out.read_text())["studies_run"] if given.out.exists() else []
+    found = (
+        json.loads(given.out.read_text(encoding="utf-8"))["studies_run"]
+        if given.out.exists()
+        else []
+    )
     for name in given.only:
         if any((item["study"], item["seed"]) == (name, given.seed) for item in found):
             continue
@@ -156,7 +160,8 @@ def main() -> None:
             "same in every decision": n_same,
         }
         given.out.write_text(
-            json.dumps({**provenance(), **summary, "studies_run": found}, indent=1)
+            json.dumps({**provenance(), **summary, "studies_run": found}, indent=1),
+            encoding="utf-8",
         )
         print(found[-1], flush=True)
 

@@ -328,6 +328,7 @@ def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
     """Guessed meanings without those of columns that are said to be something else, and of another response."""
     taken = {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback, said.response])}
     keys = ("experiment", "order", "response_time")
+    taken |= {said.condition}  # what differs within participants divides no experiments
     changes: dict[str, Any] = {key: "" for key in keys if getattr(guessed, key) in taken - {""}}
     if set(said.stimulus) & {"block", "round", "stage"}:
         changes.pop("order", None)  # both may be one column

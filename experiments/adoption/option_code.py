@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import SIDES
-from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
+from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import MANY_ROWS, RowCells, read_part
 from lakatos.experiments.adoption.tables import whole
@@ -341,7 +341,8 @@ def _begins_with_second(
     cells: RowCells, stimulus: Mapping[str, Any], sides: tuple[set[str], set[str]]
 ) -> bool:
     """Whether the first option of the trials is the one that usually is the second: the later one, or the right one."""
-    if sides == (EARLY, LATE) and "delays_days" in stimulus:
+    delayed = stimulus.get("delays_days", OPEN_QUESTION)
+    if sides == (EARLY, LATE) and OPEN_QUESTION not in leaves_of(delayed):
         delays = read_part(cells, stimulus["delays_days"], "delays_days", ragged=True)
         return bool(np.nanmean(delays[:, 0]) > np.nanmean(delays[:, 1]))
     first, second = sides

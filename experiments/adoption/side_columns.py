@@ -283,6 +283,12 @@ def with_chosen_options(
             f"{table.name}: {SIDE} is {name!r}, and it is not clear which option stood on the left there. Name one "
             "such as left_option (sooner or later) or later_side (left or right) that says it, or write one."
         )
+    own = _words_of_options(columns.stimulus, labels)
+    if {_option_of(set(words_of(cell)), own) for cell in code} == {0, 1}:
+        raise TrialsError(
+            f"{table.name}: {columns.response} says {' and '.join(sorted(code))}, which are options wherever they "
+            f"stood, and no places; leave {SIDE} out (--column {SIDE}={name})."
+        )
     if not code:
         raise TrialsError(
             f"{table.name}: {columns.response} says {', '.join(sorted(set(said) - {''})[:6])}; say which place each is "

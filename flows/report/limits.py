@@ -92,9 +92,13 @@ def _limits_of_people(reading: RunReading) -> list[str]:
             f"Only counts of responses are {which}. Individual differences cannot be tested, and intervals are "
             "computed over problems instead of participants."
         )
-    if reading.state.experiments.sealed is not None and not any(
-        reading.state.experiments.sealed.record.of_people
-    ):
+    sealed = reading.state.experiments.sealed
+    if sealed is not None and reading.domain.sequential:
+        found.append(
+            "The sealed responses come from participants who had no part in the search, in the same task. They test "
+            "generalisation to new participants, not to new tasks."
+        )
+    elif sealed is not None and not any(sealed.record.of_people):
         found.append(
             "The sealed trials come from the same experiments and the same participants as the trials of the search. "
             "They test generalisation to new problems, not to new participants."

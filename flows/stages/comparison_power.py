@@ -9,6 +9,7 @@ import numpy as np
 from lakatos.experiments.conditions import CONDITION, conditions_of, in_one_condition
 from lakatos.experiments.task import Design, Stimuli
 from lakatos.flows.run.evidence import RunEvidence
+from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.differences.effect_power import (
     Kind,
     power_of_effects,
@@ -56,14 +57,18 @@ def _power(
 ) -> str:
     """What simulation says of one column."""
     stimuli: Stimuli = plan.stimuli
-    powers = power_of_effects(
-        evidence.theory(name),
-        stimuli,
-        [plan.n_participants],
-        evidence.laboratory,
-        rng,
-        kind=kind,
-        size=size,
-        n_trials=plan.repetitions * len(stimuli),
-    )
+    theory = evidence.theory(name)
+    try:
+        powers = power_of_effects(
+            theory,
+            stimuli,
+            [plan.n_participants],
+            evidence.laboratory,
+            rng,
+            kind=kind,
+            size=size,
+            n_trials=plan.repetitions * len(stimuli),
+        )
+    except TheoryError as error:  # such as random choice, of which responses inform no parameter
+        return f"no power for {by} is stated with {theory.name}: {error}"
     return text_of_effect_powers(by, powers)

@@ -10,6 +10,7 @@ from lakatos.domains.learning.task import DOMAIN, steps
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import knows_outcomes, outcome_schedules
 from lakatos.experiments.task import Trials
+from lakatos.theories.findings.verdicts.tell import trials_with_outcomes
 
 N_PEOPLE, N_STEPS = 12, 60
 
@@ -92,6 +93,17 @@ def test_reversals_without_blocks_and_options_that_differ_between_participants_a
     for rates in (reversing, turned):
         with pytest.raises(TrialsError, match=r"is not\s+known.*payoff="):
             outcome_schedules(DOMAIN, answers(rates), 3, np.random.default_rng(0))
+
+
+def test_clauses_are_tried_where_outcomes_are_known_or_estimated_and_not_where_nothing_pays() -> (
+    None
+):
+    reversing = constant(0.9, 0.1)
+    reversing[:, 20:] = reversing[:, 20:, ::-1]
+    told = trials_with_outcomes(DOMAIN, [answers(constant(0.9, 0.1)), answers(reversing)])
+    assert len(told) == 1
+    assert told[0]["payoff"].any()
+    assert not answers(reversing).stimuli["payoff"].any()
 
 
 @pytest.mark.statistical

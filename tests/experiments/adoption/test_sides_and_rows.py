@@ -70,6 +70,19 @@ def test_a_flag_of_places_is_a_side(
     assert only(read(frame)).response.tolist() == chosen.tolist()
 
 
+@pytest.mark.parametrize(
+    ("name", "cells"), [("left_option", ("ss", "ll")), ("LL_side", ("left", "right"))]
+)
+def test_options_that_responses_name_are_not_turned_by_a_side(
+    rng: np.random.Generator, name: str, cells: tuple[str, str]
+) -> None:
+    frame = delays(rng).frame
+    frame["choice"] = np.where(frame["choice"] == 1, "LL", "SS")
+    frame[name] = np.where(rng.integers(0, 2, len(frame)) == 1, *cells)
+    with pytest.raises(TrialsError, match="LL and SS, which are options wherever they stood"):
+        read(frame, stimulus={"side": name})
+
+
 def test_options_stay_options_where_the_side_tells_nothing(rng: np.random.Generator) -> None:
     frame = delays(rng).frame
     frame["left_option"] = np.where(rng.integers(0, 2, len(frame)) == 1, "ll", "ss")
@@ -625,3 +638,12 @@ def test_numbered_options_are_rated_and_numbered_items_are_not(rng: np.random.Ge
     assert [len(side) for side in found.mapping.stimulus["ratings"]] == [3, 3]
     items = pd.DataFrame({f"BF01_{item:02d}": rng.integers(1, 6, 40) for item in range(1, 21)})
     assert _described(items.assign(CASE=range(100, 140))).domain == ""
+
+
+def test_a_column_that_is_said_to_be_a_condition_divides_no_experiments(
+    rng: np.random.Generator,
+) -> None:
+    frame = delays(rng).frame
+    frame["condition"] = np.where(rng.integers(0, 2, len(frame)) == 1, "drug", "placebo")
+    assert _described(frame).mapping.experiment == "condition"
+    assert only(read(frame, condition="condition")).n_participants == frame["subject"].nunique()

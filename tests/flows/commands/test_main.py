@@ -141,10 +141,13 @@ def test_commands_that_read_do_not_import_prefect(arguments: list[str], tmp_path
 @pytest.mark.slow
 def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: Path) -> None:
     study = write_study(tmp_path, **SHORT)
-    done = lakatos("run", study, "--engine", "none", "--runs", tmp_path / "runs", "--workers", 1)
+    # The summary is read here with the key of the home in which it was written.
+    home = {"LAKATOS_HOME": os.environ["LAKATOS_HOME"]}
+    words = (study, "--engine", "none", "--runs", tmp_path / "runs", "--workers", 1)
+    done = lakatos("run", *words, **home)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "runs" / "small-1" / "report.html").exists()
-    assert "concluded" in lakatos("status", "--runs", tmp_path / "runs").stdout
+    assert "concluded" in lakatos("status", "--runs", tmp_path / "runs", **home).stdout
     state, trace = read_state(tmp_path / "runs" / "small-1")
     with trace:
         found = read_summary(tmp_path / "runs" / "small-1")
@@ -153,7 +156,7 @@ def test_a_small_study_runs_reports_and_audits_from_the_command_line(tmp_path: P
         counts = len(state.experiments.collected), len(state.theories.pool), trace.journal.head[0]
         assert (found.how, found.verdict) == ("concluded", state.campaign.concluded.record.text)
         assert (found.n_experiments, found.n_rivals, found.n_records) == counts
-    checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs")
+    checked = lakatos("audit", "small-1", "--runs", tmp_path / "runs", **home)
     assert checked.returncode == 0
     assert "the audit passes" in checked.stdout
 

@@ -62,7 +62,7 @@ def test_a_difference_that_the_verdict_states_is_not_stated_again():
 def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     leader = line("Adding", None)
     text = describe(measured(leader, leader, line("Books", None)))
-    assert "completeness is not defined" in text
+    assert "Completeness is not stated: generic learners" in text
     assert "It is itself the best of 2 published theories" in text
 
 

@@ -17,6 +17,7 @@ from lakatos.theories.engine.checks.memorised import (
     LEAST_TRIALS,
     MOST_UNEXPLAINED,
     missed,
+    typical_predictions,
     unexplained_predictions,
 )
 from lakatos.theories.engine.checks.tested_theory import TestedTheory
@@ -164,3 +165,14 @@ def test_no_published_theory_is_refused_for_the_small_number_of_gambles(sandbox,
         theory = read_program(FAMILIES["risky"].program(name))
         trial = TestedTheory(theory, domain, sandbox, domain.probes, stimuli, 1)
         assert unexplained_predictions(trial) is None
+
+
+def test_a_table_that_a_parameter_turns_round_is_measured_by_its_pattern():
+    table = np.random.default_rng(2).random((200, 1)) - 0.5
+    weights = np.linspace(-1, 1, 33)[:, None, None]
+    turned = 0.5 + weights * np.concatenate([-table, table], axis=1)
+    assert np.allclose(turned.mean(axis=0), 0.5)
+    found = typical_predictions(turned)
+    assert abs(np.corrcoef(found[:, 1], table[:, 0])[0, 1]) > 0.999
+    straight = np.clip(0.5 + np.abs(weights) * np.concatenate([-table, table], axis=1), 0, 1)
+    assert np.array_equal(typical_predictions(straight), straight.mean(axis=0))

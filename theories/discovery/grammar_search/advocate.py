@@ -46,6 +46,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     error_of,
     length_of,
     ranked,
+    settled,
 )
 from lakatos.theories.discovery.grammar_search.prune import (
     PrunedComposition,
@@ -202,7 +203,7 @@ class GrammarAdvocate(SearchPolicy):
                 continue
             lost = paired_difference(best.left_out, item.evaluated.left_out)
             prior = self.prior(pruned[0].composition, best) - self.prior(item.composition, best)
-            if lost.value + prior <= lost.standard_error:
+            if settled(lost.value + prior) <= settled(lost.standard_error):
                 alike.append(item)
         return min(alike, key=lambda item: (length_of(item), -item.criterion))
 

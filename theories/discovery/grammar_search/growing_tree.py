@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS, PriorOdds
 from lakatos.theories.discovery.grammar_search.proposal import (
+    DIGITS,
     AdvocateBrief,
     CompositionAttempt,
     Evaluate,
@@ -21,6 +22,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
     error_of,
     length_of,
     ranked,
+    settled,
 )
 from lakatos.theories.discovery.grammar_search.prune import (
     MECHANISM,
@@ -116,7 +118,7 @@ class SearchPolicy:
         size = len(result.theory.priors) + MECHANISM * result.n_mechanisms
         criterion = result.mean - self.price_among(result) * size
         criterion += self.prior(result.composition, result)
-        return CompositionAttempt(result.composition, parent, change, result, criterion)
+        return CompositionAttempt(result.composition, parent, change, result, settled(criterion))
 
     def price_among(self, result: EvaluatedComposition) -> float:
         """Nats per choice that a parameter must be worth among candidates on the responses of this one."""
@@ -224,7 +226,7 @@ class SearchTree:
             for child, node in children
         ]
         hoped = mean + np.array(answers)[:, None] * deviation
-        return chances_of_improvement(hoped, deviation, values.max(axis=0))
+        return chances_of_improvement(hoped, deviation, values.max(axis=0)).round(DIGITS)
 
     def _rationed(self, children: Sequence[Child]) -> NDArray[np.bool_]:
         """Which children have a memory."""
@@ -328,7 +330,7 @@ class SearchTree:
             if not isinstance(value, TheoryError):
                 criterion = value - price * size_of(self.grammar, child)
                 criterion += self.advocate.prior(child, node.evaluated)
-                found[key] = GlancedChild(child, node, criterion)
+                found[key] = GlancedChild(child, node, settled(criterion))
         return found
 
     def _exchanged(self, composition: Composition) -> list[Composition]:
@@ -400,7 +402,9 @@ class SearchTree:
         published = [forms[place] for place in self.rng.permutation(len(forms))]
         if glance:
             values = glance([(form, None) for form in published])
-            looks = [-np.inf if isinstance(value, TheoryError) else value for value in values]
+            looks = [
+                -np.inf if isinstance(value, TheoryError) else settled(value) for value in values
+            ]
             published = [published[place] for place in np.argsort(looks, kind="stable")[::-1]]
         found: list[Composition] = []
         for number in range(4 * n):
@@ -541,4 +545,5 @@ def _cells(working: Sequence[CompositionAttempt]) -> tuple[Array, Array]:
     people = np.stack([units[:, group].mean(axis=1) for group in groups], axis=1)
     values = np.concatenate([criterion, error, people], axis=1)
     weights = np.concatenate([WEIGHTS[:2], np.full(people.shape[1], WEIGHTS[2] / people.shape[1])])
-    return np.maximum(values, np.quantile(values, WORST, axis=0)), weights
+    values = np.maximum(values, np.quantile(values, WORST, axis=0)).round(DIGITS)
+    return values, weights

@@ -14,6 +14,9 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.grammar import Composition
 from lakatos.traces.digest import Digest
 
+DIGITS = 9
+"""Decimals of what candidates are compared by. Later ones differ between processors, and equal candidates are
+common."""
 Trial = tuple[Composition, Digest | None, str]
 """A composition to try, the theory that it is made from, and the change in words."""
 Evaluate = Callable[
@@ -94,9 +97,14 @@ class GlancedChild:
     criterion: float
 
 
+def settled(value: float) -> float:
+    """A value that decides, without digits that differ between processors."""
+    return round(float(value), DIGITS)
+
+
 def error_of(attempt: CompositionAttempt) -> float:
     """Mean squared error on choice proportions; infinite where nothing could be fitted."""
-    return np.inf if attempt.evaluated is None else attempt.evaluated.error
+    return np.inf if attempt.evaluated is None else settled(attempt.evaluated.error)
 
 
 def ranked(attempts: Iterable[CompositionAttempt]) -> list[CompositionAttempt]:

@@ -22,6 +22,7 @@ from lakatos.theories.discovery.grammar_search.prior_odds import (
     PriorOdds,
     parts_of,
 )
+from lakatos.theories.discovery.grammar_search.proposal import settled
 from lakatos.theories.discovery.grammar_search.search_tree import combined
 from lakatos.theories.engine.scoring.score import ScoreEstimate, UnitScores, paired_difference
 from lakatos.theories.errors import TheoryError
@@ -132,7 +133,9 @@ def prune(
                 break
         if not free:
             break
-        best = min(free, key=lambda item: (item.cost.value + item.prior - item.worth, item.words))
+        best = min(
+            free, key=lambda item: (settled(item.cost.value + item.prior - item.worth), item.words)
+        )
         here, own = best.composition, best.scores
         changes.append(best.words)
     needed = [item for item in kept.values() if item.among == here.key]
@@ -190,7 +193,9 @@ def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
         prior: Log prior odds that it gives up, in nats per choice; negative where it gains.
     """
     chance = CLEAR * cost.standard_error
-    return cost.value + prior <= max(worth, chance if np.isfinite(chance) else 0.0)
+    return settled(cost.value + prior) <= settled(
+        max(worth, chance if np.isfinite(chance) else 0.0)
+    )
 
 
 def price_of_parameter(scores: HeldOutScores) -> float:

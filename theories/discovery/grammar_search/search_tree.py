@@ -21,6 +21,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.special import entr, ndtr
 
 from lakatos.theories.discovery.grammar_search.prior_odds import parts_of
+from lakatos.theories.discovery.grammar_search.proposal import DIGITS, settled
 from lakatos.theories.language.grammar import Composition, Grammar
 
 Array = NDArray[np.float64]
@@ -28,6 +29,8 @@ T = TypeVar("T")
 Place = tuple[tuple[tuple[str, ...], ...], int, bool]
 """Family (mechanisms of the key slots), number of parameters, memory."""
 N_KEY_SLOTS = 2
+EVIDENCE_DIGITS = 6
+"""Decimals of the evidence for rates; rates that nothing depends on have equal evidence."""
 SCALES = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Decay of likeness per mechanism that differs, tried for every slot."""
 NOISE = 1e-3
@@ -124,7 +127,8 @@ def lazy_greedy(
         Nemhauser, Wolsey & Fisher (1978), Mathematical Programming 14, 265-294; Minoux (1978); Leskovec et al. (2007),
         KDD, 420-429.
     """
-    queue = [(-float(gain), place, 0) for place, gain in enumerate(objective.singles)]
+    singles = objective.singles.round(DIGITS)
+    queue = [(-float(gain), place, 0) for place, gain in enumerate(singles)]
     heapq.heapify(queue)
     chosen: list[int] = []
     covered = CandidateCoverage(objective.weights, frozenset(), 0.0)
@@ -138,7 +142,7 @@ def lazy_greedy(
             chosen.append(place)
             covered = objective.add(covered, place)
         else:
-            heapq.heappush(queue, (-objective.gain(covered, place), place, len(chosen)))
+            heapq.heappush(queue, (-settled(objective.gain(covered, place)), place, len(chosen)))
     return chosen
 
 
@@ -247,9 +251,8 @@ class CompositionSurrogate:
     def _learn_rates(self, known: Array, values: Array) -> None:
         def evidence(rates: Array) -> float:
             lower, _, _, variance = _regress(self._kernel(known, known, rates), values[:, None])
-            return float(
-                -0.5 * len(known) * np.log(variance[0] + 1e-30) - np.log(np.diag(lower)).sum()
-            )
+            fit = -0.5 * len(known) * np.log(variance[0] + 1e-30)
+            return round(float(fit - np.log(np.diag(lower)).sum()), EVIDENCE_DIGITS)
 
         best = evidence(self._rates)
         for slot in range(len(self._rates)):

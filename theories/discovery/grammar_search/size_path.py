@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lakatos.theories.discovery.grammar_search.proposal import CompositionAttempt, length_of
+from lakatos.theories.discovery.grammar_search.proposal import (
+    CompositionAttempt,
+    length_of,
+    settled,
+)
 from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
     UnitScores,
@@ -62,7 +66,7 @@ def _is_scored(attempt: CompositionAttempt) -> bool:
 def _order(attempt: CompositionAttempt) -> tuple[bool, float, int]:
     assert attempt.evaluated is not None
     has_lapses = LAPSE in attempt.evaluated.theory.priors
-    score = _mean(attempt.evaluated.left_out).value
+    score = settled(_mean(attempt.evaluated.left_out).value)
     return not has_lapses, -score, length_of(attempt)
 
 
@@ -74,12 +78,12 @@ def size_path(best: Sequence[CompositionAttempt]) -> tuple[SizedTheory, ...]:
     scored = [(item, item.evaluated.left_out) for item in best if item.evaluated is not None]
     if not scored:
         return ()
-    top = max(scored, key=lambda pair: _mean(pair[1]).value)[1]
+    top = max(scored, key=lambda pair: settled(_mean(pair[1]).value))[1]
     path: list[SizedTheory] = []
     for item, left_out in scored:
         assert item.evaluated is not None
         score = _mean(left_out)
-        if path and score.value <= path[-1].score.value:
+        if path and settled(score.value) <= settled(path[-1].score.value):
             continue
         behind = paired_difference(top, left_out)
         path.append(SizedTheory(item.evaluated.n_mechanisms, item, score, behind))
@@ -88,5 +92,7 @@ def size_path(best: Sequence[CompositionAttempt]) -> tuple[SizedTheory, ...]:
 
 def smallest_near_best(path: Sequence[SizedTheory]) -> SizedTheory | None:
     """The smallest theory of a path within one standard error of the best; None of an empty path."""
-    near = (item for item in path if item.behind.value <= item.behind.standard_error)
+    near = (
+        item for item in path if settled(item.behind.value) <= settled(item.behind.standard_error)
+    )
     return next(near, None)

@@ -35,6 +35,8 @@ MOST_FUNCTIONS = 40
 """Functions of a source, those without a name among them, beyond which each counts."""
 LONGEST_WORD = 40
 """Characters of a text that names an entry, beyond which it counts as more than a name."""
+FREE_LETTERS = 100
+"""Letters of the keys of written dictionaries that a theory may need for its state; published ones need none."""
 MOST_CONSTANTS = 400
 """Constants of a source, beyond which each counts; what the grammar writes holds fewer."""
 READS_NAMES = frozenset((
@@ -70,7 +72,15 @@ def table_size(source: str) -> int:
     size += _chained(nodes, free) + _excess(nodes, comments | free)
     size += _nameless(nodes) + _long_statements(nodes)
     size += sum(map(_digits, names | keys)) // 2
+    size += max(sum(map(len, _written_keys(nodes) & keys)) - FREE_LETTERS, 0) // 2
     return size + _letters(nodes, names, keys, comments)
+
+
+def _written_keys(nodes: Sequence[ast.AST]) -> set[str]:
+    """Texts that are keys of dictionaries as they are written: a loop over one reads them letter by letter."""
+    keys = [key for item in nodes if isinstance(item, ast.Dict) for key in item.keys]
+    values = (key.value for key in keys if isinstance(key, ast.Constant))
+    return {value for value in values if isinstance(value, str)}
 
 
 def _letters(nodes: Sequence[ast.AST], names: set[str], keys: set[str], comments: set[int]) -> int:

@@ -46,6 +46,8 @@ MOST_OPTIONS = 6
 """Options from which on an answer is a place on a scale, described by the trial and not by each option."""
 N_POINTS = 32
 """Parameters drawn, over whose predictions the mean is taken."""
+LEAST_SHOWN = 0.1
+"""Share of the variance at single parameters that their mean has to show."""
 SCALES, RIDGES = (0.35, 0.7, 1.4, 2.8), (1e-4, 1e-2, 1e-1, 1.0)
 """Widths of the smooth learner's kernel, relative to the distance between trials, and how much it smooths."""
 LINEAR = 0.3
@@ -111,7 +113,29 @@ def predictions_of_study(trial: TestedTheory) -> StudyPredictions | None:
     with trial.asking([sheet], walks_apart=False) as ask:
         (answers,) = ask(points)
     group = np.array([number[key] for key in keys], dtype=np.intp)[row]
-    return StudyPredictions(_columns(trial, sheet), answers.mean(axis=0), group)
+    return StudyPredictions(_columns(trial, sheet), typical_predictions(answers), group)
+
+
+def typical_predictions(answers: Array) -> Array:
+    """The mean over parameters; where parameters turn predictions round, the pattern that they turn.
+
+    A mean near one half would hide whatever a parameter multiplies by a number between -1 and 1.
+
+    Args:
+        answers: ``(n_points, n_rows, n_options)`` probabilities.
+
+    Returns:
+        ``(n_rows, n_options)``.
+    """
+    mean: Array = answers.mean(axis=0)
+    apart = answers - answers.mean(axis=1, keepdims=True)
+    shown = float(((mean - mean.mean(axis=0)) ** 2).mean())
+    if shown >= LEAST_SHOWN * float((apart**2).mean()):
+        return mean
+    _, sizes, patterns = np.linalg.svd(apart.reshape(len(apart), -1), full_matrices=False)
+    pattern = patterns[0].reshape(mean.shape) * sizes[0] / len(apart) ** 0.5
+    found: Array = np.clip(mean.mean(axis=0) + pattern, 0.0, 1.0)
+    return found
 
 
 def unexplained(seen: StudyPredictions) -> UnexplainedPredictions:

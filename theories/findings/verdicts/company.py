@@ -353,8 +353,9 @@ def describe(
     parts = []
     if own.completeness is None or own.completeness_error is None:
         parts.append(
-            "Generic learners (gradient boosting and a small neural network) trained on the same responses are not "
-            "clearly better than guessing, so completeness is not defined."
+            "Completeness is not stated: generic learners (gradient boosting and a small neural network) trained on "
+            "the same responses are not shown to be better than guessing, for which at least ten participants are "
+            "needed."
         )
     else:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from lakatos.experiments.task import Domain, Stimuli
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.outcomes import outcome_schedules
+from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.theories.engine.checks.clause_check import TriedClause
 from lakatos.theories.engine.checks.exchange_check import try_exchanges
 from lakatos.theories.engine.checks.naming import names_after_learning
@@ -38,7 +41,10 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
     theories = [evidence.theory(name) for name in names]
     lacking = lacking_trials([*_clauses_of(theories)], evidence.domain, asked)
     theories = [replace(theory, lacking=lacking, silent=frozenset()) for theory in theories]
-    tried = _try_clauses(evidence, theories[0], asked)
+    known = trials_with_outcomes(
+        evidence.domain, [evidence.trials(name) for name in evidence.experiments.collected]
+    )
+    tried = _try_clauses(evidence, theories[0], known) if known else []
     idle = [item.clause.wording.clause for item in tried if item.idle]
     refused = [item.clause.wording.clause for item in tried if not (item.held or item.idle)]
     theories[0] = replace(theories[0], silent=frozenset((*idle, *refused)))
@@ -85,6 +91,18 @@ def _has(need: str, features: Mapping[str, np.ndarray]) -> bool:
     feature, sign, limit = need.split()
     values = features.get(feature)
     return values is not None and bool(COMPARE[sign](values, float(limit)).any())
+
+
+def trials_with_outcomes(domain: Domain, trials: Sequence[Trials]) -> list[Stimuli]:
+    """Trials on which clauses can be tried: where nothing is known of what options pay, nobody learns anything.
+
+    The schedule of a file holds no outcomes; they are estimated from its responses where these tell them.
+    """
+    found = []
+    for item in trials:
+        with suppress(TrialsError):
+            found.append(outcome_schedules(domain, item, 1, np.random.default_rng(0)).stimuli)
+    return found
 
 
 def _try_clauses(

@@ -99,7 +99,7 @@ def test_the_version_of_a_prompt_is_that_of_its_text_with_everything_inserted(tm
     assert read_prompt("one", other).version != first.version
 
 
-@pytest.mark.parametrize("name", ["arbiter", "steelman", "reviser", "repair", "auditor"])
+@pytest.mark.parametrize("name", ["arbiter", "steelman", "reviser", "auditor"])
 def test_every_prompt_is_short_and_says_everything(name):
     prompt = read_prompt(name)
     assert "{{" not in prompt.text
