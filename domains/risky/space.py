@@ -179,6 +179,10 @@ def check(stimuli: Stimuli) -> None:
     )
     shown = probabilities > 0
     _refuse(np.abs(outcomes) > LARGEST_AMOUNT, f"an amount is above {LARGEST_AMOUNT:g}")
+    _refuse(
+        probabilities > 1 + TOLERANCE,
+        "a probability is above 1: percentages are divided by 100, as in COLUMN / 100",
+    )
     _refuse(probabilities < 0, "a probability is negative")
     _refuse(
         np.abs(probabilities.sum(axis=-1) - 1) > TOLERANCE,

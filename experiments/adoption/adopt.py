@@ -837,9 +837,11 @@ def _with_code(
     if scale := scale_of(domain):
         is_timed = scale.kind == "timed"
         return (with_answer_code(cells, columns, notes) if is_timed else columns), ""
-    if columns.responses:
-        return columns, ""
     n_options = number_of_options(columns, domain)
+    if columns.responses:
+        if n_options == 2 and not domain.sequential:
+            refuse_unread_sides(cells, columns, domain.options, notes)
+        return columns, ""
     layout = known_layout(domain)
     if n_options == 2 and not domain.sequential:
         kind, code = kind_of_responses(cells, columns, layout)
@@ -853,7 +855,7 @@ def _with_code(
             notes.append(f"{column}: {said}, wherever it stands")
             return columns.model_copy(update={"responses": code if columns.response else {}}), kind
         refuse_places(cells, columns)
-        refuse_unread_sides(cells.frame, columns, domain.options, cells.name)
+        refuse_unread_sides(cells, columns, domain.options, notes)
     if columns.is_pooled and not columns.response:
         return columns, ""
     labels = domain.options if len(domain.options) == n_options else ()

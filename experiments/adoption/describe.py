@@ -39,13 +39,16 @@ from lakatos.experiments.adoption.option_code import (
     zero_question,
 )
 from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, side_compared
-from lakatos.experiments.adoption.own_tasks import own_task_in_words
+from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
+    bad_rows_in_words,
     marks_of_missing,
     rows_in_words,
     rows_that_count,
     rows_that_do_not_count,
+    shown_option,
+    stimuli_at_places,
 )
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
 from lakatos.experiments.adoption.recognised import (
@@ -58,7 +61,9 @@ from lakatos.experiments.adoption.recognised import (
     shared_marks,
     sides_of,
 )
+from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.shown_stimuli import places_of_cells
 from lakatos.experiments.adoption.side_columns import SIDE, guessed_side, has_places
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
@@ -276,6 +281,7 @@ class TableDescription:
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
+            kept |= _open_again(kept, said)
             rows = {"where": {**self.mapping.where, **said.where}}
             mapping = AnswerColumns.model_validate(
                 guessed | dict(columns) | {"stimulus": kept} | rows
@@ -312,8 +318,8 @@ def _implied(said: AnswerColumns) -> Domain | None:
 
 
 CHANGES_GUESSES = (
-    "missing", "recode", "where", "wide", "accept", "experiment", "condition", "alternative", "response", "responses",
-    "response_time", "response_time_unit", "stimulus",
+    "missing", "recode", "where", "wide", "accept", "participant", "experiment", "condition", "alternative", "response",
+    "responses", "response_time", "response_time_unit", "stimulus",
 )  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
 
@@ -329,6 +335,21 @@ def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
     if said.response and said.response != guessed.response:
         changes["responses"] = {}
     return guessed.model_copy(update=changes)
+
+
+def _open_again(stimulus: Mapping[str, Any], said: AnswerColumns) -> dict[str, str]:
+    """Guessed parts of trials whose column is said to be the response, its time or the participant: questions again."""
+    taken = {said.response, said.response_time, said.participant} - {""}
+    guessed = {part: own for part, own in stimulus.items() if part not in said.stimulus}
+    return {
+        part: OPEN_QUESTION
+        for part, own in guessed.items()
+        if part in PARTS_OF_CHOICES and taken & set(map(str, leaves_of(own)))
+    }
+
+
+PARTS_OF_CHOICES = ("amounts", "delays_days", "a_amounts", "b_amounts", "ratings")
+"""Of which no column is the response as well."""
 
 
 def _prepared(
@@ -466,8 +487,8 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     """Describe a table as far as ``said`` changes its rows and cells."""
     table, summaries, changes, nameless = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
-    if "participant" in changes:
-        meanings = _with_participant(meanings, changes["participant"])
+    if who := changes.get("participant", "") or said.participant:
+        meanings = _with_participant(meanings, who)
     response = changes.get("response", said.response)
     if response in table.columns:
         meanings = {n: m for n, m in meanings.items() if m != "response"}
@@ -534,13 +555,19 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *table.notes,
             *_practice_in_words(source.frame, changes.get("where", {}), said),
             *_labels_in_words(source, changes, said),
-            *_taken_by_values(meanings),
+            *(() if said.participant else _taken_by_values(meanings)),
             *(line for line in reading.notes if not _is_answered(line, said)),
             *side_in_words,
             *(line for line in again_in_words if not set(parts) & set(said.stimulus)),
             *_assumed_unit(source, mapping, said),
             *_assumed_chances(table, mapping, reading),
             *_not_counting(table, mapping, chosen),
+            *bad_rows_in_words(
+                table.frame,
+                {str(leaf) for leaf in leaves_of(mapping.model_dump(exclude={"attributes"}))}
+                | set(said.where)
+                | set(changes.get("where", {})),
+            ),
             *(() if chosen else _marks_in_words(table, columns)),
             *_odd(table, mapping, columns),
             *_always_the_same(table, mapping),
@@ -694,7 +721,11 @@ def _with_side(
     is_said = said.responses or SIDE in said.stimulus or "==" in said.response
     if domain is None or not has_places(domain) or is_said:
         return mapping, ()
-    name, words = guessed_side(table.frame, mapping, domain.options)
+    known = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **said.stimulus}})
+    try:
+        name, words = guessed_side(table.frame, known, domain.options)
+    except TrialsError:  # a part is open, or names no column of numbers, which the reading says
+        return mapping, ()
     if not name:
         return mapping, ()
     stimulus = {**mapping.stimulus, SIDE: name}
@@ -794,8 +825,28 @@ def _nameless_in_words(rows: AlternativeRows) -> str:
     )
 
 
+def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
+    """What to say where columns show the same stimuli at changing places; empty where none do."""
+    frame = _without_practice(table.frame)
+    named = {meaning: name for name, meaning in meanings.items()}
+    response, who = named.get("response", ""), named.get("participant", "")
+    if response not in frame.columns or who not in frame.columns:
+        return ""
+    cells = {str(cell) for cell in frame[response].str.strip().unique() if cell}
+    shown = stimuli_at_places(RowCells(frame, ""), places_of(frame[who]), cells, {response, who})
+    if not shown or not places_of_cells(cells):
+        return ""
+    return (
+        f"{shown[0]} and {shown[1]} hold the same stimuli at changing places, and {response} "
+        f"({', '.join(sorted(cells))}) may say a place. If participants learn from rewards which stimulus is better, "
+        f"say {shown_option(shown)} --column feedback.reward=COLUMN"
+    )
+
+
 def _own_task(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
     signature = table_signature(_without_practice(table.frame), meanings)
+    if told := _places_in_words(table, meanings):
+        return told
     words = own_task_in_words(signature, 2 if is_long else 3)
     is_wide = bool(items_in_words(table.frame, signature.participant))
     if (
@@ -803,6 +854,11 @@ def _own_task(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool)
         and "response_time" in meanings.values()
         and any(set(words_of(name)) & (ACCURACY | ERRORS) for name in table.columns)
     ):
+        if not speaks_of_conflict(signature):
+            return (
+                "these are responses with their times, and no column speaks of congruence: kinds of tasks here are "
+                "choices between options, and tasks in which something distracts from the right response"
+            )
         return (
             "these may be responses with their times, as in a Stroop, flanker or Simon task: if a column says which "
             "trials were congruent, say --column congruence=COLUMN"

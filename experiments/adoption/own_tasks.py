@@ -16,6 +16,20 @@ from lakatos.experiments.adoption.signatures import (
     is_not_above,
 )
 
+WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
+"""Cells that say of what is shown that it is a word."""
+COHERENCE = {
+    "coherence", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
+}  # fmt: skip
+ITEM_RATINGS = re.compile(r"slider|rating|likert", re.IGNORECASE)
+CONFLICT = re.compile(
+    r"^(in|non|un)?(congru|kongru|compat|kompat|consisten|konsist|conflict|konflikt|conflit|discord|concord|flank"
+    r"|distract|distrak|stroop|simon)",
+    re.IGNORECASE,
+)
+"""Beginnings of words that speak of something that distracts from the right response."""
+COLOURS = {"color", "colour", "ink", "farbe", "kleur", "couleur"}
+SHORTEST_SEQUENCE = 8
 GO, NO_GO = {"go"}, {"nogo", "no-go", "no_go", "no go"}
 COINS = {"tokens", "token", "endowment", "coins", "budget", "pie", "taler"}
 GIVEN = {
@@ -68,6 +82,13 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             "these look like trials of a go/no-go task, in which responses are given or withheld: that is no kind of "
             "task here, and the file is not read"
         )
+    if nested := _nested(table):
+        return (
+            f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
+            "each of them, and the participant in each row"
+        )
+    if told := _not_covered(table):
+        return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
         options, attributes = menu
         return (
@@ -92,7 +113,68 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{rating} seems to be a rating of what a row shows, and kinds of tasks here are choices between options, "
             "estimates of a place, and gifts: ratings are not read"
         )
+    for column in table.columns.values():
+        if column.distinct and all(map(ITEM_RATINGS.search, column.distinct)):
+            return (
+                f"{column.name} says {column.distinct[0]}, so that these seem to be ratings of single items: that is "
+                "no kind of task here, and the file is not read"
+            )
     return ""
+
+
+def _nested(table: TableSignature) -> str:
+    """The column whose cells are lists of trials; empty without any."""
+    for column in table.columns.values():
+        if column.distinct and all(cell.startswith("[{") for cell in column.distinct):
+            return column.name
+    return ""
+
+
+def _not_covered(table: TableSignature) -> str:
+    """What trials without options seem to be, by their cells and names; empty where nothing says it."""
+    columns = list(table.columns.values())
+    for column in columns:
+        said = {cell.casefold() for cell in column.distinct}
+        words = said & WORD_CELLS
+        if len(said) == 2 and len(words) == 1 and next(iter(words)) in next(iter(said - words)):
+            return f"{column.name} says of each item whether it is a word, as in lexical decision"
+        if len(said) == 2 and words and next(iter(said - words)).startswith(("pseud", "non")):
+            return f"{column.name} says of each item whether it is a word, as in lexical decision"
+        if column.words & COHERENCE and column.is_number:
+            return (
+                f"{column.name} seems to say how coherently dots move, as in judgements of motion"
+            )
+        if _is_sequence(column):
+            return (
+                f"{column.name} seems to hold sequences that participants produced (the kind `sequences` has choices "
+                "which of two looks more random)"
+            )
+    return ""
+
+
+def _is_sequence(column: ColumnSignature) -> bool:
+    """Whether cells are long strings of the same two to four letters, nearly all different."""
+    cells = [cell for cell in column.cells if cell]
+    letters = set("".join(column.distinct))
+    return (
+        2 <= len(letters) <= 4
+        and all(letter.isalnum() for letter in letters)
+        and min(map(len, cells)) >= SHORTEST_SEQUENCE
+        and len(column.distinct) > len(cells) / 2
+    )
+
+
+def speaks_of_conflict(table: TableSignature) -> bool:
+    """Whether names or cells speak of congruence, of what distracts, or of a word and a colour."""
+    named = set().union(*(words_of(name) for name in table.columns))
+    told = [
+        cell
+        for column in table.columns.values()
+        if len(column.distinct) <= 12
+        for cell in column.distinct
+    ]
+    has_word = bool(named & {"word", "wort", "woord", "mot", "palabra"})
+    return (has_word and bool(named & COLOURS)) or any(map(CONFLICT.search, [*named, *told]))
 
 
 def _listed(words: Sequence[str]) -> str:

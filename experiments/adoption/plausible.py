@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -74,6 +74,13 @@ TRAINING, MAIN = (
 STATUS = {"status", "channel"}
 UNREAL = {"preview", "spam"}
 """Words in names and cells of columns that mark rows of nobody, such as those of tests of a questionnaire."""
+QUALITY = {"validity", "valid", "quality", "status", "usable", "flag", "check", "tracking", "qc"}
+BAD = {
+    "bad", "rejected", "returned", "excluded", "exclude", "artifact", "artefact", "noisy", "unusable", "aborted",
+    "schlecht", "mauvais", "malo", "slecht",
+}  # fmt: skip
+"""Words in names and cells of columns that may say that a row is of no use."""
+MOST_BAD_ROWS = 0.2
 FINISHED = "finished"
 """Name of the column in which exports of questionnaires say whether a participant came to the end."""
 YES = {"yes", "y", "true", "1", "1.0", "ja"}
@@ -378,6 +385,26 @@ def _counts_practice(frame: pd.DataFrame, column: str) -> bool:
     return is_count and bool(0 < filled.mean() < 1)
 
 
+def bad_rows_in_words(frame: pd.DataFrame, used: Collection[str]) -> list[str]:
+    """Columns that are not read and call a few rows bad, each with the option that leaves these out."""
+    lines = []
+    for column in map(str, frame.columns):
+        said = [cell for cell in map(str, frame[column].str.strip().unique()) if cell]
+        if (
+            column in used
+            or not set(words_of(column)) & QUALITY
+            or not 2 <= len(said) <= MOST_PHASES
+        ):
+            continue
+        odd = [cell for cell in said if words_of_cell(cell) & BAD]
+        others = [cell for cell in said if cell not in odd]
+        if odd and others and frame[column].str.strip().isin(odd).mean() <= MOST_BAD_ROWS:
+            lines.append(
+                rows_in_words(frame, column, odd, others, "of no use by the file's own mark")
+            )
+    return lines
+
+
 def check_practice(
     frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
 ) -> None:
@@ -589,27 +616,50 @@ def check_places(
 ) -> None:
     """Question responses that name places, where two columns tell which of the same stimuli stood at each place."""
     used = set(map(str, leaves_of(columns.stimulus)))
+    chosen = set(cells.text(columns.response).tolist()) if columns.response else set()
+    shown = stimuli_at_places(cells, participant, chosen, used)
+    if shown:
+        stimuli = sorted(set(cells.text(shown[0]).tolist()) - {""})
+        question(
+            columns,
+            notes,
+            "one_set_of_options",
+            f"{cells.name}: {shown[0]} and {shown[1]} hold the same stimuli ({', '.join(stimuli[:4])}) at changing "
+            f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
+            f"learned, not stimuli. Say {shown_option(shown)}",
+        )
+
+
+def stimuli_at_places(
+    cells: RowCells, participant: Array, chosen: set[str], used: Collection[str]
+) -> tuple[str, ...]:
+    """The two columns that hold the same stimuli at changing places, from the left; empty without any.
+
+    Args:
+        cells: Of a table.
+        participant: ``(n_rows,)`` number of the person.
+        chosen: Cells of the response; stimuli that it names are none of places.
+        used: Columns that are read as something else.
+    """
     said = {
         name: cells.text(name)
         for name in map(str, cells.frame.columns)
         if name not in used and set(words_of(name)) & STIMULUS_WORDS
     }
-    chosen = set(cells.text(columns.response).tolist()) if columns.response else set()
     for one, other in combinations(said, 2):
         shown = set(said[one].tolist()) - {""}
         if not 2 <= len(shown) <= MOST_STIMULI or shown != set(said[other].tolist()) - {""}:
             continue
         is_pair = (said[one] != said[other]).all() and _is_mixed(said[one], participant)
-        if not is_pair or not chosen or chosen & shown:
-            continue
-        question(
-            columns,
-            notes,
-            "one_set_of_options",
-            f"{cells.name}: {one} and {other} hold the same stimuli ({', '.join(sorted(shown)[:4])}) at changing "
-            f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
-            "learned, not stimuli. Add a column that says which stimulus was chosen, and say --column response=COLUMN",
-        )
+        if is_pair and chosen and not chosen & shown:
+            is_second = bool(set(words_of(one)) & {"right", "r", "rechts", "bottom", "lower"})
+            return (other, one) if is_second else (one, other)
+    return ()
+
+
+def shown_option(shown: Sequence[str]) -> str:
+    """The option that names the columns of stimuli from the left."""
+    return f"--column 'shown={json.dumps(list(shown), ensure_ascii=False)}'"
 
 
 def _is_mixed(said: Array, participant: Array) -> bool:

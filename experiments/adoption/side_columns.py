@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import (
+    MOST_MISSED,
     SWAPPED,
     TRUTH,
     code_of_pair,
@@ -22,6 +23,7 @@ from lakatos.experiments.adoption.option_code import (
     words_of_option,
 )
 from lakatos.experiments.adoption.option_kind import KINDS, PLACE_WORDS
+from lakatos.experiments.adoption.plausible import question
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.shown_stimuli import places_of_cells
 from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature
@@ -134,7 +136,7 @@ def _option_of(words: set[str], own: tuple[set[str], set[str]]) -> int | None:
 def follows_places(frame: pd.DataFrame, columns: AnswerColumns, side: SideColumn) -> bool | None:
     """Whether responses follow what options offer as places do (True), or as options do (False); None: neither."""
     said = frame[columns.response].str.strip()
-    code = columns.responses or place_code({cell for cell in said.unique() if cell})
+    code = columns.responses or place_code(_common_cells(said))
     stood = frame[side.name].str.strip()
     known = (said.isin(list(code)) & stood.isin(list(side.on_left))).to_numpy()
     place = said.map(code).to_numpy(dtype=np.float64)
@@ -187,7 +189,7 @@ def guessed_side(
     if len(found) != 1 or not follows_places(frame, columns, found[0]):
         return "", ""
     name, response = found[0].name, columns.response
-    said = sorted(place_code({cell for cell in frame[response].str.strip().unique() if cell}))
+    said = sorted(place_code(_common_cells(frame[response])))
     return name, (
         f"{response}: {' and '.join(said)} are taken for places, and {name} for where the options stood, as choices "
         f"then follow what options offer, and do not otherwise (--column {SIDE}={name}); if they are options, say "
@@ -199,37 +201,66 @@ def _options_said(cells: Sequence[str]) -> str:
     return " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(cells))
 
 
+def _common_cells(cells: pd.Series) -> set[str]:
+    """The cells of a response without those, such as 0 beside two numbers of keys, that may mark a missed one."""
+    counts = cells.str.strip().value_counts()
+    counts = counts[counts.index != ""]
+    rare = (counts <= MOST_MISSED * counts.sum()).to_numpy()
+    return set(counts.index[~rare]) if (~rare).sum() == 2 else set(counts.index)
+
+
 def _open_sides(
     frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str]
 ) -> list[SideColumn]:
     """Columns of sides that nothing reads, where responses may say places."""
     response = columns.response
-    if columns.responses or SIDE in columns.stimulus or response not in frame.columns:
+    if SIDE in columns.stimulus or response not in frame.columns:
         return []
     if "==" in response or option_named(response, RowCells(frame, ""), columns, labels) is not None:
         return []
-    if not place_code({cell for cell in frame[response].str.strip().unique() if cell}):
+    if not place_code(_common_cells(frame[response])):
         return []
     return side_columns(frame, columns, labels)
 
 
 def refuse_unread_sides(
-    frame: pd.DataFrame, columns: AnswerColumns, labels: Sequence[str], name: str
+    cells: RowCells, columns: AnswerColumns, labels: Sequence[str], notes: list[str]
 ) -> None:
     """Refuse responses that may say places while a column says where options stood and nothing reads it.
+
+    Where the user says which cell is which option, these are questioned only if choices follow what options offer
+    as places do.
 
     Raises:
         TrialsError: Values do not show that responses name options; the message has an option for each reading.
     """
+    frame, name, response = cells.frame, cells.name, columns.response
     for side in _open_sides(frame, columns, labels):
-        if follows_places(frame, columns, side) is False:
+        follows = follows_places(frame, columns, side)
+        if follows is False or (columns.responses and follows is None):
             continue
-        said = sorted(place_code({c for c in frame[columns.response].str.strip().unique() if c}))
-        cells = " or ".join(sorted(side.on_left))
+        said = sorted(place_code(_common_cells(frame[response])))
+        stood = " or ".join(sorted(side.on_left))
+        found = f"{name}: {side.name} ({stood}) says where an option stood, and {response} ({', '.join(said)})"
+        if columns.responses:
+            question(
+                columns,
+                notes,
+                "reversed_code",
+                f"{found} says a place, since choices then follow what options offer, and do not otherwise. Say "
+                f"--column {SIDE}={side.name}",
+            )
+            continue
+        others = sorted(set(frame[response].str.strip()) - {"", *said})
+        missed = " ".join(f"--column missing.{response}={cell}" for cell in others)
         raise TrialsError(
-            f"{name}: {side.name} ({cells}) says where an option stood, and {columns.response} ({', '.join(said)}) may "
-            f"say a place. If {said[0]} is left and {said[1]} is right, say --column {SIDE}={side.name}. If they are "
-            f"options wherever these stood, say {_options_said(said)}."
+            f"{found} may say a place. If {said[0]} is left and {said[1]} is right, say --column {SIDE}={side.name}. "
+            f"If they are options wherever these stood, say {_options_said(said)}."
+            + (
+                f" If {' and '.join(others)} stands for a missed response, add {missed}."
+                if others
+                else ""
+            )
         )
 
 
@@ -246,7 +277,7 @@ def with_chosen_options(
         return table, columns
     told = side_columns(table.frame[[name]], columns, labels) if name in table.columns else []
     said = table.frame[columns.response].str.strip()
-    code = columns.responses or place_code({cell for cell in said.unique() if cell})
+    code = columns.responses or place_code(_common_cells(said))
     if not told:
         raise TrialsError(
             f"{table.name}: {SIDE} is {name!r}, and it is not clear which option stood on the left there. Name one "

@@ -297,7 +297,7 @@ SELECTION = (
             "n_looked_up": uniform(0.5, 8.0, "cues", "cues that are looked at, rounded up")
         },
         wording=Wording(
-            clause="look only at the most valid cues ({n_looked_up+} of them)",
+            clause="look only at the most valid cues (at most {n_looked_up+} of them)",
             label="few cues",
         ),
         repairs=("n_cues", "n_discriminating_cues", "best_cue_favours"),

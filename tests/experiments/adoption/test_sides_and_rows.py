@@ -106,6 +106,57 @@ def test_a_side_is_asked_about_with_a_ready_option_where_values_do_not_tell(
         read(frame, stimulus={"side": "subject"})
 
 
+def test_keys_at_changing_places_are_not_read_as_options_silently(rng: np.random.Generator) -> None:
+    frame, chosen, on_left = _at_places(delays(rng).frame, rng)
+    frame["values.leftside"] = np.where(on_left == 1, "LL", "SS")
+    missed = np.arange(len(frame)) % 30 == 11
+    frame["choice"] = np.where(missed, "0", np.where(frame["choice"] == 1, "23", "18"))
+    with pytest.raises(TrialsError, match=r"missing\.choice=0"):
+        read(frame)
+    without: dict[str, Any] = {"missing": {"choice": ["0"]}, "bad_rows": "leave_out_empty"}
+    assert only(read(frame, **without)).response.tolist() == chosen[~missed].tolist()
+    with pytest.raises(ImplausibleError, match=r"Say --column side=values\.leftside"):
+        read(frame, responses={"18": 0, "23": 1}, **without)
+
+
+def _read_places(frame: pd.DataFrame) -> None:
+    said: dict[str, Any] = {"response": "touche.keys", "feedback": {"reward": "perte"}}
+    read(frame, DOMAINS["learning"], **said, stimulus={"shown": ""})
+
+
+def test_stimuli_at_changing_places_are_offered_as_a_ready_option(rng: np.random.Generator) -> None:
+    left = rng.integers(0, 2, 160)
+    names = np.array(["carre", "cercle"])
+    frame = bandits(rng).frame.drop(columns="choice").rename(columns={"reward": "perte"})
+    frame["image_droite"], frame["image_gauche"] = names[1 - left], names[left]
+    frame["touche.keys"] = np.where(rng.integers(0, 2, 160) == 1, "left", "right")
+    frame["touche.rt"] = rng.uniform(0.4, 0.8, 160)
+    shown = 'shown=["image_gauche", "image_droite"]'
+    found = _described(frame)
+    assert any(shown in line for line in found.doubts)
+    assert not any("Stroop" in line for line in found.doubts)
+    with pytest.raises(ImplausibleError) as refused:
+        _read_places(frame)
+    assert shown in str(refused.value)
+
+
+def test_what_is_said_replaces_a_guess_everywhere(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame
+    names = {"subject": "pareja", "amount_sooner": "Now", "amount_later": "Later", "choice": "Wait"}
+    frame = frame.rename(columns=names)
+    frame["jugador"] = frame["pareja"] + np.where(frame["trial"] % 2 == 0, "a", "b")
+    found = _described(frame, participant="jugador")
+    assert found.mapping.participant == "jugador"
+    assert any("8 participants" in line for line in found.facts)
+    assert not any("pareja is taken" in line for line in found.odd)
+    roles = {item.name: item.meaning for item in found.columns}
+    assert (roles["jugador"], roles["pareja"]) == ("participant", "")
+    table = table_of_frame("answers.csv", frame.drop(columns=["delay_sooner", "delay_later"]))
+    open_parts = describe_table(table, DOMAINS["intertemporal"]).with_columns({"response": "Wait"})
+    assert open_parts.mapping.response == "Wait"
+    assert open_parts.mapping.stimulus["delays_days"] == "?"
+
+
 @pytest.mark.parametrize("side", ["left_option", ""])
 @pytest.mark.parametrize("cell", ["0", "timeout"])
 def test_a_response_that_is_neither_place_is_no_answer(
@@ -247,6 +298,71 @@ def test_scales_on_which_less_is_better_are_turned_by_one_option(rng: np.random.
     turned = [[f"7 - Note{cue}_{side}" for cue in range(3)] for side in "AB"]
     found = only(read(frame, stimulus={**equal, "ratings": turned}))
     assert found.response.tolist() == (frame["choice"] == "B").astype(int).tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ({"lexicaliteit": ["woord", "nonwoord"]}, "lexical decision"),
+        ({"coherence": [0.4, 0.2]}, "how coherently dots move"),
+        ({"Zone Type": ["response_slider_endValue"]}, "ratings of single items"),
+        (
+            {"trials": ["[{'rt': 300}]", "[{'rt': 400}, {'rt': 500}]"]},
+            "a list of trials in each cell",
+        ),
+    ],
+)
+def test_what_is_not_covered_is_named(column: dict[str, list[Any]], words: str) -> None:
+    n = 60
+    frame = pd.DataFrame(
+        {"pp": np.repeat(["P1", "P2"], n // 2), "n": np.tile(np.arange(n // 2), 2), "juist": [1, 0] * (n // 2),
+         "rt": np.arange(n) + 400}
+    )  # fmt: skip
+    told = _described(frame).doubts
+    assert any("no column speaks of congruence" in line for line in told)
+    assert not any("--column congruence" in line for line in told)
+    ((name, cells),) = column.items()
+    frame[name] = [cells[k % len(cells)] for k in range(n)]
+    assert any(words in line for line in _described(frame).doubts)
+
+
+def test_sequences_that_were_produced_are_named(rng: np.random.Generator) -> None:
+    cells = ["".join(rng.choice(list("KM"), 60)) for _ in range(30)]
+    frame = pd.DataFrame({"ppnr": np.arange(30), "reeks": cells})
+    assert any("sequences that participants produced" in line for line in _described(frame).doubts)
+
+
+def test_congruence_is_asked_for_where_columns_speak_of_it(rng: np.random.Generator) -> None:
+    frame = _flagged(rng)
+    wanted = "--column congruence=COLUMN"
+    assert any(wanted in line for line in _described(frame).doubts)
+    frame = frame.rename(columns={"discordante": "flag"})
+    assert not any(wanted in line for line in _described(frame).doubts)
+    frame["Woord"] = rng.choice(["ROOD", "GROEN"], len(frame))
+    frame["Kleur"] = rng.choice(["red", "green"], len(frame))
+    assert any(wanted in line for line in _described(frame).doubts)
+
+
+def test_rows_that_the_file_calls_bad_are_named_with_an_option(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    frame["VALIDITY"] = np.where(np.arange(len(frame)) % 30 == 4, "BAD", "OK")
+    found = _described(frame)
+    assert any("VALIDITY is BAD" in line and "where.VALIDITY=OK" in line for line in found.odd)
+    assert not any("VALIDITY" in line for line in _described(frame, where={"VALIDITY": "OK"}).odd)
+    frame["VALIDITY"] = np.where(np.arange(len(frame)) % 2 == 0, "bad", "good")
+    assert not any("VALIDITY is" in line for line in _described(frame).odd)
+
+
+def test_a_percentage_is_called_one(rng: np.random.Generator) -> None:
+    frame = gambles(rng).frame
+    frame["p"] = (100 * frame["b_p1"]).astype(int)
+    frame = frame.drop(columns=["b_p1", "b_p2", "a_p"])
+    parts = {"a_amounts": ["a_x"], "a_probabilities": [1], "b_amounts": ["b_x1", "b_x2"]}
+    chances = {"b_probabilities": ["p", "1 - p"]}
+    with pytest.raises(TrialsError, match="percentages are divided by 100"):
+        read(frame, DOMAINS["risky"], stimulus={**parts, **chances})
+    chances = {"b_probabilities": ["p / 100", "1 - p / 100"]}
+    assert only(read(frame, DOMAINS["risky"], stimulus={**parts, **chances})).n_responses == 120
 
 
 # Words in other languages, keys, times --------------------------------------------------------
