@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -136,14 +137,19 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
                 "responded before or withdrew. If all are new participants, make another key: "
                 f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
-        key = collection_key(folder)
         table = read_cells(file)
-        found = read_answers(
-            table,
-            designs,
-            domain_of(config),
-            lambda participant: pseudonym(key, "file", participant),
-        )
+
+        def read_with(key: bytes) -> list[PersonAnswers]:
+            return read_answers(
+                table,
+                designs,
+                domain_of(config),
+                lambda participant: pseudonym(key, "file", participant),
+            )
+
+        if not (folder / KEY_FILE).exists():
+            read_with(secrets.token_bytes(32))  # a file that is refused leaves no key
+        found = read_with(collection_key(folder))
         trace.inbox.deliver_all(
             "file", [(item.to_json(), f"{keys[item.experiment]}:{item.person}") for item in found]
         )
