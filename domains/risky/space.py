@@ -25,6 +25,8 @@ LARGEST_SPACE = 1_000_000
 """Pairs of gambles that `RiskyDomain.space` lists; larger spaces can only be sampled."""
 TOLERANCE = 1e-9
 """Tolerance of sums of probabilities."""
+LEAST_PERCENT = 2.0
+"""Number above which a probability is taken for a percentage when it is refused."""
 FRAME = {
     "outcomes": (2, N_OUTCOMES),
     "probabilities": (2, N_OUTCOMES),
@@ -180,7 +182,7 @@ def check(stimuli: Stimuli) -> None:
     shown = probabilities > 0
     _refuse(np.abs(outcomes) > LARGEST_AMOUNT, f"an amount is above {LARGEST_AMOUNT:g}")
     _refuse(
-        probabilities > 1 + TOLERANCE,
+        probabilities > LEAST_PERCENT,
         "a probability is above 1: percentages are divided by 100, as in COLUMN / 100",
     )
     _refuse(probabilities < 0, "a probability is negative")

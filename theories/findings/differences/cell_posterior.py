@@ -251,7 +251,8 @@ def find_cell_posteriors(
     ]
     asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
     tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in asked]
-    center, covariance = _population(tried, start, least)
+    # So few points would draw the population to the best of them: it is learned from points near each cell only.
+    center, covariance = start
     for _ in range(N_ROUNDS):
         for ask, own in zip(asked, tried, strict=True):
             centers, covariances = _proposals(own, center, covariance, least)
