@@ -222,10 +222,22 @@ def _ways_to_show(returned: Any) -> list[inspect.Parameter]:
     ]
 
 
+def _outermost(hint: Any) -> Any:
+    """``Annotated[int, ...] | None`` as ``Annotated[int | None, ...]``; other hints as they are."""
+    given = [part for part in get_args(hint) if part is not types.NoneType]
+    if get_origin(hint) not in (Union, types.UnionType) or len(given) != 1:
+        return hint
+    if get_origin(given[0]) is not Annotated:
+        return hint
+    kind, *marks = get_args(given[0])
+    return Annotated[kind | None, *marks]
+
+
 def _typed(
     parameter: inspect.Parameter, hint: Any, text: str
 ) -> tuple[list[inspect.Parameter], Reader] | None:
     """What is typed for a parameter, and how its value is read from that; None where only Python can give it."""
+    hint = _outermost(hint)
     marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     name, default = parameter.name, parameter.default
     if any(isinstance(mark, ParameterInfo) for mark in marks):

@@ -227,3 +227,10 @@ def test_a_former_name_of_an_option_is_read_and_the_present_one_is_named(capsys)
     assert in_present_words(["--answers", "1"], ["--answers", "--responses"]) == ["--answers", "1"]
     assert in_present_words(["--people", "3"], ["--out"]) == ["--people", "3"]
     assert capsys.readouterr().err == ""
+
+
+def test_no_help_of_an_option_shows_how_its_type_is_annotated() -> None:
+    for words in (["theory", "posterior"], ["theory", "fit"], ["theory", "import"]):
+        page = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+        assert "Usage" in page
+        assert "Annotated" not in page, words
