@@ -96,8 +96,8 @@ def _design(artifacts: ArtifactStore, plan: Preregistration) -> Design:
 def recruiting_key(source: SourceProfile, key: Digest, place: Digest) -> Digest:
     """Key under which a source recruits.
 
-    Nobody is recruited twice with the step's key. Whoever responds at once, simulated, archived or a language model,
-    is recruited by the step's place: random numbers follow from it.
+    Participants who respond later are recruited once with the step's key. Simulated participants, archives and language
+    models, which respond at once, are recruited with the step's place, from which their random numbers follow.
     """
     return key if source.responds_later else place
 

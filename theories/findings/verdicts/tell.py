@@ -37,13 +37,13 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
         evidence: What the run knows.
         names: Of the rivals, the leader first.
     """
-    asked = [evidence.trials(name).stimuli for name in evidence.experiments.collected]
+    trials = [evidence.trials(name) for name in evidence.experiments.collected]
     theories = [evidence.theory(name) for name in names]
-    lacking = lacking_trials([*_clauses_of(theories)], evidence.domain, asked)
-    theories = [replace(theory, lacking=lacking, silent=frozenset()) for theory in theories]
-    known = trials_with_outcomes(
-        evidence.domain, [evidence.trials(name) for name in evidence.experiments.collected]
+    lacking = lacking_trials(
+        [*_clauses_of(theories)], evidence.domain, [item.stimuli for item in trials]
     )
+    theories = [replace(theory, lacking=lacking, silent=frozenset()) for theory in theories]
+    known = trials_with_outcomes(evidence.domain, trials)
     tried = _try_clauses(evidence, theories[0], known) if known else []
     idle = [item.clause.wording.clause for item in tried if item.idle]
     refused = [item.clause.wording.clause for item in tried if not (item.held or item.idle)]
