@@ -86,9 +86,9 @@ class PlainText(Result):
 class Written(Result):
     """Files that a command wrote."""
 
-    def __init__(self, *paths: Any, said: str = "written: {}") -> None:
-        """Name the files; ``said`` is the sentence about each."""
-        self.paths, self._said = paths, said
+    def __init__(self, *paths: Any, said: str = "written: {}", notes: tuple[str, ...] = ()) -> None:
+        """Name the files; ``said`` is the sentence about each, and notes go to the standard error."""
+        self.paths, self._said, self.notes = paths, said, notes
 
     def lines(self) -> Iterator[Shown]:
         """A sentence about each file."""

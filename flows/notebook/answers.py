@@ -155,13 +155,20 @@ class PeoplesAnswers:
         by which the frame can be merged with other tables, where that is known.
         """
         parts = []
-        for item, beside in zip(self.trials, self.beside or [{}] * len(self.trials), strict=True):
+        names = self.participant_names
+        for place, item in enumerate(self.trials):
             part = frame_of(item, self.domain)
-            names = next(iter(beside.values()), ())
-            if len(names) == len(part):
-                part["participant_id"] = [str(name) for name in names]
+            if names:
+                part["participant_id"] = names[place]
             parts.append(part)
         return pd.concat(parts, ignore_index=True)
+
+    @property
+    def participant_names(self) -> list[list[str]]:
+        """For each experiment the participant at each row of its table, as a file names them; empty if unknown."""
+        named = [[str(name) for name in next(iter(beside.values()), ())] for beside in self.beside]
+        lengths = [len(item.trial) for item in self.trials]
+        return named if [len(names) for names in named] == lengths else []
 
     @cached_property
     def conditions(self) -> pd.DataFrame:

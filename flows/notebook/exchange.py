@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pandas as pd
 from rich.text import Text
 
 from lakatos.domains import DOMAINS, open_domain
@@ -36,9 +37,12 @@ from lakatos.theories.findings.exchange.autocog import (
     import_autocog,
     theories_in,
 )
+from lakatos.theories.findings.exchange.export import exported, to_json
+from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
 from lakatos.theories.findings.exchange.standalone import write_function
+from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.theory import TheoryProgram
 from lakatos.theories.language.theory_file import read_theory_file
@@ -216,33 +220,74 @@ def _number_of_cues(answers: TheoryFile) -> int:
 def export_theory(
     theory: NamedTheory,
     *,
-    form: Annotated[Literal["python"], Argument(flag="--as")] = "python",
-    domain: str = "multiattribute",
+    form: Annotated[
+        Literal["python", "r", "stan", "pymc", "json"], Argument(flag="--as")
+    ] = "python",
+    domain: str = "",
+    responses: str | os.PathLike[str] | None = None,
     run: str = "",
     runs: RunsFolder = "runs",
     out: str | os.PathLike[str] | None = None,
 ) -> PlainText | Written:
-    """Write a theory as a plain Python function with bounds and starting values, to be fitted elsewhere.
+    """Write a theory for other software: Python, R, Stan, PyMC or JSON.
+
+    Python and JSON hold the theory's own code. R, Stan and PyMC programs hold its formulas for the trials of a file of
+    responses, and check their log likelihood of its first responses; the responses are written beside the program in
+    the columns that it reads.
 
     Args:
         theory: Name of a published theory, or its file; of a run with --run.
-        form: Format: python writes one file that needs only NumPy.
-        domain: Kind of task that the theory is about, or the file that declares it.
+        form: Format: python needs only NumPy; r is a likelihood function; stan and pymc are hierarchical models; json
+            holds source, parameters and population.
+        domain: Kind of task that the theory is about, or the file that declares it; multiattribute by default, or that
+            of the responses.
+        responses: File of responses, for r, stan and pymc.
         run: Run that holds the theory; the population distribution estimated there is used.
         runs: Folder that holds the runs.
         out: File to write; shown by default.
 
+    Raises:
+        UnwritableError: The theory has no such form, and why.
+
     Examples:
         $ lakatos theory export hyperbolic --domain intertemporal --out hyperbolic.py
+        $ lakatos theory export hyperbolic --as stan --responses responses.csv --out hyperbolic.stan
     """
+    if (form in PROGRAMS) != (responses is not None):
+        raise UnwritableError(
+            f"--as {form} writes the formulas of a theory for certain trials: name a file of responses by --responses."
+            if form in PROGRAMS
+            else f"--as {form} holds the theory's own code, which depends on no responses: leave --responses out."
+        )
+    answers = None if responses is None else adopt(responses, domain)
     if run:
         fitted = read_run(run, runs=runs).theory(str(theory))
         chosen, task = fitted.theory, fitted.domain
     else:
-        task = open_domain(domain)
+        task = answers.domain if answers is not None else open_domain(domain or "multiattribute")
         with Laboratory(task, 1) as laboratory:
             chosen = find_theory(theory, task, laboratory)
-    text = write_function(chosen, shapes_of(task))
+    if answers is None:
+        text = to_json(chosen, task) if form == "json" else write_function(chosen, shapes_of(task))
+        return _kept(text, out)
+    if not own_texts(task)(chosen.program.source):
+        raise UnwritableError(
+            f"{chosen.name!r} is not composed of the package's mechanisms, and code of others runs only in a sandbox; "
+            "export it as python or json."
+        )
+    ending, write = PROGRAMS[form]
+    program = exported(chosen, task, answers.trials, answers.participant_names)
+    beside = Path(out if out is not None else f"theory{ending}")
+    data = beside.with_name(f"{beside.stem}_data.csv")
+    text = write(program, data.name)
+    if out is None:
+        return PlainText(text, answers.notes)
+    pd.DataFrame(dict(program.rows)).to_csv(data, index=False)
+    beside.write_text(text, encoding="utf-8")
+    return Written(beside, data, notes=answers.notes)
+
+
+def _kept(text: str, out: str | os.PathLike[str] | None) -> PlainText | Written:
     if out is None:
         return PlainText(text)
     Path(out).write_text(text, encoding="utf-8")

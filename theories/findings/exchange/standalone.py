@@ -15,15 +15,14 @@ from lakatos.theories.language.theory import Theory
 
 HEAD = '''"""{name}: {claim}
 
-Written by Lakatos; needs NumPy alone. `probabilities(values, trials)` says how likely each option is, and
-`negative_log_likelihood(values, trials, responses)` is what a fit makes small:
+Written by Lakatos; needs only NumPy. `probabilities(values, trials)` returns the probability of each option, and a fit
+minimises `negative_log_likelihood(values, trials, responses)`:
 
     from scipy.optimize import minimize
     best = minimize(negative_log_likelihood, START, ({arguments}), method="Nelder-Mead", bounds=BOUNDS)
 
-`values` has one number for each of NAMES. `trials` has an array for each thing that the theory reads, trials
-first{order}.
-`responses` is the place of the option chosen in each, from 0.{feedback}
+`values` has one number for each of NAMES. `trials` has these arrays, with a row for each trial{order}.
+`responses` holds the place of the chosen option in each trial, from 0.{feedback}
 {arrays}"""
 
 import numpy as np
@@ -31,7 +30,7 @@ import numpy as np
 NAMES = {names}
 BOUNDS = {bounds}
 START = {start}
-"""What the theory's people have in the middle: {people}."""
+"""Medians of the population, {people}."""
 '''
 ALONE = '''
 
@@ -47,7 +46,7 @@ def probabilities(values, trials):
 
 
 def negative_log_likelihood(values, trials, responses):
-    """Nats by which the responses surprise."""
+    """In nats."""
     shares = probabilities(values, trials)
     chosen = shares[np.arange(len(responses)), np.asarray(responses, dtype=int)]
     return float(-np.log(np.maximum(chosen, 1e-12)).sum())
@@ -55,7 +54,7 @@ def negative_log_likelihood(values, trials, responses):
 LEARNING = '''
 
 def probabilities(values, trials, responses, feedback=None):
-    """(n_trials, n_options) probability of each option for one person, given all answers before each trial."""
+    """(n_trials, n_options) probability of each option for one participant, given all responses before."""
     parameters = {name: np.array([[float(value)]]) for name, value in zip(NAMES, values)}
     n_trials = len(next(iter(trials.values())))
     feedback, state, rows = feedback or {}, None, []
@@ -74,7 +73,7 @@ def probabilities(values, trials, responses, feedback=None):
 
 
 def negative_log_likelihood(values, trials, responses, feedback=None):
-    """Nats by which one person's responses surprise."""
+    """Of one participant, in nats."""
     shares = probabilities(values, trials, responses, feedback)
     chosen = shares[np.arange(len(responses)), np.asarray(responses, dtype=int)]
     return float(-np.log(np.maximum(chosen, 1e-12)).sum())
@@ -97,14 +96,14 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         for name, shape in ((name, arrays[name]) for name in read)
     )
     if not shapes:
-        shapes = "\n    none of them is read; any array says how many trials there are"
+        shapes = "\n    the theory reads none of them; any array gives the number of trials"
     head = HEAD.format(
         name=theory.name,
         claim=" ".join(told.claim.split()),
         arguments="trials, responses, feedback" if followed else "trials, responses",
-        order=" in the order in which one person saw them" if theory.learns else "",
+        order=" in the order of presentation to one participant" if theory.learns else "",
         feedback=(
-            f"\n`feedback` has what followed each response, a column for each of: {', '.join(followed)}."
+            f"\n`feedback` holds what followed each response, a column for each of: {', '.join(followed)}."
             if followed
             else ""
         ),
@@ -112,7 +111,7 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         names=pformat(list(theory.priors), width=100),
         bounds=pformat([(prior.low, prior.high) for prior in theory.priors.values()], width=100),
         start=pformat(start, width=100),
-        people="as learned from answers" if _is_learned(theory) else "as declared",
+        people="as estimated" if _is_learned(theory) else "as declared",
     )
     body = f"# The theory itself, as the laboratory runs it.\n{_body(theory)}"
     return f"{head}\n\n{body}{LEARNING if theory.learns else ALONE}"

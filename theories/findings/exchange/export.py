@@ -1,0 +1,228 @@
+"""A theory on its way out: its formulas on somebody's trials, checked against what the laboratory computes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lakatos.experiments.task import Domain, Trials
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.running.sequence import follow
+from lakatos.theories.findings.exchange.formula import (
+    TheoryFormulas,
+    UnwritableError,
+    chosen_of,
+    formulas_of,
+    numbers_of,
+    value_of,
+)
+from lakatos.theories.findings.exchange.written import LEAST_PROBABILITY, ExportedTheory
+from lakatos.theories.language.theory import Theory
+
+Array = NDArray[Any]
+MOST_CHECKED: Final = 40
+"""Responses of the first participant on which formulas are compared with the theory."""
+CHECKED_AT: Final = (0.5, 0.3, 0.8)
+"""Quantiles of the population at which they are compared."""
+TOLERANCE: Final = 1e-8
+"""In nats, of the log likelihood of all these responses."""
+
+
+def exported(
+    theory: Theory,
+    domain: Domain,
+    trials: Sequence[Trials],
+    names: Sequence[Sequence[str]] = (),
+) -> ExportedTheory:
+    """A theory as formulas of these trials, with the responses in the columns that the formulas read.
+
+    The code of the theory runs in this process: it must be a text of the package's own grammar.
+
+    Args:
+        theory: With the population whose medians a fit starts from.
+        domain: Kind of task.
+        trials: Responses, in the order of presentation.
+        names: For each experiment the participant's name at each response, where it is known.
+
+    Raises:
+        UnwritableError: The theory cannot be written as formulas, or they do not give its likelihood.
+    """
+    tables = [_rows(domain, item) for item in trials]
+    if len({tuple(sorted(table)) for table in tables}) > 1:
+        raise UnwritableError(
+            "the trials of these experiments have different numbers of options or attributes; export the theory for "
+            "one experiment at a time."
+        )
+    rows = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    before = np.cumsum([0, *(item.n_participants for item in trials)])
+    rows["participant"] += np.repeat(before[:-1], [len(item.trial) for item in trials])
+    shown = [_shown(domain, item) for item in trials]
+    functions: dict[str, Any] = {}
+    exec(theory.program.source, functions)
+    wanted = ("choose", "start", "learn") if theory.learns else ("choose",)
+    formulas = formulas_of(
+        {name: functions[name] for name in wanted},
+        theory.priors,
+        {name: np.concatenate([item[name] for item in shown]) for name in shown[0]},
+        {
+            name: np.concatenate([item.feedback[name] for item in trials])
+            for name in trials[0].feedback
+        },
+    )
+    n_checked = min(MOST_CHECKED, int((rows["participant"] == rows["participant"][0]).sum()))
+    columns = ("participant", "response", "n", *formulas.columns, *formulas.feedback)
+    found = {name: rows[name] for name in columns}
+    if names:
+        found["participant_id"] = np.concatenate([np.asarray(item, dtype=str) for item in names])
+    points = [
+        {name: float(prior.quantile(np.array([share]))[0]) for name, prior in theory.priors.items()}
+        for share in CHECKED_AT
+    ]
+    own = [log_likelihood(formulas, values, found, n_checked) for values in points]
+    theirs = _computed(theory, domain, trials[0], points, n_checked)
+    for mine, computed in zip(own, theirs, strict=True):
+        if not abs(mine - computed) <= TOLERANCE:
+            raise UnwritableError(
+                f"the formulas of {theory.name!r} give a log likelihood of {mine:.9g} on the first {n_checked} "
+                f"responses where the theory itself gives {computed:.9g}; export it as python or json instead."
+            )
+    start, checked = tuple(points[0].values()), own[0]
+    return ExportedTheory(
+        theory.name,
+        theory.claim,
+        domain.name,
+        formulas,
+        theory.priors,
+        start,
+        found,
+        n_checked,
+        checked,
+    )
+
+
+def _shown(domain: Domain, trials: Trials) -> dict[str, Array]:
+    """What was shown at each response, ``(n_rows, ...)``."""
+    stimuli = {
+        name: np.asarray(array)[trials.trial] for name, array in trials.stimuli.arrays.items()
+    }
+    before: dict[str, Array] = {}
+    if trials.feedback:
+        n_rows = len(trials.trial)
+        first = np.r_[True, trials.participant[1:] != trials.participant[:-1]]
+        before = {
+            name: np.where(first, 0.0, np.r_[0.0, np.asarray(column)[: n_rows - 1]])[None]
+            for name, column in trials.feedback.items()
+        }
+    shown = {}
+    for name, array in domain.shown(stimuli, before).items():
+        plain = np.asarray(array)
+        shown[name] = plain if name in stimuli else plain[0]
+    return shown
+
+
+def _rows(domain: Domain, trials: Trials) -> dict[str, Array]:
+    """Every number of each response's trial, beside who responded, what, and how often."""
+    rows: dict[str, Array] = {
+        "participant": np.asarray(trials.participant) + 1,
+        "response": np.asarray(trials.response) + 1,
+        "n": np.asarray(trials.count),
+    }
+    for name, array in _shown(domain, trials).items():
+        rows |= numbers_of(name, array)
+    return rows | {name: np.asarray(column) for name, column in trials.feedback.items()}
+
+
+def log_likelihood(
+    formulas: TheoryFormulas, values: Mapping[str, float], rows: Mapping[str, Array], n_rows: int
+) -> float:
+    """Nats of the first responses, which are one participant's where the theory learns."""
+    total, n_options = 0.0, len(formulas.probabilities)
+    state = {
+        name: value_of(item, values)
+        for name, item in zip(formulas.state, formulas.first, strict=True)
+    }
+    for row in range(n_rows):
+        read = ("n", *formulas.columns, *formulas.feedback)
+        here = {name: float(rows[name][row]) for name in read}
+        chosen = int(rows["response"][row]) - 1
+        picked = {name: float(place == chosen) for place, name in enumerate(chosen_of(n_options))}
+        known = {**here, **picked, **values, **state}
+        share = value_of(formulas.probabilities[chosen], known)
+        total += here["n"] * float(np.log(max(share, LEAST_PROBABILITY)))
+        state = {
+            name: value_of(item, known)
+            for name, item in zip(formulas.state, formulas.updated, strict=True)
+        }
+    return total
+
+
+def _computed(
+    theory: Theory,
+    domain: Domain,
+    trials: Trials,
+    points: Sequence[Mapping[str, float]],
+    n_rows: int,
+) -> list[float]:
+    """The same as the theory's own process computes it, for each of several sets of parameters."""
+    rows = slice(0, n_rows)
+    first = replace(
+        trials,
+        participant=trials.participant[rows],
+        trial=trials.trial[rows],
+        response=trials.response[rows],
+        count=trials.count[rows],
+        feedback={name: column[rows] for name, column in trials.feedback.items()},
+        attributes={},
+        n_people=1,
+    )
+    drawn = {name: np.array([point[name] for point in points]) for name in theory.priors}
+    if not drawn:
+        drawn = {"": np.zeros(len(points))}  # how many there are
+    with Laboratory(domain, 1) as laboratory:
+        if theory.learns:
+            found = laboratory.look(
+                theory, [first.stimuli], lambda view: follow(view._session, domain, drawn, first)
+            )
+            return [float(item) for item in found.log_likelihood.sum(axis=1)]
+        (shares,) = laboratory.look(theory, [first.stimuli], lambda view: view.probabilities(drawn))
+    chosen = np.maximum(shares[:, first.trial, first.response], LEAST_PROBABILITY)
+    return [float(item) for item in (first.count * np.log(chosen)).sum(axis=1)]
+
+
+def to_json(theory: Theory, domain: Domain) -> str:
+    """A theory as one JSON object: its source, its parameters as declared, and its population."""
+    parameters = {
+        name: {
+            "low": prior.low,
+            "high": prior.high,
+            "distribution": prior.kind,
+            "quantiles": {
+                f"{share:g}": float(value)
+                for share, value in zip(QUANTILES, prior.quantile(np.array(QUANTILES)), strict=True)
+            },
+            "unit": prior.unit,
+            "meaning": prior.meaning,
+        }
+        for name, prior in theory.priors.items()
+    }
+    return json.dumps(
+        {
+            "format": JSON_FORMAT,
+            "name": theory.name,
+            "claim": theory.claim,
+            "task": domain.name,
+            "parameters": parameters,
+            "source": theory.program.source,
+        },
+        indent=1,
+        ensure_ascii=False,
+    )
+
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+JSON_FORMAT: Final = "lakatos-theory-1"
