@@ -167,6 +167,19 @@ class CycleClosed(Record):
     """Reason why the campaign ends here; empty if it continues."""
 
 
+class LeaderFollowed(Record):
+    """How far the leader's predictions over trials of the space have moved since the last cycle."""
+
+    kind: Literal["leader_followed"] = "leader_followed"
+    version: Literal[1] = 1
+    cycle: int
+    leader: Digest
+    fit: Digest | None
+    """Record of the leader's population."""
+    moved: float | None
+    """Root mean square difference of proportions; none in the first cycle, and for theories that learn."""
+
+
 class EarlierRecord(Record):
     """A record of a kind that only earlier versions wrote. It stays in its journal, and nothing is made of it."""
 
@@ -187,6 +200,7 @@ RECORD_TYPES: RecordTypes = (
             AnalysesNoted,
             CodeAccepted,
             CycleClosed,
+            LeaderFollowed,
             ExactnessWeighed,
             CampaignConcluded,
             ConfirmationFinished,

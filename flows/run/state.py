@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lakatos.experiments import state as experiments_state
 from lakatos.experiments.state import ExperimentsState
-from lakatos.flows.run.records import CampaignStarted, CycleClosed
+from lakatos.flows.run.records import CampaignStarted, CycleClosed, LeaderFollowed
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.judges import seat_state
 from lakatos.judges import state as judging_state
@@ -45,6 +45,8 @@ class CampaignState:
     started: Recorded[CampaignStarted] | None = None
     cycles: tuple[Recorded[CycleClosed], ...] = ()
     """Those that are closed."""
+    followed: Recorded[LeaderFollowed] | None = None
+    """The leader of the last cycle."""
     truth: Recorded[TruthCompared] | None = None
     map: Recorded[TheoriesMapped] | None = None
     folds: tuple[Recorded[FoldFinished], ...] = ()
@@ -54,13 +56,15 @@ class CampaignState:
 
 
 def _start(state: CampaignState, item: Recorded[CampaignStarted]) -> CampaignState:
-    config = CampaignConfig.model_validate(item.record.config)
+    stop = {"moved": 0.0, **item.record.config.get("stop", {})}  # runs from before this key
+    config = CampaignConfig.model_validate({**item.record.config, "stop": stop})
     return replace(state, started=item, config=config)
 
 
 CAMPAIGN_RULES: Final[StateRules] = {
     CampaignStarted: _start,
     CycleClosed: keep_all("cycles"),
+    LeaderFollowed: keep_newest("followed"),
     TruthCompared: keep_newest("truth"),
     TheoriesMapped: keep_newest("map"),
     FoldFinished: keep_all("folds"),

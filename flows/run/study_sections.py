@@ -422,6 +422,10 @@ class StopConfig(ConfigSection):
     """Minimum number of cycles before a verdict."""
     patience: int = Field(3, ge=1)
     """Cycles without improvement of the best score after which the campaign ends."""
+    moved: float = Field(0.012, ge=0, lt=1)
+    """End the campaign, after ``least_cycles``, if the choice proportions that the leader predicts
+    over trials of the space have moved by less than this (root mean square) since the last cycle;
+    0 for never. Not where responses exist already, nor for theories that learn."""
     exact: float = Field(0.0, ge=0, lt=1)
     """End the campaign at once, even before ``least_cycles``, if the squared error of the leader's
     frozen predictions (sampling noise subtracted) is below this value with 95% confidence and no

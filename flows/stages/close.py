@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from lakatos.flows.errors import FlowError
 from lakatos.flows.run.evidence import RunEvidence
 from lakatos.flows.run.parts import task
-from lakatos.flows.run.records import CycleClosed, LeaderboardLine
+from lakatos.flows.run.records import CycleClosed, LeaderboardLine, LeaderFollowed
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
-from lakatos.theories.discovery.rivals import holds
+from lakatos.theories.discovery.rivals import holds, moved
+from lakatos.theories.engine.evidence import with_fit
+from lakatos.theories.engine.record import TheoryFitted
 from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
 from lakatos.theories.engine.scoring.score import is_tie
-from lakatos.traces.step import Recorded
+from lakatos.theories.language.theory import Theory
+from lakatos.traces.step import Recorded, StepContext
 from lakatos.traces.wording import plural
+
+DIGITS: Final = 6
+"""Of a distance that decides: another processor may round the last of sixteen."""
+
+
+@task(name="follow")
+async def follow_leader(run: Run, cycle: int) -> Recorded[LeaderFollowed] | None:
+    """Compare the leader's predictions over trials of the space with those of the last cycle's leader.
+
+    Returns:
+        What was found; None where this decides nothing: responses exist already, or no theory could be scored.
+    """
+    board = run.state.board()
+    if not run.config.stop.moved or run.config.source.is_archive or not board.standings:
+        return None
+    leader, last = board.leader.theory, run.state.campaign.followed
+    (fit,) = run.state.theories.fit_records([leader]) or (None,)
+
+    def work(context: StepContext) -> LeaderFollowed:
+        distance = None
+        if last is not None and last.record.cycle < cycle:
+            distance = moved(run.evidence, _as_it_was(run, last.record), run.theory(leader))
+        return LeaderFollowed(
+            cycle=cycle,
+            leader=leader,
+            fit=fit,
+            moved=None if distance is None else round(distance, DIGITS),
+        )
+
+    inputs = [leader, *([fit] if fit else []), *([last.digest] if last is not None else [])]
+    return await run.step(
+        "follow", work, returns=LeaderFollowed, inputs=inputs, position={"cycle": cycle}
+    )
+
+
+def _as_it_was(run: Run, followed: LeaderFollowed) -> Theory:
+    """A leader with the population of its time."""
+    form = run.form(followed.leader)
+    if followed.fit is None:
+        return form
+    fitted = Recorded(run.trace.get(followed.fit, TheoryFitted), followed.fit)
+    return with_fit(form, replace(run.state.theories, fits={followed.leader: fitted}))
 
 
 @task(name="close")
@@ -38,7 +86,9 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
             "participants or trials, or rivals that differ more."
         )
     improved = _improved(run.state, board)
-    stop = stop or _reason_to_stop(run.evidence, cycle, board, improved=improved)
+    followed = await follow_leader(run, cycle)
+    distance = None if followed is None else followed.record.moved
+    stop = stop or _reason_to_stop(run.evidence, cycle, board, improved=improved, distance=distance)
     lines = tuple(_leaderboard_line(line) for line in board.standings)
     inputs = [item.digest for item in run.state.experiments.collected.values()]
     inputs += [
@@ -47,6 +97,7 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
         for name in board.experiments
     ]
     inputs += [item.digest for item in run.state.campaign.cycles[-1:]]
+    inputs += [followed.digest] if followed is not None else []
     return run.record(
         CycleClosed(
             cycle=cycle, leader=board.leader.theory, leaderboard=lines, improved=improved, stop=stop
@@ -57,7 +108,14 @@ async def close_cycle(run: Run, cycle: int, stop: str) -> Recorded[CycleClosed]:
     )
 
 
-def _reason_to_stop(evidence: RunEvidence, cycle: int, board: Scoreboard, *, improved: bool) -> str:
+def _reason_to_stop(
+    evidence: RunEvidence,
+    cycle: int,
+    board: Scoreboard,
+    *,
+    improved: bool,
+    distance: float | None = None,
+) -> str:
     """Why the campaign ends after a cycle; empty where it goes on."""
     settings = evidence.config.stop
     since = 0 if improved else 1 + _stalled(evidence.state)
@@ -67,6 +125,11 @@ def _reason_to_stop(evidence: RunEvidence, cycle: int, board: Scoreboard, *, imp
         return ""
     if since >= settings.patience:
         return f"no improvement over {plural(since, 'cycle')}"
+    if distance is not None and distance < settings.moved:
+        return (
+            f"settled: the leader's predictions moved by {distance:.3f} since the last cycle, less than "
+            f"{settings.moved:g}"
+        )
     if not improved and holds(evidence, board):
         return "verdict: the leader beat every rival on frozen predictions and no successor improved on it"
     return ""

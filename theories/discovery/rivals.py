@@ -22,6 +22,7 @@ from lakatos.theories.engine.scoreboard import Scoreboard, frozen_advantage
 from lakatos.theories.engine.scoring.apart import answers_apart, apart_along_sequences
 from lakatos.theories.engine.scoring.score import is_tie
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 Array = NDArray[Any]
@@ -58,19 +59,11 @@ def differing(evidence: TheoryEvidence) -> Callable[[Digest, Digest], bool]:
 
     Rules that explain all answers equally well and part where nobody was asked yet are what an experiment is for.
     """
-    drawn = sample_of_space(evidence, np.random.default_rng(evidence.terms.seed), ELSEWHERE)
-    sample = drawn.take(
-        np.flatnonzero(~are_forbidden(evidence.domain, drawn, evidence.terms.design.forbidden))
-    )
+    predicted = _elsewhere(evidence)
 
     @cache
     def elsewhere(name: Digest) -> Array | None:
-        if evidence.domain.sequential or evidence.theory(name).learns or not len(sample):
-            return None
-        try:
-            return evidence.laboratory.proportions(evidence.theory(name), sample, DESIGN_DRAWS)
-        except TheoryError:
-            return None
+        return predicted(evidence.theory(name))
 
     def differ(first: Digest, second: Digest) -> bool:
         if distance(evidence, first, second) >= DISTINCT:
@@ -83,6 +76,42 @@ def differing(evidence: TheoryEvidence) -> Callable[[Digest, Digest], bool]:
         )
 
     return differ
+
+
+def moved(evidence: TheoryEvidence, before: Theory, now: Theory) -> float | None:
+    """How far what two theories predict is apart over trials of the study's space; see `answers_apart`.
+
+    Args:
+        evidence: What is known now.
+        before: The leader of the last cycle, with the population of then.
+        now: The present leader.
+
+    Returns:
+        A root mean square difference of proportions; None where theories learn, or a prediction fails.
+    """
+    predicted = _elsewhere(evidence)
+    own, other = predicted(before), predicted(now)
+    if own is None or other is None:
+        return None
+    return answers_apart(own, other, _n_outcomes(evidence.domain))
+
+
+def _elsewhere(evidence: TheoryEvidence) -> Callable[[Theory], Array | None]:
+    """Predicts proportions on trials that may be presented; None for theories that learn, or that fail there."""
+    drawn = sample_of_space(evidence, np.random.default_rng(evidence.terms.seed), ELSEWHERE)
+    sample = drawn.take(
+        np.flatnonzero(~are_forbidden(evidence.domain, drawn, evidence.terms.design.forbidden))
+    )
+
+    def predicted(theory: Theory) -> Array | None:
+        if evidence.domain.sequential or theory.learns or not len(sample):
+            return None
+        try:
+            return evidence.laboratory.proportions(theory, sample, DESIGN_DRAWS)
+        except TheoryError:
+            return None
+
+    return predicted
 
 
 def _n_outcomes(domain: Domain) -> int:

@@ -29,6 +29,7 @@ from lakatos.flows.run.records import (
     CodeAccepted,
     CycleClosed,
     EarlierRecord,
+    LeaderFollowed,
     MachineUsed,
 )
 from lakatos.flows.run.state import RunState, advance
@@ -240,6 +241,7 @@ ONE_OF_EACH = {
         results=(ANY,), refused=(), outcome="answered", reason="", notes="", problems=(),
     ),
     "campaign.cycles": CycleClosed(cycle=1, leader=A, leaderboard=(), improved=True, stop=""),
+    "campaign.followed": LeaderFollowed(cycle=1, leader=A, fit=ANY, moved=None),
     "experiments.sealed": SealedOpened(experiments=("e",), trials=(ANY,), n_trials=1, n_responses=2),
     "campaign.truth": TruthCompared(hidden="tallying", n_trials=1, corrected={}, uncorrected={}, pool={}, sequence={}),
     "theories.fits": TheoryFitted(theory=A, trials=(ANY,), engine=ENGINE, pooled=False, people={"slope": (0.5, 0.1)}),
