@@ -5,8 +5,8 @@
 Every campaign runs `N_EXPERIMENTS` experiments without stopping. After each cycle stand the error of the leader (root
 mean square difference of its choice proportions from the rule, over a sample of the space, lapses of both set to 0)
 and what a rule may read: how far the leader's proportions have moved since the last cycle, whether it improved, and
-what it leaves unexplained. Rules are then applied to the same campaigns. The default threshold was fixed before, on other
-campaigns. Half of the rules that participants follow are in no grammar.
+what it leaves unexplained. Rules are then applied to the same campaigns. The default threshold was fixed before, on
+other campaigns. Half of the rules that participants follow are in no grammar.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "model": ("language_model_called", "tool_called", "investigated", "role_answered", "models_chosen",
               "budget_raised"),
     "erasure": ("tombstone", "person_withdrawn", "erased", "rows_erased"),
-    "verdict": ("campaign_started", "leader_followed", "cycle_closed", "concluded", "confirmation_finished", "exclusion_sensitivity",
-                "groups_compared",
+    "verdict": ("campaign_started", "leader_followed", "cycle_closed", "concluded", "confirmation_finished",
+                "exclusion_sensitivity", "groups_compared",
                 "effects_learned",
                 "truth_compared", "fold_finished"),
 }  # fmt: skip

@@ -34,6 +34,7 @@ from lakatos.experiments.quality import (
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.section import ConfigSection
+from lakatos.traces.wording import plural
 
 OWN = "study"
 """Author of theories that a study brings along."""
@@ -430,6 +431,20 @@ class StopConfig(ConfigSection):
     """End the campaign at once, even before ``least_cycles``, if the squared error of the leader's
     frozen predictions (sampling noise subtracted) is below this value with 95% confidence and no
     check of its participants finds a misfit; 0 for never."""
+
+    def words(self, *, is_archive: bool) -> str:
+        """When the campaign ends, as a preregistration states it.
+
+        Args:
+            is_archive: Whether responses exist already.
+        """
+        most = f"the campaign ends after {plural(self.cycles, 'cycle')}"
+        if self.least_cycles >= self.cycles:
+            return most
+        early = f"after {plural(self.patience, 'cycle')} without improvement of the leading theory"
+        if self.moved and not is_archive:
+            early += f" or once its predictions move by less than {self.moved:g} between two cycles"
+        return f"{most}, or, from cycle {self.least_cycles} on, {early}"
 
 
 class ValidationConfig(ConfigSection):

@@ -102,8 +102,16 @@ def freeze_predictions(
             if chosen.experiment == CONFIRMATION
             else ""
         ),
-        stopping_rule=chosen.stopping or _fixed_sample(chosen, plan),
+        stopping_rule=_stopping_rule(evidence.config, chosen, plan),
     )
+
+
+def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -> str:
+    """When collection of an experiment ends, and when no further experiment follows."""
+    own = chosen.stopping or _fixed_sample(chosen, plan)
+    if chosen.experiment == CONFIRMATION:
+        return own
+    return f"{own}; {config.stop.words(is_archive=config.source.is_archive)}"
 
 
 def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:

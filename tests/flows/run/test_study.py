@@ -16,6 +16,7 @@ from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.carry import read_study
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.study import CampaignConfig, json_schema, load_study, parse_study
+from lakatos.flows.run.study_sections import StopConfig
 
 STUDY = """
 name = "demo"
@@ -477,3 +478,18 @@ def test_a_number_with_more_digits_than_python_reads_is_refused(tmp_path: Path) 
     path.write_text(f"seed = {'9' * 5000}\n", encoding="utf-8")
     with pytest.raises(StudyError, match="is not valid TOML: Exceeds the limit"):
         load_study(path)
+
+
+def test_the_rule_that_ends_a_campaign_in_words() -> None:
+    def words(**settings: float) -> str:
+        return StopConfig(**settings).words(is_archive=False)
+
+    assert words(cycles=1) == "the campaign ends after 1 cycle"
+    assert words(cycles=5, patience=2) == (
+        "the campaign ends after 5 cycles, or, from cycle 2 on, after 2 cycles without improvement of the leading "
+        "theory or once its predictions move by less than 0.012 between two cycles"
+    )
+    assert words(cycles=5, moved=0).endswith(
+        "after 3 cycles without improvement of the leading theory"
+    )
+    assert "move" not in StopConfig(cycles=5).words(is_archive=True)

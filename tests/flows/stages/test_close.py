@@ -18,7 +18,8 @@ from lakatos.flows.stages.score import score
 from lakatos.theories.discovery.rivals import ELSEWHERE, moved
 from lakatos.traces.step import Recorded
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 from small import small_study
 from test_score import LEARNER, SETTINGS, admit, choose_design
 
