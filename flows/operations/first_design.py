@@ -57,6 +57,7 @@ class DesignPreview(Result):
             "information_nats": chosen.total_information,
             "information_error_nats": chosen.total_information_error,
             "stopping": chosen.stopping or f"fixed sample: {chosen.n_participants} participants",
+            "campaign_ends": self.study.stop.words(is_archive=self.study.source.is_archive),
             "looks": list(chosen.looks),
             "groups": chosen.groups,
             "pairs": [
@@ -122,7 +123,7 @@ class DesignPreview(Result):
         yield table
         if len(told["trials"]) > MOST_SHOWN:
             yield f"and {len(told['trials']) - MOST_SHOWN} more; --json lists all"
-        yield f"stopping rule: {escape(told['stopping'])}"
+        yield f"stopping rule: {escape(told['stopping'])}; {told['campaign_ends']}"
         if told["groups"]:
             yield escape(told["groups"])
         yield (f"[{'green' if self.chosen.accepted else 'red'}]{escape(self.chosen.reason)}[/]")
