@@ -362,7 +362,7 @@ LAPSE = (
         name="random",
         code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,
     ),

@@ -152,7 +152,7 @@ def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
         return [f"{item.fact}: {item.so}" for item in pairs]
     facts = "; ".join(item.fact for item in pairs[:MOST_NAMED])
     more = f" and {len(pairs) - MOST_NAMED} more pairs" if len(pairs) > MOST_NAMED else ""
-    return [f"{facts}{more}: effects of what goes together cannot be told from one another"]
+    return [f"{facts}{more}: effects of what goes together cannot be separated"]
 
 
 def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:
@@ -272,7 +272,7 @@ def _of_places(
     for place, words in told.items():
         yield Confound(
             f"option {place + 1} is always {' and '.join(words[:MOST_NAMED])}",
-            "a lean towards its place cannot be told from a liking for that",
+            "a bias towards its position cannot be separated from a preference for it",
             SIDES,
             words[0] if place == 0 else "",
         )
@@ -293,7 +293,7 @@ def _of_pairs(values: Mapping[str, Array]) -> Iterator[Confound]:
         if both and all(abs(np.corrcoef(a, b)[0, 1]) > 1 - EXACT for a, b in both):
             yield Confound(
                 f"{first} and {second} always go together (|r| = 1)",
-                "effects of one cannot be told from those of the other",
+                "effects of one cannot be separated from those of the other",
             )
 
 

@@ -133,9 +133,9 @@ class TestMemory:
                     next((k for k, won in enumerate(own[::-1]) if not won), len(own)) % 2
                 )
                 length = len(past[-1]) if past else 0
-                assert numbers["length of the visit before"][row, option] == length
+                assert numbers["length of the previous visit"][row, option] == length
                 won = paid[past[-1]].sum() if past else 0
-                assert numbers["number of wins of the visit before"][row, option] == won
+                assert numbers["number of wins in the previous visit"][row, option] == won
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)
