@@ -59,9 +59,9 @@ PLAIN = (
     OptionScore("best * (q * (x >= best[..., None])).sum(axis=-1)", "greatest amount times its probability", 3),
     OptionScore("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "least amount times its probability", 3),
     OptionScore(f"{DEVIATION} / xp.maximum(xp.abs(mean), 1e-9)", "standard deviation in proportion to the mean", 3),
-    OptionScore("mean / size", "expected value in proportion to the largest amount of both", 2.5, True),
-    OptionScore("worst / size", "least amount in proportion to the largest amount of both", 2.5, True),
-    OptionScore("best / size", "greatest amount in proportion to the largest amount of both", 2.5, True),
+    OptionScore("mean / size", "expected value relative to the largest amount", 2.5, True),
+    OptionScore("worst / size", "least amount relative to the largest amount", 2.5, True),
+    OptionScore("best / size", "greatest amount relative to the largest amount", 2.5, True),
     OptionScore("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]",
                 "expected value relative to the smaller of both", 3, True),
     OptionScore("(q[..., None] * q[:, ::-1][:, :, None] * (x[..., None] > x[:, ::-1][:, :, None]))"
@@ -105,7 +105,7 @@ ASPIRATIONS = (
 )
 SHARES_OF_SIZE = (
     OptionScore("(q * (x >= {share:g} * size[..., None])).sum(axis=-1)",
-                "probability of at least {share:g} of the largest amount of both", 3),
+                "probability of at least {share:g} of the largest amount", 3),
 )  # fmt: skip
 OWN_LEVELS = (
     ("best", "greatest amount"),
@@ -176,7 +176,7 @@ AMOUNTS_BESIDE_CHANCES = (
 )  # fmt: skip
 SCALES = (
     ("x - 100 * q", "amount and its percentage"),
-    ("x / size[..., None] - q", "amount in proportion to the largest of both and its probability"),
+    ("x / size[..., None] - q", "amount relative to the largest and its probability"),
 )
 
 

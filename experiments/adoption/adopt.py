@@ -129,8 +129,8 @@ class AdoptedAnswers:
 
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]
-    about_inputs: tuple[str, ...] = ()
-    """Those of the notes that state what cannot be separated or considered."""
+    confounds: tuple[str, ...] = ()
+    """Those of the notes that state which properties of trials go together."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """For each experiment what is known of its people, by column, in their order; as the cells say it."""
     about_rows: tuple[str, ...] = ()
@@ -166,8 +166,8 @@ class AdoptedAnswers:
 
     @property
     def in_brief(self) -> tuple[str, ...]:
-        """What each analysis of the file repeats: assumptions, rows left out and one response read back."""
-        notes = (note for note in self.notes if note not in self.about_inputs)
+        """What each analysis of the file repeats: all but what goes together, with one response read back."""
+        notes = (note for note in self.notes if note not in self.confounds)
         return (*notes, *self.left_out.lines(), *self.read_back[:1])
 
 
@@ -307,7 +307,7 @@ def _adopted(
     return AdoptedAnswers(
         trials=found,
         notes=(*table.notes, *notes),
-        about_inputs=missing.notes,
+        confounds=missing.confounds,
         people=people,
         about_rows=(*not_read.sentences(), *notes),
         left_out=not_read,

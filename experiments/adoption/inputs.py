@@ -78,6 +78,8 @@ class MissingInputs:
     """What goes together, what was assumed, and what is not considered, in words."""
     first_option: str = ""
     """What the first option is in every trial, where that is one thing."""
+    confounds: tuple[str, ...] = ()
+    """Those of the notes that state what goes together."""
 
 
 def missing_inputs(
@@ -108,6 +110,7 @@ def missing_inputs(
         if item.closes:
             reasons.setdefault(item.closes, item.fact)
         first_option = first_option or item.first_option
+    confounds = tuple(notes)
     if SIDE in columns.stimulus and SIDE not in layout.parts:
         reasons.setdefault(SIDES, "responses are read as options, by the column of their places")
     if named := _named_by_meaning(columns, domain):
@@ -143,7 +146,7 @@ def missing_inputs(
     reasons |= {
         name: f"no column or number says {needed.words}" for name, needed in lacking.items()
     }
-    return MissingInputs(reasons, tuple(notes), first_option)
+    return MissingInputs(reasons, tuple(notes), first_option, confounds)
 
 
 def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:

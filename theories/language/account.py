@@ -559,6 +559,7 @@ def _share_of_people(
     for center in (prior.center - margin, prior.center + margin):
         values = _everybody(prior.narrowed(float(center), prior.spread))
         share = float(np.mean(_distances(clause, values, priors) > 0))
+        share = min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE)
         ends.append(share if is_above else 1 - share)
     low, high = sorted(ends)
     words = share_in_words(above if is_above else 1 - above)
@@ -575,7 +576,7 @@ def _contrast(one: str, other: str) -> str:
     differing = others[n_before : len(others) - n_after]
     if n_before and differing and differing[0].strip(",") in COMPARATIVES and len(differing) <= 2:
         return " ".join(differing).strip(",")
-    if n_after > 2 and others[-n_after] in DEFINITE:
+    if n_after > 2 and (others[-n_after] in DEFINITE or others[-n_after].endswith("ing")):
         return f"{' '.join(others[:-n_after])} it"
     return other
 

@@ -407,7 +407,7 @@ class TestTerms:
         codes = {score.words: score.code for score in words.scores}
         wanted = (
             "value with probabilities rounded to 0 (below 0.2), a half or 1 (above 0.8)",
-            "probability of at least 0.25 of the largest amount of both",
+            "probability of at least 0.25 of the largest amount",
         )
         found = values(words, [codes[name] for name in wanted], stimuli)
         np.testing.assert_allclose(found, [[[15, 4]], [[0, 0.1]]])

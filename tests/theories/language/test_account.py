@@ -112,6 +112,7 @@ def test_the_others_are_told_in_the_words_that_differ():
     assert told("tend to the side taken last", "tend away from the side taken last") == (
         "tend away from it"
     )
+    assert told("like giving less than others", "dislike giving less than others") == "dislike it"
     assert told("look at {much}high ones", "look at {much}low ones") == "look at low ones"
     assert told("feel more", "feel the reverse", opposite_short="do not") == "do not"
 

@@ -287,7 +287,7 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
             ),
             (
                 "{0}.sum(axis=1)",
-                f"the {name} of both products together is above {{cut}}",
+                f"the {name}, summed over both products, is above {{cut}}",
                 3,
                 value.sum(axis=1),
                 16,
