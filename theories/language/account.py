@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 import numpy as np
@@ -306,13 +306,15 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     subject = "People"
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
-        for text in _joined([item.text for item in own if not item.of_some]):
-            sentences.append(f"{subject} {text}.")
-            subject = "They"
-        for item in own:
-            if item.of_some:
-                sentences.append(f"{item.text[0].upper()}{item.text[1:]}.")
+        for of_some, same in groupby(own, lambda item: item.of_some):
+            texts = [item.text for item in same]
+            if of_some:
+                sentences += [f"{text[0].upper()}{text[1:]}." for text in texts]
                 subject = "People"
+                continue
+            for text in _joined(texts):
+                sentences.append(f"{subject} {text}.")
+                subject = "They"
     return sentences
 
 
@@ -662,7 +664,7 @@ def _range_in_words(prior: Prior, form: str) -> str:
         low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
         return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
     if form == "%":
-        return f"{ends[0][:-1]} to {ends[1]}"
+        return f"{ends[0].removeprefix('less than ')[:-1]} to {ends[1]}"
     return f"{ends[0]} to {ends[1]}"
 
 
@@ -674,7 +676,7 @@ def _figure(number: float, form: str) -> str:
     if form == "+":
         return f"{int(np.ceil(number))}"
     if form == "%":
-        return f"{100 * number:.0f}%"
+        return f"{100 * number:.0f}%" if not 0 < number < 0.005 else "less than 1%"
     if abs(number) < 0.05:
         return f"{number:.1g}" if abs(number) >= 0.005 else "0"
     return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"

@@ -154,7 +154,7 @@ class TestMemory:
             told.gates.values[place]
             for place, term in enumerate(told.gates.items)
             if term.words
-            == "just one is so: the last choice won; the last choice was a change from another"
+            == "either the last choice won or the last choice was a change from another, but not both"
         ]
         chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
         for row, person in enumerate(told.person):

@@ -124,6 +124,7 @@ def test_how_often_something_is_done_is_stated_as_a_share_of_trials_and_rarely_i
         return tell_clause(clause, {"lapse": learned(center, spread, 0.0, 1.0)}).text
 
     assert told(0.03) == "guess on 3% of trials"
+    assert told(0.004) == "guess on less than 1% of trials"
     assert told(0.5, 0.2) == "guess on 25 to 75% of trials (middle 80% of people)"
     assert tell_clause(clause, {"lapse": Prior("uniform", 0.0, 1.0)}).text == "guess on some trials"
     rare = {"lapse": learned(0.003, 0.001, 0.0, 1.0)}
@@ -403,12 +404,14 @@ def test_clauses_of_one_sentence_are_simple_and_those_about_some_people_stand_al
         Wording("stop at the first, if it is good"),
         Wording("but go on at ties"),
         PULL,
+        Wording("rest"),
         Wording("forget", sentence=2),
     ]
     account = account_of("Adding", clauses, {"pull": learned(0.5, 1.0)})
     assert account.claim == (
         "People add, weigh, and round. They compare sums. They stop at the first, if it is good, but go on at ties. "
-        "About two thirds of people (95% interval 52% to 83%) like it, and the rest dislike it. People forget."
+        "About two thirds of people (95% interval 52% to 83%) like it, and the rest dislike it. "
+        "People rest. They forget."
     )
 
 

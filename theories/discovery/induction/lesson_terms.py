@@ -288,7 +288,7 @@ def _games() -> Iterator[GameNumber]:
     yield from PLAIN_GAME
     for (one, first), (other, second) in combinations(EVENTS, 2):
         apart = f"xp.abs(state['{one}'] - state['{other}'])"
-        yield GameNumber(apart, f"just one is so: {first}; {second}", 2, (0.5,))
+        yield GameNumber(apart, f"either {first} or {second}, but not both", 2, (0.5,))
     for name, words in VISITS:
         for none in (0, 1):
             before = f"xp.where(state['tried'] > state['streak'], state['{name}'], {none:.1f})"

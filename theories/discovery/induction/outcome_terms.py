@@ -611,8 +611,8 @@ def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> It
         noun = _of_trial(item)
         yield _term("-xp.abs({0} - {1})", f"respond near {noun}", f"respond far from {noun}",
                     1.0, answer, item)  # fmt: skip
-        yield _term("-(({0} - {1}) ** 2)", f"respond near {noun}, the more so the farther off",
-                    f"respond far from {noun}, the more so the farther off", 1.5, answer, item)  # fmt: skip
+        yield _term("-(({0} - {1}) ** 2)", f"respond near {noun}, by squared distance",
+                    f"respond far from {noun}, by squared distance", 1.5, answer, item)  # fmt: skip
         yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly {noun}",
                     f"avoid exactly {noun}", 1.5, answer, item)  # fmt: skip
         yield _term("({0} > {1}) * 1.0", f"respond above {noun}", f"respond with at most {noun}",
