@@ -105,8 +105,8 @@ class TransferComparison(Result):
             "behind the best published",
             "completeness",
             title=f"{escape(measured.data)}: {plural(len(measured.experiments), 'experiment')}",
-            caption="best published: the published theory with the highest score, its population estimated from these "
-            "responses; completeness: 0 guessing, 1 generic learners; ± two standard errors",
+            caption="best published: the published theory with the highest score, re-estimated from these responses; "
+            "completeness: 0 guessing, 1 generic learners; ± two standard errors",
         )
         published = measured.of("published")
         for line in measured.lines:

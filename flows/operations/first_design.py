@@ -115,7 +115,7 @@ class DesignPreview(Result):
                 "yes" if pair["told_apart"] else "no",
             )
         yield pairs
-        table = Table("trial", "information added (nats)")
+        table = Table("trial", "nats added")
         for trial in told["trials"][:MOST_SHOWN]:
             gain = "random" if trial["random"] else f"{trial['information_nats']:.4f}"
             table.add_row(escape(trial["text"]), gain)

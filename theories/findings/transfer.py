@@ -52,8 +52,8 @@ AS_IT_CAME, RESCALED, BY_PERSON, RELEARNED = (
 WAYS = {
     AS_IT_CAME: "unchanged",
     RESCALED: "rescaled",
-    BY_PERSON: "each participant from the first half",
-    RELEARNED: "estimated from these responses",
+    BY_PERSON: "per participant",
+    RELEARNED: "re-estimated",
 }
 """Ways in words; records keep their earlier names."""
 
