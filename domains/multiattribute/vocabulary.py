@@ -141,7 +141,7 @@ SPREAD = (
     OptionScore("(x * (xp.arange(x.shape[-1]) % 2)).sum(axis=-1)", "total on every second cue", 4),
     OptionScore("(x == x[:, ::-1][:, ::-1, ::-1]).sum(axis=-1)", "symmetry of the ratings", 5),
 )  # fmt: skip
-RANKED = (OptionScore("cue(xp.sort(x, axis=-1), {place})", "{ordinal} lowest rating", 3),)
+RANKED = (OptionScore("cue(xp.sort(x, axis=-1), {place})", "{ordinal}-lowest rating", 3),)
 NEAR_TOTAL = (
     OptionScore("-xp.abs(x.sum(axis=-1) - {share:g})", "closeness of the total to {share:g}", 4),
 )
@@ -153,8 +153,8 @@ EQUAL_COUNTS = (
     OptionScore("(x == {level:g}).sum(axis=-1)", "number of ratings of {level:g}", 3, True),
 )
 REACHING = (
-    OptionScore("(x >= {level:g}).all(axis=-1) * 1.0", "all ratings being at least {level:g}", 3),
-    OptionScore("(x >= {level:g}).any(axis=-1) * 1.0", "any rating being at least {level:g}", 3),
+    OptionScore("(x >= {level:g}).all(axis=-1) * 1.0", "all ratings of at least {level:g}", 3),
+    OptionScore("(x >= {level:g}).any(axis=-1) * 1.0", "any rating of at least {level:g}", 3),
     OptionScore("(x >= {level:g}).sum(axis=-1) % 2", "oddness of the number of ratings of at least {level:g}", 5),
 )  # fmt: skip
 # One cue, ``{k}``, alone and beside the others.

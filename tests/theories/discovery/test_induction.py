@@ -418,7 +418,7 @@ class TestTerms:
             columns = {column.tobytes() for column in terms.values}
             assert len(columns) == len(terms.items)
         words = [term.words for term in signs(leads(answers)).items]
-        assert "take the product with the greater total of the ratings" in words
+        assert "take the product whose total of the ratings is greater" in words
 
 
 class TestTree:

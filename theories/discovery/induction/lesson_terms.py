@@ -519,7 +519,7 @@ def pairs_of(told: RememberedAnswers) -> OptionPairs:
 
 
 def lead_words(score: OptionScore, *, is_greater: bool) -> str:
-    """What people do who take the option with the greater number, or with the smaller one."""
+    """What people do who take the option whose number is greater, or smaller."""
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
     if score.words.startswith("at least "):
@@ -528,7 +528,7 @@ def lead_words(score: OptionScore, *, is_greater: bool) -> str:
     if score.words.startswith(ODDNESS):
         which = "an odd" if is_greater else "an even"
         return f"take an option with {which} number of {score.words.removeprefix(ODDNESS)}"
-    return f"take the option with the {'greater' if is_greater else 'smaller'} {score.words}"
+    return f"take the option whose {score.words} is {'greater' if is_greater else 'smaller'}"
 
 
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:

@@ -223,7 +223,7 @@ def _compared(score: OptionScore, *, has: str, size: str, distance: str, oddness
         return f"the product whose {what} {verb} {distance} {level}{rest}"
     if words.startswith(ODDNESS):
         return f"the product with the {oddness} {words.removeprefix(ODDNESS)}"
-    return f"the product with the {size} {words}"
+    return f"the product whose {words} is {size}"
 
 
 CLOSENESS = re.compile(r"closeness of the (.+) to ([\d.]+)(.*)")
