@@ -57,6 +57,8 @@ def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words
     ("code", "words", "greater", "smaller"),
     [
         ("x", "total", "the product whose total is greater", "the product whose total is smaller"),
+        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is greater",
+         "the product whose total, weighted by validity, is smaller"),
         ("x", "closeness of the total to 8", "the product whose total is closer to 8",
          "the product whose total is further from 8"),
         ("x", "closeness of the ratings to 2, weighted by validity",

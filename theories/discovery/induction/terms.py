@@ -223,7 +223,8 @@ def _compared(score: OptionScore, *, has: str, size: str, distance: str, oddness
         return f"the product whose {what} {verb} {distance} {level}{rest}"
     if words.startswith(ODDNESS):
         return f"the product with the {oddness} {words.removeprefix(ODDNESS)}"
-    return f"the product whose {words} is {size}"
+    comma = "," if "," in words else ""
+    return f"the product whose {words}{comma} is {size}"
 
 
 CLOSENESS = re.compile(r"closeness of the (.+) to ([\d.]+)(.*)")
