@@ -139,7 +139,7 @@ class TestMemory:
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)
-                assert numbers["value that moves by 20% of each surprise"][
+                assert numbers["value updated by 20% of each prediction error"][
                     row, option
                 ] == pytest.approx(value)
 
