@@ -383,21 +383,21 @@ def judge_design(
     closed = tuple(pair for pair in pairs if pair not in separable)
     sample = f"{table.n_units} {'trials' if table.pooled else 'participants'}"
     if table.n_answers:
-        sample += f" with {table.n_answers:,} answers"
+        sample += f" with {table.n_answers:,} responses"
     ties = "; ".join(_why_not(table, pair, names, required) for pair in closed)
     if not separable:
         return DesignVerdict(
             False,
             (),
             closed,
-            f"Refused: {sample} tell no open pair apart with power {required:.2f}: {ties}.",
+            f"Refused: responses of {sample} separate no open pair of theories with power {required:.2f}: {ties}.",
         )
     told = "; ".join(
         f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})"
         for a, b in separable
     )
-    reason = f"Accepted: {sample} tell apart {told}." + (
-        f" Carried as ties: {ties}." if ties else ""
+    reason = f"Accepted: responses of {sample} separate {told}." + (
+        f" Not separated: {ties}." if ties else ""
     )
     return DesignVerdict(True, separable, closed, reason)
 

@@ -265,8 +265,7 @@ HABIT = (
         },
         wording=Wording(
             clause=(
-                "{much}vary from trial to trial in their starting point (over {start_range%} "
-                "of the way)"
+                "vary from trial to trial in their starting point (over {start_range%} of the distance to the bound)"
             ),
             parameter="start_range",
             unit=0.3,
@@ -433,7 +432,7 @@ PATIENCE = (
             )
         },
         wording=Wording(
-            clause="require little evidence when a self-imposed deadline is near (about {deadline} s)",
+            clause="require less evidence as a self-imposed deadline approaches (about {deadline} s)",
             label="deadline",
         ),
         source=f"{HAWKINS} (a Weibull distribution of shape 3)",
@@ -651,8 +650,8 @@ PROCESS = (
             Wording(
                 clause=(
                     "accumulate evidence for each response separately ({rate} a second for "
-                    "the correct one, {wrong_rate} for a wrong one) and press the key of the "
-                    "first to reach a bound ({bound})"
+                    "the correct one, {wrong_rate} for a wrong one) and make the response that "
+                    "first reaches a bound ({bound})"
                 )
             ),
             RACED,
@@ -676,7 +675,7 @@ PROCESS = (
                 clause=(
                     "accumulate evidence for each response at a rate that differs between "
                     "trials ({rate} a second for the correct one, {wrong_rate} for a wrong "
-                    "one) and press the key of the first to reach a bound ({bound})"
+                    "one) and make the response that first reaches a bound ({bound})"
                 )
             ),
             RACED,
@@ -695,7 +694,7 @@ LAPSE = (
         """,
         parameters={"neglect": uniform(0.0, 1.0, "share of answers", "answers to the distractor")},
         wording=Wording(
-            clause="{neglect~} respond to the distractor instead of the target ({neglect%} of the time)",
+            clause="respond to the distractor instead of the target {neglect~}",
             label="goal neglect",
         ),
         repairs=CONFLICT,
@@ -711,7 +710,7 @@ LAPSE = (
                 0.0, 0.4, "share of answers", "answers that have nothing to do with the trial"
             )
         },
-        wording=Wording(clause="{lapse~} press any key at any time ({lapse%} of the time)"),
+        wording=Wording(clause="press a random key at a random time {lapse~}"),
         is_null=True,
         source=TUERLINCKX,
     ),

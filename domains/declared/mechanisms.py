@@ -91,7 +91,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         code=DETERMINISTIC,
         clause=(
             "choose the option that the evidence favours, however small the difference, and "
-            "any of the best if there are several"
+            "guess among the best if there are several"
         ),
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -102,7 +102,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         name="random",
         code=LAPSE_CODE,
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,
     )

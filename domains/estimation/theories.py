@@ -55,7 +55,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="one straight line",
-        clause="see one straight line through all points",
+        clause="predict by one straight line through all points",
         code="height, _ = weighted_line(shown, away, y, xp)",
         repairs=PLACE,
         source=f"{CARROLL}; {LITTLE}",
@@ -63,7 +63,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="the nearest point",
-        clause="take the height of the nearest point",
+        clause="predict the height of the nearest point",
         code="""
         weight = closeness(away, shown, 0.005, xp)
         height = (weight * y).sum(axis=-1) / weight.sum(axis=-1)
@@ -81,8 +81,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "average the heights of nearby points, weighted by proximity (over about "
-                "{reach%} of half the graph)"
+                "average the heights of nearby points, weighted by proximity (within about "
+                "{reach%} of half of the graph)"
             )
         ),
         repairs=NEAR,
@@ -111,8 +111,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "see a smooth curve that follows the points nearby (over about {reach%} of half the graph) "
-                "and extrapolates linearly beyond them"
+                "predict by a smooth curve through nearby points, with a linear continuation "
+                "beyond them (nearby: within about {reach%} of half of the graph)"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),
@@ -156,7 +156,9 @@ BIAS = (
         parameters={"growth": normal(0.0, 0.3, 1.0, "share", "pull towards y = x")},
         wording=Wording(
             clause="{much}expect functions to rise from left to right",
-            opposite_clause="{much}expect decreasing functions",
+            clause_short="to rise",
+            opposite_clause="{much}expect functions to fall from left to right",
+            opposite_short="to fall",
             parameter="growth",
             unit=SHARE,
             label="growth expected",
@@ -172,8 +174,8 @@ BIAS = (
         code='height = height + parameters["anchoring"] * (y.sum(axis=-1) / shown.sum(axis=-1) - height)',
         parameters={"anchoring": normal(0.0, 0.3, 1.0, "share", "pull towards the average")},
         wording=Wording(
-            clause="are {much}anchored on the average height of all points",
-            opposite_clause="{much}keep away from the average height of all points",
+            clause="are {much}drawn to the average height of all points",
+            opposite_clause="are {much}driven away from the average height of all points",
             parameter="anchoring",
             unit=SHARE,
             label="anchoring",
@@ -200,7 +202,7 @@ SCATTER = (
     Mechanism(
         slot="scatter",
         name="growing with distance",
-        clause="scatter more, the further away the nearest point is",
+        clause="respond more variably, the further away the nearest point is",
         code="""
         gap = xp.sqrt((away**2 + 1e9 * (1 - shown)).min(axis=-1) + 1e-9)
         spread = parameters["scatter"] + parameters["uncertainty"] * gap
@@ -215,7 +217,7 @@ SCATTER = (
     Mechanism(
         slot="scatter",
         name="growing with noise",
-        clause="scatter more, the more the points themselves scatter around a line",
+        clause="respond more variably, the more the points themselves scatter around a line",
         code="""
         height_here, slope_here = weighted_line(shown, away, y, xp)
         left = (y - height_here[..., None] - slope_here[..., None] * away) * shown
@@ -249,7 +251,7 @@ LAPSE = (
                 0.0, 0.4, "share of answers", "answers that have nothing to do with the points"
             )
         },
-        wording=Wording(clause="{lapse~} respond at random ({lapse%} of the time)"),
+        wording=Wording(clause="respond at random {lapse~}"),
         is_null=True,
         source="Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
     ),

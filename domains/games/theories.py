@@ -203,7 +203,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="a simple opponent",
-        clause="expect the other player to prefer the column that pays the other more on average",
+        clause="expect the other player to prefer the column that pays more to that player on average",
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},
         repairs=REPLIES,
@@ -236,8 +236,8 @@ BELIEF = (
         },
         wording=Wording(
             clause=(
-                "expect some others ({thinking_share%}) to take the column that pays more on average, and "
-                "the rest to choose by chance"
+                "expect a share of the others ({thinking_share%}) to take the column that pays "
+                "more on average, and the rest to choose at random"
             )
         ),
         repairs=REPLIES,
@@ -356,7 +356,7 @@ def _drawn(what: str, parameter: str, *, label: str, opposite_label: str) -> Wor
     return Wording(
         clause=f"are {{much}}drawn to {what}",
         clause_short="are drawn to it",
-        opposite_clause=f"{{much}}avoid {what}, other things equal",
+        opposite_clause=f"{{much}}avoid {what}, other things being equal",
         opposite_short="avoid it",
         parameter=parameter,
         unit=2.0,
@@ -564,7 +564,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="deterministic",
-        clause="choose the row that is ahead, however small the difference, and either one if none is",
+        clause="choose the row that is ahead, however small its lead, and guess if none is ahead",
         code="p = xp.where(evidence > 1e-9, 1.0, xp.where(evidence < -1e-9, 0.0, 0.5))",
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -578,7 +578,7 @@ LAPSE = (
         name="random",
         code='p = 0.5 * parameters["lapse"] + (1 - parameters["lapse"]) * p',
         parameters={"lapse": uniform(0.0, 0.6, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source="Harless & Camerer (1994), Econometrica 62, 1251-1289",
     ),

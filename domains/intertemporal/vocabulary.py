@@ -34,11 +34,11 @@ DATED = (
     OptionScore("(t > t[:, ::-1]) * 1.0", "payment later", 2, True),
     OptionScore("x / small", "amount in multiples of the smaller one", 1.5, True),
     OptionScore("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
-    OptionScore("x / wait", "amount for each day between the two", 1.5, True),
-    OptionScore("x / small / wait", "amount in multiples of the smaller one for each day between the two", 2, True),
-    OptionScore("xp.log(size / small) / wait", "growth of the amount for each day between the two", 2.5, True),
-    OptionScore("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount for the logarithm of the wait", 3),
-    OptionScore("x / (1 + t)", "amount for each day from today", 2.5),
+    OptionScore("x / wait", "amount per day between the two dates", 1.5, True),
+    OptionScore("x / small / wait", "amount in multiples of the smaller one per day between the two dates", 2, True),
+    OptionScore("xp.log(size / small) / wait", "growth of the amount per day between the two dates", 2.5, True),
+    OptionScore("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount per unit of log waiting time", 3),
+    OptionScore("x / (1 + t)", "amount per day from today", 2.5),
     OptionScore("t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]", "delay in proportion to the longer one", 2.5, True),
 )  # fmt: skip
 AMOUNT_MULTIPLES = (
@@ -46,11 +46,12 @@ AMOUNT_MULTIPLES = (
 )  # fmt: skip
 DELAY_MULTIPLES = (OptionScore("(t % {unit} == 0) * 1.0", "delay being a multiple of {unit}", 4),)
 DISCOUNTED = (
-    OptionScore("x / (1 + {k} * t)", "amount discounted hyperbolically at {k}", 2.5),
-    OptionScore("x * xp.exp(-{k} * t)", "amount discounted exponentially at {k}", 2.5),
-    OptionScore("x / (1 + {k} * t) ** 0.5", "amount discounted by the root of time at {k}", 3.5),
-    OptionScore("xp.sign(x) * size**0.5 / (1 + {k} * t)", "root of the amount discounted hyperbolically at {k}", 3.5),
-    OptionScore("xp.log(size) - {k} * 10 * xp.log(1 + t)", "logarithms traded off at ten times {k}", 3.5),
+    OptionScore("x / (1 + {k} * t)", "hyperbolically discounted amount (rate {k} per day)", 2.5),
+    OptionScore("x * xp.exp(-{k} * t)", "exponentially discounted amount (rate {k} per day)", 2.5),
+    OptionScore("x / (1 + {k} * t) ** 0.5", "amount discounted by a square root of time (rate {k} per day)", 3.5),
+    OptionScore("xp.sign(x) * size**0.5 / (1 + {k} * t)",
+                "hyperbolically discounted square root of the amount (rate {k} per day)", 3.5),
+    OptionScore("xp.log(size) - {k} * 10 * xp.log(1 + t)", "log amount less log delay (weight ten times {k})", 3.5),
 )  # fmt: skip
 
 

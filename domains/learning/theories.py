@@ -94,7 +94,7 @@ RATE = (
         learn='rate = parameters["rate"]',
         parameters={"rate": _rate(0.0, 1.0, "share of a surprise that is learned")},
         wording=Wording(
-            clause="revise what they expect by a constant share of each surprise ({rate%})"
+            clause="update their expectations by a constant proportion of each prediction error ({rate%})"
         ),
         source="Rescorla & Wagner (1972), in Classical Conditioning II, 64-99.",
     ),
@@ -107,7 +107,7 @@ RATE = (
             "rate_down": _rate(0.0, 1.0, "share of a bad surprise that is learned"),
         },
         wording=Wording(
-            clause="learn at different rates from good surprises ({rate_up%}) and from bad ones ({rate_down%})",
+            clause="learn at different rates from positive ({rate_up%}) and negative prediction errors ({rate_down%})",
             label="two rates",
         ),
         source="Frank, Moustafa, Haughey, Curran & Hutchison (2007), PNAS 104(41), 16311-16316; Niv et al. (2012).",
@@ -115,7 +115,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="averaging",
-        clause="average all that an option has paid, so that each further reward counts for less",
+        clause="average all outcomes of an option, so that each further outcome counts for less",
         start=f'state["times"] = {TABLE}',
         learn='state["times"] = state["times"] + picked * paid[..., None, None]\n'
         'rate = 1 / (1 + (picked * state["times"]).sum(axis=(-2, -1)))',
@@ -135,7 +135,7 @@ RATE = (
             "attention_rate": _rate(0.0, 1.0, "how fast attention follows the size of surprises"),
         },
         wording=Wording(
-            clause="learn faster after surprises, and more slowly when all went as expected",
+            clause="learn faster after large prediction errors than after small ones",
             label="surprise",
         ),
         repairs=("steps_since_start",),
@@ -144,7 +144,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="Kalman",
-        clause="learn faster, the less certain they are of an option, whose value may drift meanwhile",
+        clause="learn faster about an option, the less certain they are of its value, which may drift",
         start=f'state["variance"] = parameters["first_uncertainty"][..., None, None] + {TABLE}',
         learn='variance = (picked * state["variance"]).sum(axis=(-2, -1))\n'
         "rate = variance / (variance + 1.0)\n"
@@ -450,7 +450,7 @@ CHOICE = (
         'p = p + parameters["exploration"][..., None] * random',
         parameters={"exploration": _rate(0.0, 1.0, "share of picks made to try something")},
         wording=Wording(
-            clause="choose the option with the highest value, and {exploration~} any ({exploration%} of the time)"
+            clause="choose the option with the highest value, and any option at random {exploration~}"
         ),
         source="Sutton & Barto (2018), Reinforcement Learning, section 2.2 (epsilon-greedy).",
     ),
@@ -501,9 +501,9 @@ LEAN = Mechanism(
         )
     },
     wording=Wording(
-        clause="{much}lean to the later options of the row",
+        clause="{much}prefer options further to the right",
         clause_short="to the later ones",
-        opposite_clause="{much}lean to the earlier options of the row",
+        opposite_clause="{much}prefer options further to the left",
         opposite_short="to the earlier ones",
         parameter="lean",
         unit=LOG_ODDS,
@@ -520,7 +520,7 @@ LAPSE = Mechanism(
     code='lapse = parameters["lapse"][..., None]\n'
     "p = (1 - lapse) * p + lapse * available / available.sum(axis=-1)[..., None]",
     parameters={"lapse": _rate(0.0, 1.0, "share of choices made without looking")},
-    wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+    wording=Wording(clause="choose at random {lapse~}"),
     repairs=("extremeness",),
     is_null=True,
     source="Zorowitz, Solis, Niv & Bennett (2023), Nature Human Behaviour.",

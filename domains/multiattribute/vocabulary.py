@@ -133,7 +133,7 @@ SPREAD = (
     OptionScore("(x - x[:, ::-1]).min(axis=-1)", "least bad disadvantage", 2),
     OptionScore("((x - x[:, ::-1]) * (xp.abs(x - x[:, ::-1]) == xp.abs(x - x[:, ::-1]).max(axis=-1)[..., None]))"
                 ".sum(axis=-1)", "advantage on the cues that differ most", 2.5),
-    OptionScore("x.sum(axis=-1) % 2", "remainder of the total divided by 2", 3, True),
+    OptionScore("x.sum(axis=-1) % 2", "oddness of the total of the ratings", 3, True),
     OptionScore("x.sum(axis=-1) % 3", "remainder of the total divided by 3", 4),
     OptionScore("x.sum(axis=-1) % 4", "remainder of the total divided by 4", 4.5),
     OptionScore("xp.abs(xp.diff(x, axis=-1)).sum(axis=-1)", "change from cue to cue", 3.5),
@@ -141,47 +141,50 @@ SPREAD = (
     OptionScore("(x * (xp.arange(x.shape[-1]) % 2)).sum(axis=-1)", "total on every second cue", 4),
     OptionScore("(x == x[:, ::-1][:, ::-1, ::-1]).sum(axis=-1)", "symmetry of the ratings", 5),
 )  # fmt: skip
-RANKED = (OptionScore("cue(xp.sort(x, axis=-1), {place})", "{ordinal} lowest rating", 3),)
+RANKED = (OptionScore("cue(xp.sort(x, axis=-1), {place})", "{ordinal}-lowest rating", 3),)
 NEAR_TOTAL = (
     OptionScore("-xp.abs(x.sum(axis=-1) - {share:g})", "closeness of the total to {share:g}", 4),
 )
 ODD_RATINGS = (
     OptionScore("(x % 2).sum(axis=-1)", "number of odd ratings", 3.5),
-    OptionScore("(x > 0).prod(axis=-1)", "freedom from zeros", 2.5),
+    OptionScore("(x > 0).prod(axis=-1)", "no rating of 0", 2.5),
 )
 EQUAL_COUNTS = (
     OptionScore("(x == {level:g}).sum(axis=-1)", "number of ratings of {level:g}", 3, True),
 )
 REACHING = (
-    OptionScore("(x >= {level:g}).all(axis=-1) * 1.0", "all ratings being at least {level:g}", 3),
-    OptionScore("(x >= {level:g}).any(axis=-1) * 1.0", "any rating being at least {level:g}", 3),
+    OptionScore("(x >= {level:g}).all(axis=-1) * 1.0", "all ratings of at least {level:g}", 3),
+    OptionScore("(x >= {level:g}).any(axis=-1) * 1.0", "any rating of at least {level:g}", 3),
     OptionScore("(x >= {level:g}).sum(axis=-1) % 2", "oddness of the number of ratings of at least {level:g}", 5),
 )  # fmt: skip
 # One cue, ``{k}``, alone and beside the others.
 ONE_CUE = (OptionScore("cue(x, {k})", "rating on the {name}", 1, True, True),)
 OTHER_CUES = (
     OptionScore("others(x, {k}, xp).max(axis=-1)", "highest rating on other cues than the {name}", 3),
-    OptionScore("others(x, {k}, xp).max(axis=-1) >= cue(x, {k})", "being seconded in the rating on the {name}", 4),
+    OptionScore("others(x, {k}, xp).max(axis=-1) >= cue(x, {k})",
+                "being rated at least as high on another cue as on the {name}", 4),
     OptionScore("others(x, {k}, xp).min(axis=-1)", "lowest rating on other cues than the {name}", 3),
     OptionScore("cue(x, {k}) >= others(x, {k}, xp).mean(axis=-1)", "being above the others on the {name}", 4),
 )  # fmt: skip
 WITHOUT_ONE = (
     OptionScore("x.sum(axis=-1) - cue(x, {k})", "total without the {name}", 3),
-    OptionScore("x.sum(axis=-1) - 2 * cue(x, {k})", "total with the {name} turned round", 3.5),
+    OptionScore("x.sum(axis=-1) - 2 * cue(x, {k})", "total with the {name} reversed", 3.5),
     OptionScore("(x > x[:, ::-1]).sum(axis=-1) - (cue(x, {k}) > cue(x[:, ::-1], {k}))",
-                "number of other cues ahead than the {name}", 3),
+                "number of cues ahead other than the {name}", 3),
     OptionScore("cue(x, {k}) == x.max(axis=-1)", "being at its best on the {name}", 4.5),
     OptionScore("cue(x, {k}) == x.min(axis=-1)", "being at its worst on the {name}", 4.5),
 )  # fmt: skip
 ODD_CUE = (OptionScore("cue(x, {k}) % 2", "oddness of the rating on the {name}", 4),)
 CUE_BESIDE_LEVEL = (
-    OptionScore("cue(x, {k}) == {level:g}", "rating of {level:g} on the {name}", 4.5),
-    OptionScore("cue(x, {k}) >= {level:g}", "rating of at least {level:g} on the {name}", 3.5),
-    OptionScore("-xp.abs(cue(x, {k}) - {level:g})", "closeness to {level:g} on the {name}", 4),
+    OptionScore("cue(x, {k}) == {level:g}", "a rating of {level:g} on the {name}", 4.5),
+    OptionScore("cue(x, {k}) >= {level:g}", "a rating of at least {level:g} on the {name}", 3.5),
+    OptionScore(
+        "-xp.abs(cue(x, {k}) - {level:g})", "closeness of the rating on the {name} to {level:g}", 4
+    ),
 )
 CUE_AT_ENDS = (
-    OptionScore("cue(x, {k}) >= {top:g}", "top rating on the {name}", 3.5),
-    OptionScore("cue(x, {k}) > 0", "rating above 0 on the {name}", 3.5),
+    OptionScore("cue(x, {k}) >= {top:g}", "a top rating on the {name}", 3.5),
+    OptionScore("cue(x, {k}) > 0", "a rating above 0 on the {name}", 3.5),
 )
 # Two and three cues, ``{a}``, ``{b}`` and ``{c}``.
 TWO_CUES = (
@@ -194,13 +197,14 @@ TWO_CUES = (
 )
 TWO_CUES_OF_LEVELS = (
     OptionScore("{a} * {b}", "product of the ratings on {name}", 4),
-    OptionScore("{a} == {b}", "equality on {name}", 4.5),
+    OptionScore("{a} == {b}", "equal ratings on {name}", 4.5),
     OptionScore("{a} > {b}", "being better on the former of {name}", 4.5),
 )
 TWO_CUES_REACHING = (
-    OptionScore("xp.minimum({a}, {b}) >= {level:g}", "at least {level:g} on both {name}", 5),
-    OptionScore("xp.maximum({a}, {b}) >= {level:g}", "at least {level:g} on either of {name}", 5),
-    OptionScore("({a} >= {level:g}) != ({b} >= {level:g})", "at least {level:g} on just one of {name}", 5.5),
+    OptionScore("xp.minimum({a}, {b}) >= {level:g}", "ratings of at least {level:g} on both {name}", 5),
+    OptionScore("xp.maximum({a}, {b}) >= {level:g}", "a rating of at least {level:g} on either of {name}", 5),
+    OptionScore("({a} >= {level:g}) != ({b} >= {level:g})",
+                "a rating of at least {level:g} on just one of {name}", 5.5),
 )  # fmt: skip
 THREE_CUES = (
     OptionScore("{a} + {b} + {c}", "total on {name}", 4.5),

@@ -64,7 +64,7 @@ EXPECTATION = (
         },
         wording=Wording(
             clause=(
-                "expect a price of their own where rates vary by the time of day (about "
+                "assume a fixed price for rates that vary by the time of day (about "
                 "{expected_time_of_day} cents) or by the season (about {expected_seasonal} cents)"
             )
         ),
@@ -81,7 +81,7 @@ EXPECTATION = (
             )
         },
         wording=Wording(
-            clause="expect one price wherever rates vary (about {expected_price} cents)"
+            clause="assume the same fixed price for all rates that vary (about {expected_price} cents)"
         ),
         repairs=(*RATES, *PRICE),
         source=TRAIN,
@@ -238,7 +238,7 @@ EVALUATION = (
             )
         },
         wording=Wording(
-            clause="compare prices and nothing else, and {much}prefer the lower",
+            clause="compare prices only, and {much}prefer lower ones",
             parameter="price_weight",
             unit=LOG_ODDS,
         ),
@@ -290,8 +290,8 @@ EVALUATION = (
         },
         wording=Wording(
             clause=(
-                "look for one aspect at a time, the more important the sooner, and drop the offers that do "
-                "not have it (a price up to {cheap} cents counts as cheap)"
+                "eliminate offers by one aspect at a time, the most important first (a price up "
+                "to {cheap} cents counts as cheap)"
             )
         ),
         repairs=(*PRICE, *CONTRACT, *REPUTATION, *RATES),
@@ -404,7 +404,7 @@ SCREENING = (
         kept = kept * (length <= length.min(axis=-1)[..., None])
         """,
         wording=Wording(
-            clause="of the offers left, look only at those with the shortest contract",
+            clause="look only at those of the remaining offers with the shortest contract",
             label="short contracts",
             overrides=True,
         ),
@@ -428,8 +428,8 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the offer that the evidence favours, however small the difference, and "
-            "any of the best if there are several"
+            "choose the offer that the evidence favours, however small the difference, and guess "
+            "among the best if there are several"
         ),
         code=DETERMINISTIC,
         predictions=({"property": "deterministic"},),
@@ -444,7 +444,7 @@ LAPSE = (
         name="random",
         code=LAPSE_CODE,
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,
     ),

@@ -104,7 +104,7 @@ PAYOFF = (
     Mechanism(
         slot="payoff",
         name="cost of giving",
-        clause="give less, the more of each coin given is lost to them",
+        clause="give less, the more each coin given costs them",
         code='slope = slope - parameters["selfishness"] * (1 - returned)',
         parameters={
             "selfishness": log_uniform(0.02, 30.0, WHOLE, "weight of what giving costs oneself")
@@ -135,7 +135,7 @@ PAYOFF = (
             ),
         },
         wording=(
-            Wording(clause="give less, the more of each coin given is lost to them"),
+            Wording(clause="give less, the more each coin given costs them"),
             Wording(
                 clause="{much}value what the other members gain from their contribution",
                 opposite_clause="{much}dislike what the other members gain from their contribution",
@@ -173,7 +173,7 @@ TASTE = (
         name="where coins lie",
         parameter="default_effect",
         clause="{much}leave their coins where they are at the start",
-        opposite_clause="{much}move their coins away from where they are at the start",
+        opposite_clause="{much}avoid leaving their coins where they are at the start",
         of="(2 * starts_in_fund - 1)",
         meaning="worth of leaving all coins where they are",
         label="default effects",
@@ -562,7 +562,7 @@ LAPSE = (
         p = p + parameters["lapse"][..., None] * (anything - p)
         """,
         parameters={"lapse": uniform(0.0, 0.5, "share of answers", "gifts without a reason")},
-        wording=Wording(clause="{lapse~} give a random amount ({lapse%} of the time)"),
+        wording=Wording(clause="give a random amount {lapse~}"),
         is_null=True,
         source=f"{ANDREONI} (confusion)",
     ),

@@ -45,7 +45,7 @@ PLAIN = (
     OptionScore("best - worst", "range of amounts", 2, True),
     OptionScore("(q * (x - mean[..., None]) ** 2).sum(axis=-1)", "variance", 2),
     OptionScore(DEVIATION, "standard deviation", 2, True),
-    OptionScore("(used * x).sum(axis=-1) / used.sum(axis=-1)", "plain mean of the amounts", 2, True),
+    OptionScore("(used * x).sum(axis=-1) / used.sum(axis=-1)", "unweighted mean of the amounts", 2, True),
     OptionScore("used.sum(axis=-1)", "number of outcomes", 2, True),
     OptionScore("(q * (x > 0)).sum(axis=-1)", "probability of a gain", 2, True),
     OptionScore("(q * (x < 0)).sum(axis=-1)", "probability of a loss", 2, True),
@@ -59,10 +59,11 @@ PLAIN = (
     OptionScore("best * (q * (x >= best[..., None])).sum(axis=-1)", "greatest amount times its probability", 3),
     OptionScore("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "least amount times its probability", 3),
     OptionScore(f"{DEVIATION} / xp.maximum(xp.abs(mean), 1e-9)", "standard deviation in proportion to the mean", 3),
-    OptionScore("mean / size", "expected value in proportion to the largest amount of both", 2.5, True),
-    OptionScore("worst / size", "least amount in proportion to the largest amount of both", 2.5, True),
-    OptionScore("best / size", "greatest amount in proportion to the largest amount of both", 2.5, True),
-    OptionScore("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]", "expected value in multiples", 3, True),
+    OptionScore("mean / size", "expected value relative to the largest amount", 2.5, True),
+    OptionScore("worst / size", "least amount relative to the largest amount", 2.5, True),
+    OptionScore("best / size", "greatest amount relative to the largest amount", 2.5, True),
+    OptionScore("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]",
+                "expected value relative to the smaller of both", 3, True),
     OptionScore("(q[..., None] * q[:, ::-1][:, :, None] * (x[..., None] > x[:, ::-1][:, :, None]))"
                 ".sum(axis=-1).sum(axis=-1)", "probability of paying more than the other", 2.5),
     OptionScore("(x * (above >= 0.5) * (above - q < 0.5)).sum(axis=-1)", "median amount", 2.5),
@@ -71,7 +72,7 @@ PLAIN = (
 AMOUNT_POWERS = (
     OptionScore("(q * xp.sign(x) * xp.abs(x) ** {power}).sum(axis=-1)", "expected power {power} of the amounts", 2.5),
     OptionScore("(q * xp.sign(x) * xp.abs(x) ** {power} * xp.where(x < 0, 2.0, 1.0)).sum(axis=-1)",
-                "the same with losses twice as heavy, power {power}", 3),
+                "expected power {power} of the amounts, with losses weighted twice", 3),
 )  # fmt: skip
 LOGARITHM = (
     OptionScore("(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)", "expected logarithm of the amounts", 3),
@@ -81,26 +82,30 @@ CHANCE_POWERS = (
                 "expected value with the probabilities to the power {power}", 3),
 )  # fmt: skip
 RANK_CURVES = (
-    OptionScore("(({above} - {after}) * x).sum(axis=-1)", "value by rank, curvature {power}", 3),
+    OptionScore(
+        "(({above} - {after}) * x).sum(axis=-1)", "rank-dependent value (curvature {power})", 3
+    ),
 )
 RANK_POWERS = (
     OptionScore("((xp.clip(above, 0.0, 1.0) ** {power} - xp.clip(above - q, 0.0, 1.0) ** {power}) * x).sum(axis=-1)",
-                "value by rank, power {power}", 3),
+                "rank-dependent value (power {power})", 3),
 )  # fmt: skip
 MULTIPLES = (
     OptionScore("(xp.abs(xp.round(best / {unit}) * {unit} - best) < 1e-6) * 1.0",
-                "greatest amount being a multiple of {unit}", 4),
+                "multiples of {unit} as greatest amount", 4),
     OptionScore("(xp.abs(xp.round(worst / {unit}) * {unit} - worst) < 1e-6) * 1.0",
-                "least amount being a multiple of {unit}", 4),
+                "multiples of {unit} as least amount", 4),
 )  # fmt: skip
 # Chances of reaching a level of aspiration: an amount, a share of the largest one, and levels that
 # the gambles set for themselves and for each other.
 ASPIRATIONS = (
-    OptionScore("(q * (x >= {amount:g})).sum(axis=-1)", "probability of at least {amount:g}", 3),
+    OptionScore(
+        "(q * (x >= {amount:g})).sum(axis=-1)", "probability of an amount of at least {amount:g}", 3
+    ),
 )
 SHARES_OF_SIZE = (
     OptionScore("(q * (x >= {share:g} * size[..., None])).sum(axis=-1)",
-                "probability of at least {share:g} of the largest amount of both", 3),
+                "probability of at least {share:g} of the largest amount", 3),
 )  # fmt: skip
 OWN_LEVELS = (
     ("best", "greatest amount"),
@@ -120,7 +125,7 @@ LEVEL_CHANCES = (
 )  # fmt: skip
 NEVER_OR_SURELY = (
     OptionScore("(0.5 * (1.0 * (q >= {share:g}) + (q > {rest:g})) * x).sum(axis=-1)",
-                "value with chances under {share:g} taken for never and above {rest:g} for surely", 3),
+                "value with probabilities rounded to 0 (below {share:g}), a half or 1 (above {rest:g})", 3),
 )  # fmt: skip
 # What a gamble may have or not: signs, and chances that count as small, even or large.
 SURE_SIGNS = (
@@ -129,10 +134,10 @@ SURE_SIGNS = (
 )
 CHANCES_REACHING = (
     OptionScore("(q * (x >= best[..., None])).sum(axis=-1) >= {share:g}",
-                "a probability of greatest amount of at least {share:g}", 3.5),
+                "a probability of at least {share:g} of the greatest amount", 3.5),
     OptionScore("(q * (x <= worst[..., None])).sum(axis=-1) >= {share:g}",
-                "a probability of least amount of at least {share:g}", 3.5),
-    OptionScore("(q * (x > 0)).sum(axis=-1) >= {share:g}", "a probability of a gain of at least {share:g}", 3.5),
+                "a probability of at least {share:g} of the least amount", 3.5),
+    OptionScore("(q * (x > 0)).sum(axis=-1) >= {share:g}", "a probability of at least {share:g} of a gain", 3.5),
 )  # fmt: skip
 
 # What more is made of, once a first look at the scores has been taken: lists of numbers, one for each outcome.
@@ -171,7 +176,7 @@ AMOUNTS_BESIDE_CHANCES = (
 )  # fmt: skip
 SCALES = (
     ("x - 100 * q", "amount and its percentage"),
-    ("x / size[..., None] - q", "amount in proportion to the largest of both and its probability"),
+    ("x / size[..., None] - q", "amount relative to the largest and its probability"),
 )
 
 

@@ -168,8 +168,8 @@ ACCOUNT = (
         },
         wording=Wording(
             clause=(
-                "find sequences random if fair chance explains them better than a process that repeats a letter or "
-                "alternates, and continues with probability {stays}"
+                "find sequences random if independent draws explain them better than a process that continues a "
+                "repetition or an alternation with probability {stays}"
             ),
             parameter="trust",
             unit=0.3,
@@ -349,7 +349,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="deterministic",
-        clause="always choose the sequence that looks more random, however small the difference",
+        clause="choose the sequence that looks more random, however small the difference",
         code=f"{EVIDENCE}\np = 0.5 + 0.5 * xp.sign(xp.where(xp.abs(evidence) < 1e-9, 0.0, evidence))",
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -362,7 +362,7 @@ LAPSE = (
         name="random",
         code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,
     ),

@@ -129,6 +129,8 @@ class AdoptedAnswers:
 
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]
+    confounds: tuple[str, ...] = ()
+    """Those of the notes that state which properties of trials go together."""
     people: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """For each experiment what is known of its people, by column, in their order; as the cells say it."""
     about_rows: tuple[str, ...] = ()
@@ -161,6 +163,12 @@ class AdoptedAnswers:
     def told(self) -> tuple[str, ...]:
         """How the file was read, for the user: what was assumed and left out, and some responses read back."""
         return (*self.notes, *self.left_out.lines(), *self.read_back)
+
+    @property
+    def in_brief(self) -> tuple[str, ...]:
+        """What each analysis of the file repeats: all but what goes together, with one response read back."""
+        notes = (note for note in self.notes if note not in self.confounds)
+        return (*notes, *self.left_out.lines(), *self.read_back[:1])
 
 
 def check_fits(n_answers: int, name: str, columns: AnswerColumns) -> None:
@@ -299,6 +307,7 @@ def _adopted(
     return AdoptedAnswers(
         trials=found,
         notes=(*table.notes, *notes),
+        confounds=missing.confounds,
         people=people,
         about_rows=(*not_read.sentences(), *notes),
         left_out=not_read,

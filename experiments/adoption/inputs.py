@@ -78,6 +78,8 @@ class MissingInputs:
     """What goes together, what was assumed, and what is not considered, in words."""
     first_option: str = ""
     """What the first option is in every trial, where that is one thing."""
+    confounds: tuple[str, ...] = ()
+    """Those of the notes that state what goes together."""
 
 
 def missing_inputs(
@@ -108,6 +110,7 @@ def missing_inputs(
         if item.closes:
             reasons.setdefault(item.closes, item.fact)
         first_option = first_option or item.first_option
+    confounds = tuple(notes)
     if SIDE in columns.stimulus and SIDE not in layout.parts:
         reasons.setdefault(SIDES, "responses are read as options, by the column of their places")
     if named := _named_by_meaning(columns, domain):
@@ -143,7 +146,7 @@ def missing_inputs(
     reasons |= {
         name: f"no column or number says {needed.words}" for name, needed in lacking.items()
     }
-    return MissingInputs(reasons, tuple(notes), first_option)
+    return MissingInputs(reasons, tuple(notes), first_option, confounds)
 
 
 def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
@@ -152,7 +155,7 @@ def _pairs_in_words(pairs: Sequence[Confound]) -> list[str]:
         return [f"{item.fact}: {item.so}" for item in pairs]
     facts = "; ".join(item.fact for item in pairs[:MOST_NAMED])
     more = f" and {len(pairs) - MOST_NAMED} more pairs" if len(pairs) > MOST_NAMED else ""
-    return [f"{facts}{more}: effects of what goes together cannot be told from one another"]
+    return [f"{facts}{more}: effects of what goes together cannot be separated"]
 
 
 def _named_by_meaning(columns: AnswerColumns, domain: Domain) -> str:
@@ -272,7 +275,7 @@ def _of_places(
     for place, words in told.items():
         yield Confound(
             f"option {place + 1} is always {' and '.join(words[:MOST_NAMED])}",
-            "a lean towards its place cannot be told from a liking for that",
+            "a bias towards its position cannot be separated from a preference for it",
             SIDES,
             words[0] if place == 0 else "",
         )
@@ -293,7 +296,7 @@ def _of_pairs(values: Mapping[str, Array]) -> Iterator[Confound]:
         if both and all(abs(np.corrcoef(a, b)[0, 1]) > 1 - EXACT for a, b in both):
             yield Confound(
                 f"{first} and {second} always go together (|r| = 1)",
-                "effects of one cannot be told from those of the other",
+                "effects of one cannot be separated from those of the other",
             )
 
 

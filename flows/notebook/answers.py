@@ -276,7 +276,7 @@ def _of_adopted(
     return PeoplesAnswers(
         in_window(task, adopted.time_window),
         adopted.trials,
-        adopted.told,
+        adopted.in_brief,
         adopted.people,
         adopted.closed,
         adopted.beside,

@@ -146,9 +146,10 @@ class EffectsOnParameters(Result):
         for coding in self.codings:
             yield escape(coding)
         yield (
-            "Intervals are 95%, clustered by participant. p is of the statistic: labels are exchanged within "
-            "participants for what varies within them, else between participants of an experiment; p allows for all "
-            "parameters of a table and all levels of a predictor, not for the number of predictors or theories."
+            "Intervals are 95%, clustered by participant. z is the estimate in standard errors of the mixed model. p "
+            "is from a permutation test of z: labels are exchanged within participants for predictors that vary within "
+            "them, otherwise between participants of an experiment. p is corrected for all parameters of a table and "
+            "all levels of a predictor, not for the number of predictors or theories."
         )
 
     def keep(self) -> Iterator[Shown]:
@@ -184,7 +185,7 @@ class EffectsOnParameters(Result):
 
     def _table(self, name: str, found: ParameterEffects) -> Table:
         table = Table(
-            "parameter", "effect", "estimate (95%)", "in its own unit (95%)", "statistic", "p",
+            "parameter", "effect", "estimate (95%)", "in its own unit (95%)", "z", "p",
             title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"),
         )  # fmt: skip
         for item in found.effects:

@@ -36,7 +36,7 @@ from lakatos.flows.result import PlainText, Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.findings.generic_learners.completeness import mean_score
-from lakatos.theories.findings.transfer import N_DRAWS
+from lakatos.theories.findings.transfer import N_DRAWS, WAYS
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.wording import plural
 
@@ -55,7 +55,7 @@ class TransferComparison(Result):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each theory and way of taking it: as it came, rescaled, person by person, relearned.
+        """A row for each theory and way of taking it; see `WAYS`.
 
         ``score`` is in nats per choice, ``behind`` is what the best published theory is ahead by; intervals are 95%.
         """
@@ -64,7 +64,7 @@ class TransferComparison(Result):
             {
                 "role": line.role,
                 "name": line.name,
-                "way": line.way,
+                "way": WAYS[line.way],
                 **interval_columns("score", mean_score(line.units)),
                 **interval_columns("behind", measured.behind_textbook(line)),
                 **interval_columns("completeness", measured.completeness(line)),
@@ -99,13 +99,13 @@ class TransferComparison(Result):
         """Scores, how far behind the best published theory, and completeness, each with two standard errors."""
         measured = self.measured
         table = Table(
-            "what",
-            "how",
+            "theory",
+            "population",
             "nats per choice",
-            "behind the textbook",
+            "behind the best published",
             "completeness",
             title=f"{escape(measured.data)}: {plural(len(measured.experiments), 'experiment')}",
-            caption="textbook: the best published theory, its people learned from these answers; "
+            caption="best published: the published theory with the highest score, re-estimated from these responses; "
             "completeness: 0 guessing, 1 generic learners; ± two standard errors",
         )
         published = measured.of("published")
@@ -113,10 +113,11 @@ class TransferComparison(Result):
             if line in published[MOST_PUBLISHED:]:
                 continue
             is_textbook = line.role == "textbook" or line in published[:1]
-            name = escape(f"{line.name} (textbook)" if is_textbook else line.name)
+            name = "other participants' responses" if line.role == "noise" else line.name
+            name = escape(f"{name} (best published)" if is_textbook else name)
             table.add_row(
                 f"[bold]{name}[/bold]" if line.role == "theory" else name,
-                f"{line.way}{' (second half)' if line.half else ''}",
+                f"{WAYS[line.way]}{' (second half)' if line.half else ''}",
                 _with_error(line.score, line.score_error, 4),
                 "" if is_textbook else _with_error(line.behind, line.behind_error, 4),
                 _with_error(line.completeness, line.completeness_error, 2),

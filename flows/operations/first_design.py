@@ -91,9 +91,9 @@ class DesignPreview(Result):
         told = self.to_json()
         yield (
             f"[bold]{escape(self.chosen.experiment)}[/bold]  {plural(len(told['trials']), 'trial')} of "
-            f"{told['n_candidates']} that could be asked, each shown {plural(told['repetitions'], 'time')} to each of "
+            f"{told['n_candidates']} candidates, each presented {plural(told['repetitions'], 'time')} to each of "
             f"{plural(told['n_participants'], 'participant')}: "
-            f"{plural(told['n_responses'], 'answer')}, cost {told['cost']:g}"
+            f"{plural(told['n_responses'], 'response')}, cost {told['cost']:g}"
         )
         error = (
             f" ± {2 * told['information_error_nats']:.3f}" if told["information_error_nats"] else ""
@@ -103,7 +103,7 @@ class DesignPreview(Result):
             "which theory is right"
         )
         pairs = Table(
-            "first", "second", "power if first is true", "if second is true", "told apart"
+            "first", "second", "power if first is true", "power if second is true", "separated"
         )
         for pair in told["pairs"]:
             powers = (

@@ -342,7 +342,7 @@ def _file_target(
         archived=dict.fromkeys(map(answers_digest, known_to_runs), names | {ALL}),
         domain_file=task_file_of(task),
         columns=mapping,
-        notes=adopted.told,
+        notes=adopted.in_brief,
     )
 
 

@@ -132,9 +132,10 @@ def _limits_of_tests(reading: RunReading) -> Iterator[str]:
         )
     elif standing is not None and standing.n_prequential < len(board.experiments):
         new = len(board.experiments) - standing.n_prequential
+        parts = "parts of the file" if reading.is_of_file else "experiments"
         yield (
-            f"The main score of the leaderboard uses all data, including {new} of {len(board.experiments)} "
-            "experiments whose responses were known when the leading theory was derived. Only frozen predictions, and "
+            f"The main score of the leaderboard uses all data, including {new} of {len(board.experiments)} {parts} "
+            "whose responses were known when the leading theory was derived. Only frozen predictions, and "
             "sealed or cross-validated trials if there are any, are genuine tests."
         )
     if len(board.experiments) == 1:

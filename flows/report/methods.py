@@ -6,7 +6,7 @@ from lakatos import __version__
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 
 def methods_paragraph(reading: RunReading) -> str:
@@ -38,14 +38,17 @@ def _participants(reading: RunReading) -> str:
     else:
         sizes = sorted({item.n_people or item.n_participants for item in collected})
         size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        whose = f" of {size} {reading.answerers} per experiment"
+        whose = f" of {size} {reading.answerers}"
     hidden = f", {n_sealed:,} of them to sealed trials" if n_sealed else ""
-    came = "They had been collected before this study. " if reading.is_collected_before else ""
+    analysed = f"We analysed {plural(n_responses, 'response')}{whose}"
+    task = f"(kind of task: {reading.config.domain.replace('_', ' ')})"
+    came = " They had been collected before this study" if reading.is_collected_before else ""
+    if reading.is_of_file:
+        parts = plural(len(collected), "part")
+        return f"{analysed}{hidden} {task}.{came} and were released to the theories in {parts}."
+    each = " per experiment" if whose else ""
     experiments = plural(len(collected), "experiment")
-    return (
-        f"We analysed {plural(n_responses, 'response')}{whose} in {experiments}{hidden} "
-        f"(kind of task: {reading.config.domain.replace('_', ' ')}). {came}"
-    ).strip()
+    return f"{analysed}{each} in {experiments}{hidden} {task}.{came}{'.' if came else ''}"
 
 
 def _exclusions(reading: RunReading) -> str:
@@ -102,7 +105,7 @@ def _theories(reading: RunReading) -> str:
     names = [reading.label(digest).name for digest in reading.state.seeds]
     if not names:
         return ""
-    initial = ", ".join(names[:-1]) + (f" and {names[-1]}" if len(names) > 1 else names[0])
+    initial = in_a_list(names)
     n_tried = sum(item.record.n_attempts for item in reading.state.theories.searches)
     n_pool = len(reading.board.standings)
     search = (
@@ -118,8 +121,10 @@ def _theories(reading: RunReading) -> str:
 
 
 def _estimation(reading: RunReading) -> str:
-    n_experiments = len(reading.state.experiments.collected)
-    held_out = "experiments" if n_experiments > 1 else "participants or responses"
+    if len(reading.state.experiments.collected) == 1:
+        held_out = "participants or responses"
+    else:
+        held_out = "parts of the data" if reading.is_of_file else "experiments"
     return (
         "The population distributions of the theories' parameters (independent truncated normal distributions, on the "
         "logarithmic scale where a parameter is declared so) were estimated by maximising the marginal "

@@ -10,7 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
-from lakatos.theories.findings.transfer import TransferLine
+from lakatos.theories.findings.transfer import WAYS, TransferLine
 
 MOST_PUBLISHED = 8
 COLORS = {
@@ -66,4 +66,4 @@ def _shown(lines: Sequence[TransferLine]) -> list[TransferLine]:
 
 def _label(line: TransferLine) -> str:
     name = line.name if len(line.name) <= SHORT else line.name[: SHORT - 1] + "…"
-    return f"{name}, {line.way}" if line.role in ("theory", "textbook") else name
+    return f"{name}, {WAYS[line.way]}" if line.role in ("theory", "textbook") else name

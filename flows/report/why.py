@@ -105,11 +105,11 @@ class WhyAnswer(Result):
             table = Table(
                 "experiment",
                 "trial",
-                "what was shown",
-                "answers",
-                "chose last",
-                "leader said",
-                "rival said",
+                "stimulus",
+                "responses",
+                "share of last option",
+                "leader predicts",
+                "rival predicts",
                 "nats",
             )
             for item in self.carried:
@@ -302,9 +302,9 @@ def _theory(reading: RunReading, digest: Digest) -> str:
 
 
 def _rests_on(n_responses: int, n_people: int, *, by_machine: bool) -> str:
-    whose = "simulated or given by a language model" if by_machine else "given by participants"
+    whose = ", simulated or given by a language model" if by_machine else ""
     people = f" of {plural(n_people, 'participant')}" if n_people else ""
-    return f"It is based on {plural(n_responses, 'response')}{people}, {whose}."
+    return f"It is based on {plural(n_responses, 'response')}{people}{whose}."
 
 
 def _in_brief(

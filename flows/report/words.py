@@ -41,7 +41,16 @@ STEPS: Final[Mapping[str, str]] = {
     "conclude": "computing the verdict",
     "relearn": "estimating the leader's population from all responses",
 }
-"""Steps as one says them; others go by their own name."""
+"""Names of steps; others go by their own name."""
+KINDS: Final[Mapping[str, str]] = {
+    INTENT: "step begun",
+    "theories_told": "theories described",
+    "more_asked": "more participants requested",
+    "consent_asked": "consent requested",
+    "effects_learned": "effects estimated",
+    "population_relearned": "population estimated again",
+}
+"""Names of kinds of records whose own name does not say what happened."""
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "theory": (
         "theory_checked", "theory_admitted", "theory_failed", "draws_limited", "theory_compared", "theory_scored",
@@ -101,8 +110,8 @@ def group_of(kind: str) -> str:
 
 
 def kind_words(kind: str) -> str:
-    """A kind as one says it."""
-    return "step begun" if kind == INTENT else kind.replace("_", " ")
+    """Name of a kind of record."""
+    return KINDS.get(kind) or kind.replace("_", " ")
 
 
 def meaning(kind: str) -> str:

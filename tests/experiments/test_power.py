@@ -350,15 +350,16 @@ class TestJudgeDesign:
         assert verdict.indistinguishable == ((0, 2), (1, 2))
         assert "take the best and weighted sum (power 0.92)" in verdict.reason
         assert (
-            "Carried as ties: when take the best is true it beats tallying in 0.20"
-            in verdict.reason
+            "Not separated: when take the best is true it beats tallying in 0.20" in verdict.reason
         )
 
     def test_a_design_that_separates_no_open_pair_is_refused_with_what_would_help(self):
         verdict = judge_design(self.TABLE, [(2, 1)], names=self.NAMES)
         assert not verdict.accepted
         assert verdict.indistinguishable == ((1, 2),)
-        assert verdict.reason.startswith("Refused: 20 participants tell no open pair apart")
+        assert verdict.reason.startswith(
+            "Refused: responses of 20 participants separate no open pair of theories"
+        )
         assert "when tallying is true it beats weighted sum in 0.30" in verdict.reason
         assert "about 1077 participants would give 0.90" in verdict.reason
 

@@ -49,12 +49,13 @@ AS_IT_CAME, RESCALED, BY_PERSON, RELEARNED = (
     "person by person",
     "relearned",
 )
-WORDS = {
-    AS_IT_CAME: "with the people that it came with",
-    RESCALED: "the same, with one strictness and one share of random choices learned from the new answers",
-    BY_PERSON: "the first half of each person's answers says who the person is; scored on the second half",
-    RELEARNED: "the form alone: its people learned from the new answers, like those of the published theories",
+WAYS = {
+    AS_IT_CAME: "unchanged",
+    RESCALED: "rescaled",
+    BY_PERSON: "per participant",
+    RELEARNED: "re-estimated",
 }
+"""Ways in words; records keep their earlier names."""
 
 
 class TransferLine(Record):
@@ -103,7 +104,7 @@ class TransferScores(Record):
     """A theory beside published theories and generic learners, on responses that had no part in it."""
 
     lines: tuple[TransferLine, ...]
-    """The theory in the ways of `WORDS` that the responses allow; the published theories, the best first; the learners;
+    """The theory in the ways of `WAYS` that the responses allow; the published theories, the best first; the learners;
     predictions from other participants' responses to the same trials; the best published theory, person by person."""
     n_options: tuple[int, ...] = ()
     """Of each experiment; absent in records of earlier versions."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any
 
 import numpy as np
@@ -42,10 +42,9 @@ SHARES = (
     (0.97, "about nine in ten"), (1.01, "nearly all"),
 )  # fmt: skip
 """Share of people below which words apply."""
-EVEN = 0.58
-"""Share of people below which the larger side is no direction."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
+NORMAL_95 = 1.96
 SURE = 2.0
 """Standard errors by which a spread is made smaller before people are divided by it; one that they exceed says nothing
 of shares."""
@@ -57,11 +56,8 @@ FLAT = 0.5
 """Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
 APART = 0.5
 """Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
-FREQUENCIES = (
-    (0.01, "hardly ever"), (0.05, "rarely"), (0.15, "sometimes"), (0.35, "often"),
-    (0.65, "about half of the time"), (1.01, "mostly"),
-)  # fmt: skip
-"""Share of choices below which words apply."""
+LEAST_OFTEN = 0.01
+"""Share of trials below which something hardly ever happens."""
 TIMES = {1: "once", 2: "twice in a row"}
 COMPARATIVES = frozenset((
     "more", "less", "faster", "slower", "sooner", "later", "quicker", "nearer", "further", "above", "below",
@@ -72,12 +68,22 @@ OTHERWISE = " (or the opposite: the direction is estimated)"
 """After a clause of which the opposite is nearly as possible."""
 N_PEOPLE = 400
 """Quantiles by which a distribution over people is read."""
-MOST_SENTENCES = 3
+N_PARTS = 3
+"""Of a claim: what people see and weigh, what else moves them, and how they choose."""
+MOST_JOINED = 3
+"""Clauses of one sentence."""
+MIDDLE = "middle 80% of people"
+"""The people between the ends of a range."""
 MOST_WORDS = 5
 """Of a name."""
 PLACE = re.compile(r"(?P<about>about )?\{(?P<name>\w+)(?P<form>[%+~#]?)\}")
 CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
+COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
+"""What a clause has that makes a sentence of its own."""
+OFTEN = re.compile(r"\{(\w+)~\}")
+FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
+"""How earlier sources stated how often something happens."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +92,9 @@ class Wording:
 
     Clauses continue "people ...". They may contain places: ``{much}`` for a word of strength, ``{far}`` for the same
     before "more" and "less", ``{who}`` for a number of people, and ``({name})``, ``({name%})`` or ``({name+})`` for an
-    estimate as it is, in percent, or rounded up to a whole number. ``{name~}`` is a word for how often, and ``{name#}``
-    a number of times in a row. Of ``[one|other]`` the second is stated where the first has values that were not
-    estimated; parentheses with such values are dropped.
+    estimate as it is, in percent, or rounded up to a whole number. ``{name~}`` becomes "on 12% of trials", and
+    ``{name#}`` a number of times in a row. Of ``[one|other]`` the second is stated where the first has values that were
+    not estimated; parentheses with such values are dropped.
     """
 
     clause: str
@@ -194,7 +200,6 @@ class TheoryAccount:
 
     name: str
     claim: str
-    """At most three sentences."""
     clauses: tuple[ToldClause, ...]
 
 
@@ -220,6 +225,7 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[Wording, 
             raise TheorySourceError(
                 f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(names)} only."
             )
+        entry = entry | {"says": FORMER.sub(r"\2 {\1~}", entry["says"])}
         clause = Wording(**{names[key]: value for key, value in entry.items()})
         named = {
             clause.parameter,
@@ -292,13 +298,48 @@ def _words_of_labels(told: ToldClause) -> set[str]:
 def _sentences(told: Sequence[ToldClause]) -> list[str]:
     """What people do, and what they do besides, sentence by sentence."""
     spoken = [item for item in told if item.text and not item.idle]
-    spoken = [item for item in spoken if not item.is_detail] or spoken
+    stated = [item for item in spoken if not item.is_detail]
+    if all(item.wording.sentence == N_PARTS for item in stated):
+        # That something hardly has an effect is told where nothing else would be but how people choose.
+        stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
     sentences: list[str] = []
-    for number in range(1, MOST_SENTENCES + 1):
-        own = [item for item in spoken if item.wording.sentence == number]
-        if own:
-            sentences.append(_sentence("they" if sentences else "people", own))
+    subject = "People"
+    for number in range(1, N_PARTS + 1):
+        own = [item for item in stated if item.wording.sentence == number]
+        for of_some, same in groupby(own, lambda item: item.of_some):
+            texts = [item.text for item in same]
+            if of_some:
+                sentences += [f"{text[0].upper()}{text[1:]}." for text in texts]
+                subject = "People"
+                continue
+            for text in _joined(texts):
+                sentences.append(f"{subject} {text}.")
+                subject = "They"
     return sentences
+
+
+def _joined(clauses: Sequence[str]) -> list[str]:
+    """Clauses about the same people as few predicates; a complex one stands alone."""
+    groups: list[list[str]] = []
+    for text in clauses:
+        connected = re.match(r"(but|and) ", text)
+        if connected and groups:
+            groups[-1][-1] += f", {text}"
+        else:
+            text = re.sub(r"^(but|and) (then )?", "", text)
+            fits = groups and len(groups[-1]) < MOST_JOINED
+            if fits and not any(COMPLEX.search(part) for part in (*groups[-1], text)):
+                groups[-1].append(text)
+            else:
+                groups.append([text])
+    return [_listed(group) for group in groups]
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Predicates one after another."""
+    *first, last = texts
+    comma = "," if len(first) > 1 else ""
+    return f"{', '.join(first)}{comma} and {last}" if first else last
 
 
 def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -> str:
@@ -318,7 +359,7 @@ def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -
     two_sided = [place for place, (_, is_even) in enumerate(sides) if is_even]
     if two_sided:
         texts[two_sided[-1]] += OTHERWISE
-    return _listed(texts)
+    return ", and ".join(texts)
 
 
 def _even(prior: Prior) -> Prior:
@@ -358,8 +399,8 @@ def tell_clause(
     above = float(np.mean(distances > 0))
     if of_some:
         unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
-        share = "some" if unknown else share_in_words(above)
-        text = _filled(clause.clause.replace("{who}", f"{share} people"), "", priors, pooled=pooled)
+        who = "some people" if unknown else _share_of_people(clause, prior, priors, above)
+        text = _filled(clause.clause.replace("{who}", who), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", above, of_some=True)
     if is_open(clause, prior):
         side, is_even = _open_side(clause, priors)
@@ -400,7 +441,7 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
-        text = _with_aside(text, "at the limit of its range")
+        text = _with_aside(text, "estimated at the limit of the allowed range")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 
 
@@ -493,12 +534,38 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     sides = (_filled(text, "", priors) for text in (one[0], second))
     first, second = sides
-    if not is_share_learned(prior):
+    if not is_share_learned(prior) or not prior.doubt:
         return f"some people {first}, and others {second}"
-    most = max(above, 1 - above)
-    if most < EVEN:
-        return f"some people {first}, and others {second}, with no direction on average"
-    return f"{share_in_words(most)} people {first}, and the rest {second}"
+    who = _share_of_people(clause, prior, priors, above, is_above=above >= 0.5)
+    return f"{who} {first}, and the rest {second}"
+
+
+def _share_of_people(
+    clause: Wording,
+    prior: Prior,
+    priors: Mapping[str, Prior],
+    above: float,
+    *,
+    is_above: bool = True,
+) -> str:
+    """How many people are on one side of the neutral value, with a 95% interval.
+
+    If 1 / (2 doubt^2) people were known without error, the logarithm of their spread would have the standard error
+    ``doubt``, their center doubt * sqrt(2) spreads, and the distance z of the center from the neutral value, in
+    spreads, doubt * sqrt(2 + z^2).
+    """
+    neutral = float(prior.latent(np.array([clause.neutral]))[0])
+    z = (prior.center - neutral) / prior.spread
+    margin = NORMAL_95 * prior.doubt * np.sqrt(2 + z**2) * prior.spread
+    ends = []
+    for center in (prior.center - margin, prior.center + margin):
+        values = _everybody(prior.narrowed(float(center), prior.spread))
+        share = float(np.mean(_distances(clause, values, priors) > 0))
+        share = min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE)
+        ends.append(share if is_above else 1 - share)
+    low, high = sorted(ends)
+    words = share_in_words(above if is_above else 1 - above)
+    return f"{words} people (95% interval {np.floor(100 * low):.0f}% to {np.ceil(100 * high):.0f}%)"
 
 
 def _contrast(one: str, other: str) -> str:
@@ -511,7 +578,7 @@ def _contrast(one: str, other: str) -> str:
     differing = others[n_before : len(others) - n_after]
     if n_before and differing and differing[0].strip(",") in COMPARATIVES and len(differing) <= 2:
         return " ".join(differing).strip(",")
-    if n_after > 2 and others[-n_after] in DEFINITE:
+    if n_after > 2 and (others[-n_after] in DEFINITE or others[-n_after].endswith("ing")):
         return f"{' '.join(others[:-n_after])} it"
     return other
 
@@ -541,21 +608,22 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
         if not differ:
             return match[0]
         value, mark, further = match[0][:-1].partition(";")
-        return f"{value} for most people{mark}{further})"
+        return f"{value} for the {MIDDLE}{mark}{further})"
+
+    has_range = False
 
     def value(match: re.Match[str]) -> str:
         prior, form = priors[match["name"]], match["form"]
-        if form == "~":
-            return frequency_in_words(prior)
         if pooled or not _differ(prior):
             return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
-        found = _range_in_words(prior, form)
-        before = match.string[: match.start()]
-        is_aside = before.count("(") > before.count(")")
-        return found if is_aside or form == "#" else f"{found} (depending on the person)"
+        nonlocal has_range
+        has_range = has_range or form != "#"
+        return _range_in_words(prior, form)
 
+    text = OFTEN.sub(r"[on {\1%} of trials|on some trials]", text)
     text = CHOICE.sub(lambda match: match[1] if is_known(match[1]) else match[2], text)
-    return PLACE.sub(value, ASIDE.sub(aside, text))
+    text = PLACE.sub(value, ASIDE.sub(aside, text))
+    return _with_aside(text, MIDDLE) if has_range and MIDDLE not in text else text
 
 
 def _with_aside(text: str, aside: str) -> str:
@@ -565,9 +633,8 @@ def _with_aside(text: str, aside: str) -> str:
 
 def _is_rare(clause: Wording, priors: Mapping[str, Prior]) -> bool:
     """Whether hardly anybody ever does what a clause says that tells how often."""
-    shares = [priors[item["name"]] for item in PLACE.finditer(clause.clause) if item["form"] == "~"]
-    limit = FREQUENCIES[0][0]
-    return any(is_learned(prior) and _quantile(prior, 0.9) < limit for prior in shares)
+    shares = [priors[name] for name in OFTEN.findall(clause.clause)]
+    return any(is_learned(prior) and _quantile(prior, 0.9) < LEAST_OFTEN for prior in shares)
 
 
 def is_learned(prior: Prior) -> bool:
@@ -597,7 +664,7 @@ def _range_in_words(prior: Prior, form: str) -> str:
         low, high = (int(np.ceil(_quantile(prior, share))) for share in (0.1, 0.9))
         return "once or twice in a row" if high == 2 else f"{low} to {high} times in a row"
     if form == "%":
-        return f"{ends[0][:-1]} to {ends[1]}"
+        return f"{ends[0].removeprefix('less than ')[:-1]} to {ends[1]}"
     return f"{ends[0]} to {ends[1]}"
 
 
@@ -609,18 +676,10 @@ def _figure(number: float, form: str) -> str:
     if form == "+":
         return f"{int(np.ceil(number))}"
     if form == "%":
-        return f"{100 * number:.0f}%"
+        return f"{100 * number:.0f}%" if not 0 < number < 0.005 else "less than 1%"
     if abs(number) < 0.05:
         return f"{number:.1g}" if abs(number) >= 0.005 else "0"
     return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"
-
-
-def frequency_in_words(prior: Prior) -> str:
-    """How often something happens, for the place before its verb."""
-    if not is_learned(prior):
-        return "at times"
-    middle = _quantile(prior, 0.5)
-    return next(words for limit, words in FREQUENCIES if middle < limit)
 
 
 def label_of(told: ToldClause) -> str:
@@ -629,23 +688,3 @@ def label_of(told: ToldClause) -> str:
     if told.direction == 0 or told.of_some:
         return topic_of(label, opposite)
     return opposite if told.direction < 0 else label
-
-
-def _sentence(subject: str, clauses: Sequence[ToldClause]) -> str:
-    """Clauses one after another; those that name their people come last."""
-    ordered = sorted(clauses, key=lambda item: item.of_some)
-    first = re.sub(r"^(but|and) (then )?", "", ordered[0].text)
-    first = first if ordered[0].of_some else f"{subject} {first}"
-    text = _listed([first, *(item.text for item in ordered[1:])])
-    return text[0].upper() + text[1:] + "."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    """Clauses one after another."""
-    listed = "".join(texts[:1])
-    for place, text in enumerate(texts[1:], start=2):
-        joined = text.startswith(("but ", "and "))
-        last = place == len(texts)
-        listed += ", " if joined else ", and " if len(texts) == 2 else "; and " if last else "; "
-        listed += text
-    return listed

@@ -64,6 +64,11 @@ class OptionScore(PricedExpression):
             sign in outside for sign in (" >= ", " == ", " != ", " > ", ".all", ".any", ".prod")
         )
 
+    @property
+    def stated(self) -> str:
+        """A property as it is stated of an option: "with a top rating", "being better"."""
+        return self.words if self.words.startswith(("being ", "paying ")) else f"with {self.words}"
+
 
 class OptionNumbers(PricedExpression):
     """A list of numbers for each option: an expression of shape ``(n_trials, 2, n)``."""

@@ -99,7 +99,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="weighted differences",
-        clause="compare amounts with amounts and delays with delays, and add the two differences up",
+        clause="add up the difference in amount and the difference in delay",
         code="""
         more = utility[..., 1] - utility[..., 0]
         longer = burden * (time[..., 1] - time[..., 0])
@@ -328,8 +328,7 @@ SHORTCUT = (
         },
         wording=Wording(
             clause=(
-                "take the other option where one lies beyond the longest wait they would consider (about "
-                "{longest_wait} days)"
+                "reject an option beyond the longest delay that they consider (about {longest_wait} days)"
             ),
             label="a longest wait",
             overrides=True,
@@ -414,7 +413,7 @@ ATTENTION = (
         weight=("weight_of_amount", 1e-5, 0.3, "money unit"),
         code="gap",
         wording=Wording(
-            clause="wait more, the larger the difference in amount",
+            clause="are more likely to wait, the larger the difference in amount",
             label="amounts",
         ),
         repairs=("amount_difference", "log_magnitude"),
@@ -423,11 +422,11 @@ ATTENTION = (
     ),
     _attention(
         name="relative amount difference",
-        clause="wait more, the larger the difference in amount relative to the mean amount",
+        clause="are more likely to wait, the larger the difference in amount relative to the mean amount",
         weight=("weight_of_relative_amount", 0.05, 20.0, "mean amount"),
         code="gap / xp.maximum(size.mean(axis=-1), 1e-9)",
         wording=Wording(
-            clause="are {much}moved to wait by a difference in amount that is large for these amounts",
+            clause="are {far}more likely to wait, the larger the difference in amount relative to the mean amount",
             parameter="weight_of_relative_amount",
             unit=LOG_ODDS,
             label="relative amounts",
@@ -438,11 +437,11 @@ ATTENTION = (
     ),
     _attention(
         name="growth",
-        clause="wait more, the larger the difference in amount in percent of the sooner amount",
+        clause="are more likely to wait, the larger the difference in amount in percent of the sooner amount",
         weight=("weight_of_growth", 0.05, 20.0, "sooner amount"),
         code="xp.clip(gap / xp.maximum(sooner_size, 1e-9), -10.0, 10.0)",
         wording=Wording(
-            clause="are {much}moved to wait by a large percentage of growth",
+            clause="are {far}more likely to wait, the larger the increase in percent of the sooner amount",
             parameter="weight_of_growth",
             unit=LOG_ODDS,
             label="growth",
@@ -457,7 +456,7 @@ ATTENTION = (
         code="patient * xp.expm1(xp.clip(xp.where(wait == 0, 0.0, growth / xp.where(wait == 0, 1.0, wait)), "
         "-2.0, 2.0))",
         wording=Wording(
-            clause="wait more, the higher the rate of interest that waiting earns",
+            clause="are more likely to wait, the higher the implied interest rate",
             label="interest",
         ),
         repairs=("interest_rate",),
@@ -469,7 +468,7 @@ ATTENTION = (
         weight=("weight_of_delay", 1e-4, 1.0, "day"),
         code="-burden * wait",
         wording=Wording(
-            clause="wait less, the longer the further wait",
+            clause="are less likely to wait, the longer the additional delay",
             label="delays",
         ),
         repairs=("delay_difference", "longest_delay"),
@@ -478,11 +477,11 @@ ATTENTION = (
     ),
     _attention(
         name="relative delay difference",
-        clause="wait less, the longer the further wait relative to the mean delay",
+        clause="are less likely to wait, the longer the additional delay relative to the mean delay",
         weight=("weight_of_relative_delay", 0.02, 10.0, "mean delay"),
         code="-burden * wait / xp.maximum(delays.mean(axis=-1), 1e-9)",
         wording=Wording(
-            clause="are {much}kept from waiting by a further wait that is long for these delays",
+            clause="are {far}less likely to wait, the longer the additional delay relative to the mean delay",
             parameter="weight_of_relative_delay",
             unit=LOG_ODDS,
             label="relative delays",
@@ -588,10 +587,10 @@ BIAS = (
             )
         },
         wording=Wording(
-            clause="{much}lean to waiting, whatever is offered",
-            clause_short="to waiting",
-            opposite_clause="{much}lean to not waiting, whatever is offered",
-            opposite_short="to not waiting",
+            clause="{much}prefer to wait, whatever is offered",
+            clause_short="to wait",
+            opposite_clause="{much}prefer not to wait, whatever is offered",
+            opposite_short="not to wait",
             parameter="leaning",
             unit=LOG_ODDS,
             label="patience",
@@ -618,8 +617,7 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the option that the evidence favours, however small the difference, and "
-            "either one if it favours none"
+            "choose the option that the evidence favours, however small the difference, and guess if it favours none"
         ),
         code="p = 0.5 + 0.5 * xp.sign(evidence)",
         predictions=({"property": "deterministic"},),
@@ -700,7 +698,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take the larger amount in a share of their choices ({other_share%})",
+            clause="just take the larger amount {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -715,7 +713,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take the sooner option in a share of their choices ({other_share%})",
+            clause="just take the sooner option {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -732,7 +730,7 @@ LAPSE = (
         name="random",
         code='p = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p',
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source=HARLESS,
     ),

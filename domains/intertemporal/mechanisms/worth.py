@@ -326,7 +326,7 @@ DISCOUNTING = (
         wording=Wording(
             clause="discount delayed amounts by the same share for each further day",
             opposite_clause=(
-                "discount everything that is not immediate at once (times {present_bias}), and "
+                "discount everything that is not immediate at once (by a factor of {present_bias}), and "
                 "then by the same share for each further day"
             ),
             neutral_clause="discount delayed amounts by the same share for each further day",

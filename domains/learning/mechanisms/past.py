@@ -70,7 +70,7 @@ def _run(
     stay = Wording(
         clause=f"{{much}}tend to stay with an option until {times}",
         clause_short="to stay with it",
-        opposite_clause=f"{{much}}tend to leave an option until {times}",
+        opposite_clause=f"{{much}}tend to leave an option even before {times}",
         opposite_short="to leave it",
         neutral_clause=f"note when {times}",
         parameter=pull,
@@ -237,10 +237,13 @@ def _meaning(memory: str) -> str:
 def _remembered(memory: str) -> Wording:
     """What a pull after a certain course of the last two picks does."""
     last, place, before = memory.split("_")
-    course = f"a choice that {last} after the {place} option {before}"
+    now = "an unrewarded" if last == "lost" else "a rewarded"
+    course = f"{now} choice if they {before} with the {place} option before it"
     return Wording(
-        clause=f"{{much}}stay with {course}",
-        opposite_clause=f"{{much}}leave {course}",
+        clause=f"{{much}}tend to repeat {course}",
+        clause_short="to repeat it",
+        opposite_clause=f"{{much}}tend to switch after {course}",
+        opposite_short="to switch",
         parameter=memory,
         unit=LOG_ODDS,
         label="two-step memory",

@@ -85,7 +85,7 @@ ACCENT = (
         name="majority",
         clause="are {much}drawn to the product that more cues favour",
         clause_short="prefer it",
-        opposite_clause="{much}avoid the product that more cues favour, other things equal",
+        opposite_clause="{much}avoid the product that more cues favour, other things being equal",
         opposite_short="avoid it",
         code="lead = xp.sign(xp.sign(ratings[:, 1] - ratings[:, 0]).sum(axis=-1))",
         label="counting",
@@ -97,7 +97,7 @@ ACCENT = (
         name="dominance",
         clause="are {much}drawn to a product that is nowhere worse",
         clause_short="prefer it",
-        opposite_clause="{much}avoid a product that is nowhere worse, other things equal",
+        opposite_clause="{much}avoid a product that is nowhere worse, other things being equal",
         opposite_short="avoid it",
         code="sides = xp.sign(ratings[:, 1] - ratings[:, 0])\n"
         "lead = (sides.min(axis=-1) >= 0) * 1.0 - (sides.max(axis=-1) <= 0)",
@@ -162,7 +162,7 @@ ACCENT = (
     _accent(
         name="worst_rating",
         clause="{much}prefer the product whose worst rating is better",
-        opposite_clause="{much}prefer the product whose worst rating is worse, other things equal",
+        opposite_clause="{much}prefer the product whose worst rating is worse, other things being equal",
         code="score = value.min(axis=-1)",
         label="caution",
         feature="worst_rating_difference",
@@ -173,7 +173,7 @@ ACCENT = (
     _accent(
         name="best_rating",
         clause="{much}prefer the product whose best rating is better",
-        opposite_clause="{much}prefer the product whose best rating is worse, other things equal",
+        opposite_clause="{much}prefer the product whose best rating is worse, other things being equal",
         code="score = value.max(axis=-1)",
         label="best ratings",
         feature="best_rating_difference",
@@ -184,7 +184,7 @@ ACCENT = (
     _accent(
         name="median_rating",
         clause="{much}prefer the product whose middle rating is better",
-        opposite_clause="{much}prefer the product whose middle rating is worse, other things equal",
+        opposite_clause="{much}prefer the product whose middle rating is worse, other things being equal",
         code="ordered = xp.sort(value, axis=-1)\n"
         "score = 0.5 * (ordered[..., (ordered.shape[-1] - 1) // 2] + ordered[..., ordered.shape[-1] // 2])",
         label="middle ratings",
@@ -233,7 +233,7 @@ ACCENT = (
         clause="{much}reject a product with any rating below a limit ({least_acceptable%} of the top)",
         opposite_clause=(
             "{much}favour a product with a rating below a limit ({least_acceptable%} of the top), "
-            "other things equal"
+            "other things being equal"
         ),
         code='score = (ratings.min(axis=-1) >= parameters["least_acceptable"][..., None]) * 1.0',
         more={"least_acceptable": uniform(0.01, 1.0, SHARE, "lowest rating that is not rejected")},
@@ -246,8 +246,7 @@ ACCENT = (
         name="excellence",
         clause="are {much}drawn to a product with any rating above a limit ({excellent%} of the top)",
         opposite_clause=(
-            "{much}avoid a product with any rating above a limit ({excellent%} of the top), other "
-            "things equal"
+            "{much}avoid a product with any rating above a limit ({excellent%} of the top), other things being equal"
         ),
         code='score = (ratings.max(axis=-1) >= parameters["excellent"][..., None]) * 1.0',
         more={"excellent": uniform(0.01, 1.0, SHARE, "rating that suffices")},
@@ -259,7 +258,7 @@ ACCENT = (
     _accent(
         name="enough_cues",
         clause="{much}accept a product once enough of its ratings are good",
-        opposite_clause="{much}avoid a product once enough of its ratings are good, other things equal",
+        opposite_clause="{much}avoid a product once enough of its ratings are good, other things being equal",
         code='good = (ratings >= parameters["good"][..., None, None]).mean(axis=-1)\n'
         'score = (good >= parameters["enough_cues"][..., None] - 1e-9) * 1.0',
         more={

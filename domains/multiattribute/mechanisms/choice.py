@@ -87,7 +87,7 @@ APPRAISAL = (
         code='evidence = xp.where(xp.abs(weighed) < parameters["close_call_by_accents"], evidence - weighed, weighed)',
         parameters={"close_call_by_accents": CLOSE_CALL},
         wording=Wording(
-            clause="and decide by this sum alone, except in close calls, which the other considerations decide alone",
+            clause="but let only the other considerations decide close calls",
             label="close calls",
             overrides=True,
         ),
@@ -129,10 +129,7 @@ APPRAISAL = (
             "clear_call": log_uniform(0.02, 3.0, EVIDENCE, "lead from which it is a clear call")
         },
         wording=Wording(
-            clause=(
-                "and weigh up close calls only, deciding clear ones by the most valid cue on which the "
-                "products differ"
-            ),
+            clause=("but decide clear cases by the most valid cue on which the products differ"),
             label="clear calls",
             overrides=True,
         ),
@@ -285,7 +282,7 @@ CHOICE = (
     ),
     _choice(
         name="deterministic",
-        clause="choose the product that is ahead, however small the difference, and either one if none is",
+        clause="choose the product that is ahead, however small its lead, and guess if none is ahead",
         code="p = xp.where(xp.abs(evidence) < 1e-9, logistic(bias, xp), (evidence > 0) * 1.0)",
         predictions=({"property": "deterministic"},),
         is_null=True,
@@ -326,7 +323,7 @@ CHOICE = (
     ),
     _choice(
         name="guessing",
-        clause="but then guess",
+        clause="but still guess",
         code="p = 0.5 + 0.0 * evidence",
     ),
 )
@@ -430,7 +427,7 @@ def _by_trials(strategy: OtherStrategy) -> Mechanism:
         code=f'p = p + parameters["{parameter}"] * (0.5 + 0.5 * {strategy.side} - p)',
         parameters={parameter: share},
         wording=Wording(
-            clause=f"{strategy.clause} in some trials ({{{parameter}%}} of them)",
+            clause=f"{strategy.clause} {{{parameter}~}}",
             parameter=parameter,
             unit=0.1,
             label="a mixture",
@@ -449,7 +446,7 @@ OTHER = (
         code='p = xp.where(parameters["contrary_type"] > 0, 1 - p, p)',
         parameters={"contrary_type": DISPOSITION},
         wording=Wording(
-            clause="{who} choose the product that all this speaks against",
+            clause="{who} choose the product that has less in its favour",
             parameter="contrary_type",
             label="contrarians",
             overrides=True,
@@ -466,7 +463,7 @@ LAPSE = (
         name="random",
         code='p = (1 - parameters["lapse"]) * p + 0.5 * parameters["lapse"]',
         parameters={"lapse": uniform(0.0, 1.0, "probability", "share of choices made at random")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         repairs=("extremeness",),
         is_null=True,
         source=BRODER,

@@ -308,8 +308,9 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="follow the reasons more in every second trial (times {second_turn})",
-            opposite_clause="follow the reasons less, or go against them, in every second trial (times {second_turn})",
+            clause="follow the reasons more in every second trial (by a factor of {second_turn})",
+            opposite_clause="follow the reasons less, or go against them, in every second trial "
+            "(by a factor of {second_turn})",
             parameter="second_turn",
             neutral=1.0,
             label="turn taking",
@@ -332,8 +333,7 @@ HISTORY = (
         parameters={"full_effort": log_uniform(1.0, 200.0, "trials", "before people simplify")},
         wording=Wording(
             clause=(
-                "weigh up all cues at first and go by the best alone after a number of trials (about "
-                "{full_effort+})"
+                "weigh up all cues at first, and use only the best one after about {full_effort+} trials"
             ),
             label="later simplifying",
         ),

@@ -34,7 +34,7 @@ INTEGRATION = (
     ),
     _integration(
         name="balance",
-        clause="decide by the balance of reasons: those for minus those against, relative to their sum",
+        clause="decide by the difference between the reasons for and against, relative to their sum",
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.abs(reasons).sum(axis=-1), 1e-9)",
         repairs=RELATIVE,
@@ -112,8 +112,8 @@ INTEGRATION = (
     _integration(
         name="exemplar",
         clause=(
-            "recall a thoroughly good and a thoroughly bad product, and go by which of the two each product "
-            "resembles more"
+            "compare each product with memories of a thoroughly good and a thoroughly bad one, "
+            "and prefer the one that is more like the good one"
         ),
         code="leaning = (weight[..., None, :] * (2 * value - 1)).sum(axis=-1)\n"
         "leaning = leaning / xp.maximum(xp.abs(weight).sum(axis=-1), 1e-9)[..., None]\n"

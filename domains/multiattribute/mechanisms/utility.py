@@ -182,7 +182,7 @@ UTILITY = (
         code='value = xp.where(ratings > parameters["credible"][..., None, None], 0.0, ratings)',
         parameters={"credible": uniform(0.3, 1.0, SHARE, "highest rating that is believed")},
         wording=Wording(
-            clause="believe in the very best ratings (up to {credible%} of the top)",
+            clause="take even the highest ratings at face value (up to {credible%} of the top)",
             opposite_clause=(
                 "treat the highest ratings (above {credible%} of the top rating) as if "
                 "they were the worst"

@@ -119,7 +119,7 @@ WEIGHT = (
     ),
     _weight(
         name="above_chance",
-        clause="weight every cue by how far its validity is above guessing",
+        clause="weight every cue by how far its validity is above chance",
         code="weight = 2 * validities - 1",
         repairs=VALIDITY,
         predictions=({"property": "non_decreasing", "in": "validity"},),
@@ -146,12 +146,12 @@ WEIGHT = (
         code=f'{ABOVE_CHANCE} ** parameters["emphasis"][..., None]',
         parameters=EMPHASIS,
         wording=(
-            Wording(clause="weight cues by how far their validity is above guessing"),
+            Wording(clause="weight cues by how far their validity is above chance"),
             Wording(
-                clause="{much}sharpen the differences between these weights",
-                clause_short="sharpen them",
-                opposite_clause="{much}level the differences between these weights",
-                opposite_short="level them",
+                clause="{much}exaggerate the differences between these weights",
+                clause_short="exaggerate them",
+                opposite_clause="{much}reduce the differences between these weights",
+                opposite_short="reduce them",
                 parameter="emphasis",
                 neutral=1.0,
                 unit=0.7,
@@ -171,10 +171,10 @@ WEIGHT = (
         wording=(
             Wording(clause="weight cues by their validity relative to the best"),
             Wording(
-                clause="{much}sharpen the differences between these weights",
-                clause_short="sharpen them",
-                opposite_clause="{much}level the differences between these weights",
-                opposite_short="level them",
+                clause="{much}exaggerate the differences between these weights",
+                clause_short="exaggerate them",
+                opposite_clause="{much}reduce the differences between these weights",
+                opposite_short="reduce them",
                 parameter="emphasis",
                 neutral=1.0,
                 unit=0.7,
@@ -313,7 +313,7 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="look at one cue only, always the one of a certain rank",
+            clause="use only one cue, always the one of a certain rank",
             label="one cue",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),

@@ -378,7 +378,7 @@ feature = signs[0] * signs[1] * signs[2]
     _attention(
         name="conflict",
         parameter="boldness_in_conflict",
-        clause="{much}attend to the best outcomes when losses are possible and at the worst when they are not",
+        clause="{much}overweight the best outcomes when losses are possible and the worst when they are not",
         code="""
 losing = 1.0 * (worst.min(axis=-1) < 0)
 feature = xp.where(losing > 0, best[:, 1] - best[:, 0], worst[:, 1] - worst[:, 0]) / at_stake

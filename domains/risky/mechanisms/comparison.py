@@ -73,10 +73,10 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
         wording=(
             Wording(clause="weight utilities by probabilities"),
             Wording(
-                clause="are {much}disappointed by outcomes below the mean of a gamble",
-                clause_short="are disappointed by those below it",
-                opposite_clause="are {much}elated by outcomes above the mean of a gamble",
-                opposite_short="are elated by those above it",
+                clause="{much}overweight outcomes below the mean of a gamble (disappointment)",
+                clause_short="those below it (disappointment)",
+                opposite_clause="{much}overweight outcomes above the mean of a gamble (elation)",
+                opposite_short="those above it (elation)",
                 parameter="disappointment",
                 unit=0.3,
                 label="disappointment",
@@ -171,9 +171,9 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
             )
         },
         wording=Wording(
-            clause="weigh all cases by their chances alone",
-            opposite_clause="{much}overweight the cases in which the two gambles differ most conspicuously",
-            neutral_clause="weigh all cases by their chances alone",
+            clause="weight states by their probabilities alone",
+            opposite_clause="{much}overweight the states in which the two gambles differ most conspicuously",
+            neutral_clause="weight states by their probabilities alone",
             parameter="local_thinking",
             neutral=1.0,
             unit=0.3,
@@ -185,9 +185,8 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="priority heuristic",
-        clause="look at the worst outcomes first, then at their chances, then at the best outcomes, and stop at "
-        "the first "
-        "difference that is a tenth of the scale",
+        clause="compare first the worst outcomes, then their probabilities, then the best "
+        "outcomes, and stop at the first difference of at least a tenth of the scale",
         code=f"{PRIORITY}advantage = by_priority",
         repairs=("minimum_difference", "worst_probability_difference"),
         breaks=("best_amount", "worst_amount", "amounts", "reflection"),
@@ -221,7 +220,7 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="better than average",
-        clause="compare how many amounts of each gamble are at least the average of all amounts in sight",
+        clause="choose the gamble with more amounts that reach the average of all amounts shown",
         code="""
 everything = xp.where(shown, outcomes, 0.0).sum(axis=(-2, -1)) / shown.sum(axis=(-2, -1))
 good = (shown & (outcomes >= everything[:, None, None] - 1e-9)).sum(axis=-1)

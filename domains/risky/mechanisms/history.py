@@ -209,8 +209,9 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
             )
         },
         wording=Wording(
-            clause="follow the evidence more in every second trial (times {second_turn})",
-            opposite_clause="follow the evidence less, or go against it, in every second trial (times {second_turn})",
+            clause="follow the evidence more in every second trial (by a factor of {second_turn})",
+            opposite_clause="follow the evidence less, or go against it, in every second trial "
+            "(by a factor of {second_turn})",
             parameter="second_turn",
             neutral=1.0,
             label="turn taking",
@@ -231,8 +232,7 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
         parameters={"full_effort": log_uniform(1.0, 400.0, "trials", "before people simplify")},
         wording=Wording(
             clause=(
-                "weigh up everything at first and go by the worst outcome alone after a number of trials "
-                "(about {full_effort+})"
+                "weigh up all outcomes at first, and compare only the worst ones after about {full_effort+} trials"
             ),
             label="later simplifying",
         ),

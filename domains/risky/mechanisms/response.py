@@ -43,7 +43,7 @@ TWIST = (
             )
         },
         wording=Wording(
-            clause="distrust an advantage that is too large, and then take the other gamble",
+            clause="choose the worse gamble where the advantage of the better one is too large",
             label="distrust",
             overrides=True,
             reverses_choices=True,
@@ -76,9 +76,9 @@ SIDE = (
             "side_bias": uniform(-2.0, 2.0, "log odds", "above 0: towards the second gamble")
         },
         wording=Wording(
-            clause="{much}lean towards the second place whatever is shown there",
+            clause="{much}prefer the gamble in the second position",
             clause_short="towards the second",
-            opposite_clause="{much}lean towards the first place whatever is shown there",
+            opposite_clause="{much}prefer the gamble in the first position",
             opposite_short="towards the first",
             parameter="side_bias",
             unit=LOG_ODDS,
@@ -127,7 +127,7 @@ p_b = (1 - parameters["{parameter}"]) * p_b + parameters["{parameter}"] * other
         code=code,
         parameters={parameter: share},
         wording=Wording(
-            clause=f"{clause} in a share of their choices ({{{parameter}%}})",
+            clause=f"{clause} {{{parameter}~}}",
             parameter=parameter,
             unit=0.1,
             label="a mixture",
@@ -209,7 +209,7 @@ MIXTURE = (
             )
         },
         wording=Wording(
-            clause="do the opposite of what they prefer in a share of their choices ({share_opposite%})",
+            clause="do the opposite of what they prefer {share_opposite~}",
             parameter="share_opposite",
             unit=0.1,
             label="a mixture",
@@ -226,7 +226,7 @@ LAPSE = (
         name="random",
         code='p_b = parameters["lapse"] / 2 + (1 - parameters["lapse"]) * p_b',
         parameters={"lapse": uniform(0.0, 0.4, "share of choices", "choices made without looking")},
-        wording=Wording(clause="{lapse~} choose at random ({lapse%} of the time)"),
+        wording=Wording(clause="choose at random {lapse~}"),
         is_null=True,
         source="Harless & Camerer (1994), Econometrica 62, 1251-1289",
     ),

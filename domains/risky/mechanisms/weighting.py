@@ -47,7 +47,7 @@ BY_RANK = "weights = decision_weights(weigh, from_best, probabilities, xp)"
 UNLIKELY = "rare_outcome < 0.36"
 """Trials without which nothing can be said of how small chances are seen: curves cross near 1 / e."""
 BEST = "the largest gain or loss"
-SMALL = "small probabilities, each outcome by itself"
+SMALL = "small probabilities of single outcomes"
 EXTREME = "the extreme outcomes where they are unlikely"
 
 
@@ -100,10 +100,10 @@ def _halves(what: str, parameter: str = "weighting_curve") -> Wording:
 
 
 HOPEFUL = Wording(
-    clause="are {much}hopeful: stated chances look large to them",
-    clause_short="are hopeful",
-    opposite_clause="are {much}doubtful: stated chances look small to them",
-    opposite_short="are doubtful",
+    clause="{much}overweight probabilities in general",
+    clause_short="overweight them",
+    opposite_clause="{much}underweight probabilities in general",
+    opposite_short="underweight them",
     parameter="weighting_elevation",
     neutral=1.0,
     unit=0.4,
@@ -123,10 +123,10 @@ DOUBTFUL = replace(
 """Prelec's and Wu and Gonzalez's factor works the other way round than that of odds."""
 PESSIMISTIC = replace(
     DOUBTFUL,
-    clause="are {much}pessimistic, and look at the worse outcomes",
-    clause_short="are pessimistic",
-    opposite_clause="are {much}optimistic, and look at the better outcomes",
-    opposite_short="are optimistic",
+    clause="{much}overweight the worse outcomes (pessimism)",
+    clause_short="the worse ones (pessimism)",
+    opposite_clause="{much}overweight the better outcomes (optimism)",
+    opposite_short="the better ones (optimism)",
 )
 
 
@@ -149,7 +149,7 @@ READ_BOTH = (READ_CURVE, READ_ELEVATION)
 WEIGHTING = (
     _curve(
         name="Tversky-Kahneman",
-        clause="overweight small and underweight large probabilities, each outcome by itself",
+        clause="overweight small and underweight large probabilities of single outcomes",
         formula=TVERSKY_KAHNEMAN,
         use=BY_ITSELF,
         wording=_extremes(SMALL),
@@ -341,9 +341,9 @@ WEIGHTING = (
         wording=(
             _extremes(SMALL),
             Wording(
-                clause="{much}turn attention from each outcome to every worse one",
+                clause="{much}shift attention from each outcome to every worse one",
                 clause_short="to every worse one",
-                opposite_clause="{much}turn attention from each outcome to every better one",
+                opposite_clause="{much}shift attention from each outcome to every better one",
                 opposite_short="to every better one",
                 parameter="attention_transfer",
                 unit=0.3,

@@ -393,4 +393,6 @@ def test_an_ideal_level_is_said_with_how_far_participants_differ_in_it():
     assert told == "prefer an ideal level of berries (about 12) to less and to more"
     priors["ideal_berries"] = Prior("normal", 4, 20, 12.0, 4.0)
     told = tell_clause(clause, priors).text
-    assert re.search(r"berries \([\d.]+ to [\d.]+ for most people\) to less and to more", told)
+    assert re.search(
+        r"berries \([\d.]+ to [\d.]+ for the middle 80% of people\) to less and to more", told
+    )

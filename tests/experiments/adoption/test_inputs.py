@@ -95,6 +95,13 @@ def test_trials_that_always_come_in_one_order_close_theories_about_earlier_trial
     assert ORDER not in read(mixed(holt_laury())).closed
 
 
+def test_analyses_repeat_what_is_not_considered_and_not_what_goes_together() -> None:
+    found = read(holt_laury())
+    assert set(found.notes) - set(found.in_brief) == set(found.confounds) != set()
+    assert any(note.startswith("not considered: leans") for note in found.in_brief)
+    assert set(found.read_back) & set(found.in_brief) == {found.read_back[0]}
+
+
 def test_properties_that_correlate_perfectly_are_listed() -> None:
     words = "expected value and probability of the best amount always go together (|r| = 1)"
     assert any(note.startswith(words) for note in read(mixed(holt_laury())).notes)

@@ -90,7 +90,8 @@ def test_a_condition_within_participants_is_found_with_its_size(
     assert rate["participants"] == 16
     assert "discount_rate" in found.verdict
     assert "is lower with session[placebo]" in found.verdict
-    assert "treatment coding; each level beside the first of drug, placebo" in found.text
+    assert "treatment coding; each level is compared with the first of drug, placebo" in found.text
+    assert "z is the estimate in standard errors of the mixed model" in " ".join(found.text.split())
 
 
 def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_intervals(
@@ -261,4 +262,6 @@ def test_sum_coding_and_a_missing_cell_are_no_column_and_no_obstacle(drugged: pd
     assert effect.label == "C(session, Sum)[drug]"
     assert effect.kind == "within"
     assert effect.estimate > 0
-    assert found.codings == ("session: sum coding; each level beside the mean of drug, placebo.",)
+    assert found.codings == (
+        "session: sum coding; each level is compared with the mean of drug, placebo.",
+    )

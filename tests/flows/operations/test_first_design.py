@@ -135,7 +135,10 @@ def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_p
     )
     assert said.exit_code == 1
     text = " ".join(said.stdout.split())
-    assert "Refused: 30 participants tell no open pair apart with power 0.60: when" in text
+    assert (
+        "Refused: responses of 30 participants separate no open pair of theories with power 0.60: when"
+        in text
+    )
     assert "trials on which the two" in text
 
 

@@ -11,6 +11,8 @@ import lakatos
 from benchmarks.forms.data_sets import KINDS, domain_of
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.branches.branch import branch, parse_edit
+from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.reader import open_reading
 from lakatos.flows.run.run import open_run, read_state
 
 
@@ -26,6 +28,13 @@ def test_a_run_on_a_file_is_audited_without_the_file_and_branched_with_its_names
         file, KINDS[kind].domain, cycles=1, change=small, runs=tmp_path / "runs", n_workers=1
     )
     file.unlink()
+    with open_reading(outcome.folder) as reading:
+        methods = methods_paragraph(reading)
+    assert (
+        "They had been collected before this study and were released to the theories in 1 part."
+        in methods
+    )
+    assert "in 1 experiment" not in methods
     found = audit(outcome.folder, n_workers=1)
     assert found.outcome == "passes", [item for item in found.findings if not item.ok]
     state, trace = read_state(outcome.folder)

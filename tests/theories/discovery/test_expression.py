@@ -161,7 +161,7 @@ class TestLastTrial:
         answers = read_answers(DOMAIN, [data])
         terms = remembered_leads(answers)
         place = [
-            term.words.endswith("number of ratings above those of the product left last")
+            term.words.endswith("number of ratings above those of the product left last is greater")
             for term in terms.items
         ]
         (row,) = np.flatnonzero(place)
@@ -372,9 +372,9 @@ class TestMarks:
             term.words: row.reshape(3, -1)
             for term, row in zip(terms.items, terms.values, strict=True)
         }
-        start = "take the product with the greater number of cues ahead among those that were "
-        unbarred = rows[start + "not overruled since all were last let in again"]
-        trusted = rows[start + "followed when they last spoke"]
+        start = "take the product whose number of cues ahead among those that were "
+        unbarred = rows[start + "not overruled since all were last let in again is greater"]
+        trusted = rows[start + "followed when they last spoke is greater"]
         ratings, order = data.stimuli["ratings"], data.sequences
         for person in range(3):
             barred, verdict = np.zeros(3, dtype=bool), np.zeros(3)

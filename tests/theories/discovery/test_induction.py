@@ -184,7 +184,9 @@ class TestLibrary:
         stimuli = pairs([([(0, 0.2), (10, 0.3), (40, 0.5)], [(3, 1)])])
         words = vocabulary(DOMAINS["risky"], [stimuli])
         (code,) = [
-            score.code for score in words.scores if score.words == "value by rank, curvature 0.6"
+            score.code
+            for score in words.scores
+            if score.words == "rank-dependent value (curvature 0.6)"
         ]
 
         def weight(p):
@@ -332,7 +334,7 @@ class TestTerms:
         data = Trials("risky", stimuli, 0 * rows, rows, rows % 2, np.ones(200, dtype=np.int64))
         answers = read_answers(RiskyDomain(), [data])
         divisions = gates(answers)
-        name = "the products' expected value differ by more than "
+        name = "the products differ in expected value by more than "
         (*_, coarse) = [
             row for row, term in enumerate(divisions.items) if term.words.startswith(name)
         ]
@@ -369,7 +371,7 @@ class TestTerms:
         answers = read_answers(DOMAIN, [answer(by(rule), n_trials=60)])
         longer = with_combinations(answers, gates(answers).take([]))
         found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
-        condition = "with being seconded in the rating on the most valid cue"
+        condition = "being rated at least as high on another cue as on the most valid cue"
         row = found[f"rating on the most valid cue ({condition}; otherwise the lowest rating)"]
         expected = [[rule(product) for product in trial] for trial in some_trials(60, 0)["ratings"]]
         np.testing.assert_allclose(longer.scores[row], expected)
@@ -404,8 +406,8 @@ class TestTerms:
         words = vocabulary(DOMAINS["risky"], [stimuli])
         codes = {score.words: score.code for score in words.scores}
         wanted = (
-            "value with chances under 0.2 taken for never and above 0.8 for surely",
-            "probability of at least 0.25 of the largest amount of both",
+            "value with probabilities rounded to 0 (below 0.2), a half or 1 (above 0.8)",
+            "probability of at least 0.25 of the largest amount",
         )
         found = values(words, [codes[name] for name in wanted], stimuli)
         np.testing.assert_allclose(found, [[[15, 4]], [[0, 0.1]]])
@@ -416,7 +418,7 @@ class TestTerms:
             columns = {column.tobytes() for column in terms.values}
             assert len(columns) == len(terms.items)
         words = [term.words for term in signs(leads(answers)).items]
-        assert "take the product with the greater total of the ratings" in words
+        assert "take the product whose total of the ratings is greater" in words
 
 
 class TestTree:

@@ -133,13 +133,13 @@ class TestMemory:
                     next((k for k, won in enumerate(own[::-1]) if not won), len(own)) % 2
                 )
                 length = len(past[-1]) if past else 0
-                assert numbers["length of the visit before"][row, option] == length
+                assert numbers["length of the previous visit"][row, option] == length
                 won = paid[past[-1]].sum() if past else 0
-                assert numbers["number of wins of the visit before"][row, option] == won
+                assert numbers["number of wins in the previous visit"][row, option] == won
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)
-                assert numbers["value that moves by 20% of each surprise"][
+                assert numbers["value updated by 20% of each prediction error"][
                     row, option
                 ] == pytest.approx(value)
 
@@ -154,7 +154,7 @@ class TestMemory:
             told.gates.values[place]
             for place, term in enumerate(told.gates.items)
             if term.words
-            == "just one is so: the last choice won; the last choice was a change from another"
+            == "either the last choice won or the last choice was a change from another, but not both"
         ]
         chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
         for row, person in enumerate(told.person):

@@ -379,7 +379,7 @@ def _conditional(answers: InductionAnswers) -> ExpressionPool:
             continue
         for one, other in permutations(worths, 2):
             first, second = vocabulary[one], vocabulary[other]
-            words = f"{first.words} (with {condition.words}; otherwise the {second.words})"
+            words = f"{first.words} ({condition.stated}; otherwise the {second.words})"
             code = f"xp.where({condition.code}, {first.code}, {second.code})"
             scores.append(
                 OptionScore(code, words, first.price + second.price + condition.price + PRICE)

@@ -40,6 +40,8 @@ from lakatos.theories.discovery.induction.source import (
     module_docstring,
     normal_prior,
     reason_words,
+    rule_claim,
+    rule_clauses,
     rule_words,
     sensitivity_prior,
     sharpened,
@@ -191,12 +193,10 @@ def _write_list(
     spread = lapses(base[rows, told.response], chance, told.person, 1.0, lapse)
     text.declared("lapse", lapse_prior(spread))
     # The claim in words.
-    habit = rule_words(clean, terms.signed, terms.gates)
-    habit = habit.replace("guess", "choose any") if n_options > 2 else habit
-    claim = f"people {habit}; sometimes they choose at random."
-    told_habit = habit.partition("; sometimes")[0]
-    lapsing = Wording("{lapse~} choose at random ({lapse%} of the time)", sentence=2)
-    source = text.source("Rule list of learning", claim, [Wording(told_habit), lapsing])
+    guess = "choose any option" if n_options > 2 else "guess"
+    texts = rule_words(clean, terms.signed, terms.gates, guess=guess)
+    claim = rule_claim(texts)
+    source = text.source("Rule list of learning", claim, rule_clauses(texts))
     p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]
     return WrittenLesson(source, claim, p)
 

@@ -140,13 +140,13 @@ PLAIN_SCORES = (
     OptionScore("state['earned']", "total earned", 1),
     OptionScore("(state['tried'] - state['wins'])", "number of losses", 1),
     OptionScore("state['earned'] / xp.maximum(state['tried'], 1.0)", "mean outcome", 1),
-    OptionScore("(state['wins'] + 1.0) / (state['tried'] + 2.0)", "mean outcome, half at first", 1),
+    OptionScore("(state['wins'] + 1.0) / (state['tried'] + 2.0)", "mean outcome (half at first)", 1),
     OptionScore("xp.where(state['tried'] > 0, state['earned'] / xp.maximum(state['tried'], 1.0), 1.0)",
-                "mean outcome, one if untried", 2),
-    OptionScore("(2.0 * state['wins'] - state['tried'])", "wins less losses", 1.5),
+                "mean outcome (1 if untried)", 2),
+    OptionScore("(2.0 * state['wins'] - state['tried'])", "surplus of wins over losses", 1.5),
     OptionScore("state['newest']", "last outcome", 1),
-    OptionScore("xp.where(state['tried'] > 0, state['newest'], 0.5)", "last outcome, half if untried", 1.5),
-    OptionScore("xp.where(state['tried'] > 0, state['newest'], 1.0)", "last outcome, one if untried", 2),
+    OptionScore("xp.where(state['tried'] > 0, state['newest'], 0.5)", "last outcome (half if untried)", 1.5),
+    OptionScore("xp.where(state['tried'] > 0, state['newest'], 1.0)", "last outcome (1 if untried)", 2),
     OptionScore("(state['newest'] + state['second_newest'])", "total of the last two outcomes", 1.5),
     OptionScore("(state['newest'] + state['second_newest'] + state['third_newest'])",
                 "total of the last three outcomes", 2),
@@ -156,9 +156,10 @@ PLAIN_SCORES = (
     OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since the change to it", 2),
     OptionScore("state['visit_wins'] / xp.maximum(state['streak'], 1.0)",
                 "share of wins since the change to it", 2.5),
-    OptionScore("(2.0 * state['visit_wins'] - state['streak'])", "wins less losses since the change to it", 2.5),
-    OptionScore("state['past_visit_wins']", "number of wins of the visit before", 2),
-    OptionScore("state['past_visit_tries']", "length of the visit before", 2),
+    OptionScore("(2.0 * state['visit_wins'] - state['streak'])",
+                "surplus of wins over losses since the change to it", 2.5),
+    OptionScore("state['past_visit_wins']", "number of wins in the previous visit", 2),
+    OptionScore("state['past_visit_tries']", "length of the previous visit", 2),
     OptionScore("state['best']", "best outcome so far", 2),
 )  # fmt: skip
 ACTS = {
@@ -179,9 +180,9 @@ ODDNESS = "oddness of the number of "
 COUNTS = ("number of ", "time since ", "length of ")
 """How words of scores that are whole numbers begin."""
 FADING_WORDS = {
-    "value": "value that moves by {rate}% of each surprise",
-    "fading": "trace of what it earned that fades by {rate}% a step",
-    "habit": "trace of choices that fades by {rate}% a step",
+    "value": "value updated by {rate}% of each prediction error",
+    "fading": "reward trace (decay {rate}% a step)",
+    "habit": "choice trace (decay {rate}% a step)",
 }
 """Of memories that are kept at several rates, such as ``value_10``."""
 AFTER_OUTCOME = (
@@ -198,7 +199,7 @@ ODD_NUMBERS = (
 )
 BETTER_ACTS = (
     ("paid", "outcome the last time"),
-    ("value", "value that moves by 30% of each surprise"),
+    ("value", "value updated by 30% of each prediction error"),
 )
 LEAST_NUMBERS = (
     ("tried", "tries"),
@@ -277,8 +278,8 @@ EVENTS = (
     ("changed", "the last choice was a change from another"),
 )
 VISITS = (
-    ("past_visit_wins", "the visit before had wins"),
-    ("past_visit_tries", "the visit before"),
+    ("past_visit_wins", "the previous visit had wins"),
+    ("past_visit_tries", "the previous visit"),
 )
 
 
@@ -287,7 +288,7 @@ def _games() -> Iterator[GameNumber]:
     yield from PLAIN_GAME
     for (one, first), (other, second) in combinations(EVENTS, 2):
         apart = f"xp.abs(state['{one}'] - state['{other}'])"
-        yield GameNumber(apart, f"just one is so: {first}; {second}", 2, (0.5,))
+        yield GameNumber(apart, f"either {first} or {second}, but not both", 2, (0.5,))
     for name, words in VISITS:
         for none in (0, 1):
             before = f"xp.where(state['tried'] > state['streak'], state['{name}'], {none:.1f})"
@@ -518,7 +519,7 @@ def pairs_of(told: RememberedAnswers) -> OptionPairs:
 
 
 def lead_words(score: OptionScore, *, is_greater: bool) -> str:
-    """What people do who take the option with the greater number, or with the smaller one."""
+    """What people do who take the option whose number is greater, or smaller."""
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
     if score.words.startswith("at least "):
@@ -527,7 +528,7 @@ def lead_words(score: OptionScore, *, is_greater: bool) -> str:
     if score.words.startswith(ODDNESS):
         which = "an odd" if is_greater else "an even"
         return f"take an option with {which} number of {score.words.removeprefix(ODDNESS)}"
-    return f"take the option with the {'greater' if is_greater else 'smaller'} {score.words}"
+    return f"take the option whose {score.words} is {'greater' if is_greater else 'smaller'}"
 
 
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:

@@ -608,19 +608,24 @@ def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> It
     for item in of_trials:
         if item.is_flag:
             continue
-        noun = item.noun
-        yield _term("-xp.abs({0} - {1})", f"respond near the {noun}", f"respond far from the {noun}",
+        noun = _of_trial(item)
+        yield _term("-xp.abs({0} - {1})", f"respond near {noun}", f"respond far from {noun}",
                     1.0, answer, item)  # fmt: skip
-        yield _term("-(({0} - {1}) ** 2)", f"respond near the {noun}, the more so the farther off",
-                    f"respond far from the {noun}, the more so the farther off", 1.5, answer, item)  # fmt: skip
-        yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly the {noun}",
-                    f"avoid exactly the {noun}", 1.5, answer, item)  # fmt: skip
-        yield _term("({0} > {1}) * 1.0", f"respond above the {noun}", f"respond at most the {noun}",
+        yield _term("-(({0} - {1}) ** 2)", f"respond near {noun}, by squared distance",
+                    f"respond far from {noun}, by squared distance", 1.5, answer, item)  # fmt: skip
+        yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly {noun}",
+                    f"avoid exactly {noun}", 1.5, answer, item)  # fmt: skip
+        yield _term("({0} > {1}) * 1.0", f"respond above {noun}", f"respond with at most {noun}",
                     1.5, answer, item)  # fmt: skip
     for one, two in combinations([item for item in of_trials if not item.is_flag], 2):
-        names = f"mean of {one.noun} and {two.noun}"
-        yield _term("-xp.abs({0} - 0.5 * ({1} + {2}))", f"respond near the {names}",
-                    f"respond far from the {names}", 3.0, answer, one, two)  # fmt: skip
+        names = f"the mean of {_of_trial(one)} and {_of_trial(two)}"
+        yield _term("-xp.abs({0} - 0.5 * ({1} + {2}))", f"respond near {names}",
+                    f"respond far from {names}", 3.0, answer, one, two)  # fmt: skip
+
+
+def _of_trial(item: OutcomeQuantity) -> str:
+    """A number of the trial as people may aim at it."""
+    return f"their {item.noun}" if item.noun.startswith("own ") else f"the {item.noun}"
 
 
 # -- gates -------------------------------------------------------------------------------------------------------------
@@ -665,10 +670,11 @@ def _trial_gates(of_trials: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     for item in of_trials:
         cuts = thresholds(item.values.ravel(), 4)
         for cut in cuts:
-            yield _term(f"{{0}}[:, 0] > {cut:g}", f"the {item.noun} is above {cut:g}", "",
-                        1.0 + np.log(len(cuts)), item)  # fmt: skip
-            yield _term(f"{{0}}[:, 0] < {cut:g}", f"the {item.noun} is below {cut:g}", "",
-                        1.0 + np.log(len(cuts)), item)  # fmt: skip
+            above, below = f"the {item.noun} is above {cut:g}", f"the {item.noun} is below {cut:g}"
+            if item.is_flag:
+                above, below = f"{item.noun} applies", f"{item.noun} does not apply"
+            yield _term(f"{{0}}[:, 0] > {cut:g}", above, "", 1.0 + np.log(len(cuts)), item)
+            yield _term(f"{{0}}[:, 0] < {cut:g}", below, "", 1.0 + np.log(len(cuts)), item)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

@@ -487,10 +487,9 @@ def write_outcomes(
     ]
     body = "def choose(parameters, trials, xp):\n" + indent("\n".join(lines), "    ") + "\n"
     called = [item for item in language.helpers if f"{_name_of(item)}(" in body]
-    many = len(words) > 1
-    claim = sum_claim(words) if many else f"people tend to {words[0]}."
+    claim = sum_claim(words)
     declared = f"PARAMETERS = {pformat(parameters, width=110, sort_dicts=False)}\n"
-    declared += clauses_literal(sum_clauses(clauses) if many else clauses)
+    declared += clauses_literal(sum_clauses(clauses))
     head = f"{module_docstring(title_of(fitted, language), claim)}\n\n{declared}"
     return "\n\n".join([head, *(item.strip() + "\n" for item in called), body]), claim
 

@@ -118,8 +118,8 @@ def _change_gates(
     name, is_later = score.words, _last(answers) != 0
     size, top = np.abs(value[:, 1] - value[:, 0]), value.max(axis=1)
     for memory, code, now, sign, words in (
-        (GAP, "xp.abs(lead({0}))", size, 1, f"the products' {name} differ by more"),
-        (GAP, "xp.abs(lead({0}))", size, -1, f"the products' {name} differ by less"),
+        (GAP, "xp.abs(lead({0}))", size, 1, f"the products differ in {name} by more"),
+        (GAP, "xp.abs(lead({0}))", size, -1, f"the products differ in {name} by less"),
         (TOP, "{0}.max(axis=1)", top, 1, f"the greater {name} is greater"),
         (TOP, "{0}.max(axis=1)", top, -1, f"the greater {name} is smaller"),
     ):

@@ -314,10 +314,10 @@ def _remembered_lead(form: PricedExpression) -> ChoiceTerm:
     read = (memory for memory in CUE_MEMORIES if f'"{memory.name}"' in form.code)
     return ChoiceTerm(
         f"(({form.code})[..., 1] - ({form.code})[..., 0])",
-        f"take the product with the greater {form.words}",
+        f"take the product whose {form.words} is greater",
         form.price,
         memory=(LAST, *read),
-        opposite=f"take the product with the smaller {form.words}",
+        opposite=f"take the product whose {form.words} is smaller",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pprint import pformat
 from textwrap import fill, indent
@@ -199,11 +199,12 @@ def weighed_clause(
     It is worth its name at about the weight that was found, so that a later fit may say "hardly" of it; a smaller
     weight that is followed as much more strictly is worth the same.
     """
-    condition = f" if {gate.words}" if gate is not None else ""
     return Wording(
-        f"{{much}}lean to {lead.words}{condition}",
+        f"{{much}}tend to {reason_words(1, lead, gate)}",
         parameter=parameter,
-        opposite_clause=f"{{much}}lean to {lead.opposite}{condition}",
+        clause_short="to do the opposite",
+        opposite_clause=f"{{much}}tend to {reason_words(-1, lead, gate)}",
+        opposite_short="to do the opposite",
         unit=max(rounded(abs(weight)), 1e-3),
         multiplied_by="sensitivity",
     )
@@ -212,21 +213,23 @@ def weighed_clause(
 def reason_words(weight: float, lead: ChoiceTerm, gate: ChoiceTerm | None) -> str:
     """What one weight of a sum makes people do, in words."""
     words = lead.words if weight > 0 else lead.opposite
-    return words if gate is None else f"{words} if {gate.words}"
+    comma = "," if "," in words else ""
+    return words if gate is None else f"{words}{comma} if {gate.words}"
+
+
+ADDED = "they add up these tendencies"
 
 
 def sum_claim(reasons: Sequence[str]) -> str:
     """A sum of reasons, in words."""
-    added = "; to ".join(reasons)
-    return (
-        f"people weigh and add reasons to {added}; they choose the more surely, the larger the sum."
-    )
+    end = f"; {ADDED}" if len(reasons) > 1 else ""
+    return f"people tend to {'; to '.join(reasons)}{end}."
 
 
 def sum_clauses(weighed: Sequence[Wording]) -> list[Wording]:
-    """A sum of reasons, told."""
-    last = Wording("choose the more surely, the larger the sum", sentence=2)
-    return [Wording("weigh and add reasons"), *weighed, last]
+    """A sum of reasons, as clauses."""
+    added = Wording(ADDED.removeprefix("they "), sentence=2, taken_for_granted=True)
+    return [*weighed, added] if len(weighed) > 1 else list(weighed)
 
 
 def rounded(value: float) -> float:
@@ -370,39 +373,79 @@ def write_tree(
         return writer.choice(f"follow({direction}, {consistency}, {emit(node.tie)}, xp)")
 
     result = emit(node)
-    words = rule_words(node, leads, gates)
-    claim = f"people {words}; sometimes they press either key."
-    clauses = [
-        Wording(words),
-        Wording("{lapse~} choose at random ({lapse%} of the time)", sentence=2),
-    ]
-    return writer.text("Rule list", claim, result, clauses), claim
+    texts = rule_words(node, leads, gates)
+    claim = rule_claim(texts)
+    return writer.text("Rule list", claim, result, rule_clauses(texts)), claim
 
 
-GUESSING = " (where that does not decide, they guess)"
+def rule_words(
+    node: Node, leads: TermTable, gates: TermTable, *, guess: str = "guess"
+) -> list[str]:
+    """A rule list as clauses: its rules in the order in which they are tried, and what is done at ties.
+
+    Args:
+        node: The rule list.
+        leads, gates: Its terms.
+        guess: What people do where no rule decides.
+    """
+
+    def action(node: Node) -> str:
+        if isinstance(node, ConstantLeaf):
+            option = "B" if node.p > 0.5 else "A"
+            return guess if node.p == 0.5 else f"choose {option}{often(node.p)}"
+        if isinstance(node, SplitNode):
+            gate = gates.items[node.gate].words
+            return f"{action(node.yes)} if {gate}, and otherwise {action(node.no)}"
+        lead = leads.items[node.lead]
+        words = lead.words if node.consistency > 0.5 else lead.opposite
+        tie = "" if is_guess(node.tie) else f" or, at ties, {action(node.tie)}"
+        return f"{words}{often(node.consistency)}{tie}"
+
+    def rules(node: Node, conditions: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+        if isinstance(node, SplitNode):
+            yield from rules(node.yes, (*conditions, gates.items[node.gate].words))
+            yield from rules(node.no, conditions)
+        else:
+            yield " and ".join(conditions), action(node)
+
+    listed = list(rules(node))
+    # The last rules need no condition where they do the same.
+    while len(listed) > 1 and listed[-2][1] == listed[-1][1]:
+        del listed[-2]
+    *first, (_, words) = listed
+    if first:
+        numbered = [f"({place}) if {item[0]}, {item[1]}" for place, item in enumerate(first, 1)]
+        words = "; ".join([*numbered, f"({len(listed)}) otherwise, {words}"])
+        words = f"follow the first of these rules that applies: {words}"
+    return [words, *([f"{guess} at ties"] if guesses_at_ties(node) else [])]
 
 
-def rule_words(node: Node, leads: TermTable, gates: TermTable) -> str:
-    """A rule list in words; that people guess in the end is said once."""
-    words = tree_words(node, leads, gates)
-    told = words.replace(GUESSING, "")
-    return words if told == words else f"{told}; where that does not decide they guess"
+def often(p: float) -> str:
+    """On how many trials the more frequent of two things is done; nothing where it is always done."""
+    surely = max(p, 1 - p)
+    return "" if surely == 1 else f" on {100 * surely:.0f}% of trials"
 
 
-def tree_words(node: Node, leads: TermTable, gates: TermTable) -> str:
-    """A rule list in words."""
-    if isinstance(node, ConstantLeaf):
-        if node.p == 0.5:
-            return "guess"
-        return f"choose B {100 * node.p:.0f}% of the time"
+def is_guess(node: Node) -> bool:
+    """Whether both options are equally likely there."""
+    return isinstance(node, ConstantLeaf) and node.p == 0.5
+
+
+def guesses_at_ties(node: Node) -> bool:
+    """Whether people guess where a lead does not decide."""
     if isinstance(node, SplitNode):
-        yes, no = tree_words(node.yes, leads, gates), tree_words(node.no, leads, gates)
-        return f"{yes} if {gates.items[node.gate].words}, and otherwise {no}"
-    lead = leads.items[node.lead]
-    words = lead.words if node.consistency > 0.5 else lead.opposite
-    surely = max(node.consistency, 1 - node.consistency)
-    often = "" if surely == 1 else f" {100 * surely:.0f}% of the time"
-    return f"{words}{often} (where that does not decide, they {tree_words(node.tie, leads, gates)})"
+        return guesses_at_ties(node.yes) or guesses_at_ties(node.no)
+    return isinstance(node, LeadLeaf) and (is_guess(node.tie) or guesses_at_ties(node.tie))
+
+
+def rule_claim(texts: Sequence[str]) -> str:
+    """A rule list in words."""
+    return f"people {'; they '.join(texts)}; sometimes they choose at random."
+
+
+def rule_clauses(texts: Sequence[str]) -> list[Wording]:
+    """A rule list as clauses."""
+    return [*map(Wording, texts), Wording("choose at random {lapse~}", sentence=2)]
 
 
 # Sums
@@ -470,10 +513,10 @@ def write_mixture(
         consistency = "1.0" if kind.sign > 0 else "0.0"
         names.append(writer.choice(f"follow({writer.code(term)}, {consistency}, 0.5, xp)"))
         words.append(term.words if kind.sign > 0 else term.opposite)
-    claim = f"some people {words[0]}, others {words[1]}; where that does not decide they guess."
+    claim = f"some people {words[0]}, and others {words[1]}; they guess at ties."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
     clauses = [
-        Wording(f"{{who}} {words[0]}, the others {words[1]}", parameter="disposition"),
-        Wording("guess where that does not decide", sentence=2),
+        Wording(f"{{who}} {words[0]}, and the others {words[1]}", parameter="disposition"),
+        Wording("guess at ties", sentence=2),
     ]
     return writer.text("Two kinds of people", claim, result, clauses), claim

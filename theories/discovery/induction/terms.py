@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -203,20 +204,31 @@ def leads(answers: InductionAnswers) -> TermTable:
 
 def more(score: OptionScore) -> str:
     """The product with the greater score, in words."""
-    return (
-        f"the only product with {score.words}"
-        if score.is_property
-        else f"the product with the greater {score.words}"
-    )
+    return _compared(score, has="", size="greater", distance="closer to", oddness="odd")
 
 
 def less(score: OptionScore) -> str:
     """The product with the smaller score, in words."""
-    return (
-        f"the only product without {score.words}"
-        if score.is_property
-        else f"the product with the smaller {score.words}"
-    )
+    return _compared(score, has="not", size="smaller", distance="further from", oddness="even")
+
+
+def _compared(score: OptionScore, *, has: str, size: str, distance: str, oddness: str) -> str:
+    words = score.words
+    if score.is_property:
+        stated = f"{has} {score.stated}".strip().replace("not with ", "without ")
+        return f"the only product {stated}"
+    if near := CLOSENESS.fullmatch(words):
+        what, level, rest = near.groups()
+        verb = "are" if what.endswith("ratings") else "is"
+        return f"the product whose {what} {verb} {distance} {level}{rest}"
+    if words.startswith(ODDNESS):
+        return f"the product with the {oddness} {words.removeprefix(ODDNESS)}"
+    comma = "," if "," in words else ""
+    return f"the product whose {words}{comma} is {size}"
+
+
+CLOSENESS = re.compile(r"closeness of the (.+) to ([\d.]+)(.*)")
+ODDNESS = "oddness of the "
 
 
 def signs(terms: TermTable) -> TermTable:
@@ -262,7 +274,7 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
         forms = [
             (
                 "xp.abs(lead({0}))",
-                f"the products' {name} differ by more than {{cut}}",
+                f"the products differ in {name} by more than {{cut}}",
                 2,
                 np.abs(lead),
                 12,
@@ -276,7 +288,7 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
             ),
             (
                 "{0}.sum(axis=1)",
-                f"the {name} of both products together is above {{cut}}",
+                f"the {name}, summed over both products, is above {{cut}}",
                 3,
                 value.sum(axis=1),
                 16,
@@ -307,7 +319,7 @@ def gates(answers: InductionAnswers) -> TermTable:
     sides = [side(value[:, 1] - value[:, 0]) for _, value in basic]
     for ((first, _), one), ((second, _), two) in combinations(zip(basic, sides, strict=True), 2):
         price = first.price + second.price
-        code, pair = "lead({0}) * lead({1})", f"{first.words} and {second.words}"
+        code, pair = "lead({0}) * lead({1})", f"the {first.words} and the {second.words}"
         items.append(
             ChoiceTerm(
                 f"{code} < -1e-9", f"{pair} favour different products", price, (first, second)

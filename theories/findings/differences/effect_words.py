@@ -99,11 +99,17 @@ def codings_of(found: ParameterEffects) -> tuple[str, ...]:
             levels = ", ".join(map(str, values.cat.categories))
             other = in_function(right, "C", name, REFERENCE)
             if in_function(right, "C", name, r"\s*,\s*Sum"):
-                told.append(f"{name}: sum coding; each level beside the mean of {levels}.")
+                told.append(
+                    f"{name}: sum coding; each level is compared with the mean of {levels}."
+                )
             elif other:
-                told.append(f"{name}: treatment coding; each level of {levels} beside {other[2]}.")
+                told.append(
+                    f"{name}: treatment coding; each level of {levels} is compared with {other[2]}."
+                )
             else:
-                told.append(f"{name}: treatment coding; each level beside the first of {levels}.")
+                told.append(
+                    f"{name}: treatment coding; each level is compared with the first of {levels}."
+                )
         elif in_function(right, "scale", name):
             told.append(
                 f"{name}: scaled; effects are for one standard deviation ({values.std(ddof=0):.4g}), at the mean "
@@ -113,7 +119,7 @@ def codings_of(found: ParameterEffects) -> tuple[str, ...]:
             told.append(f"{name}: centred at {values.mean():.4g}; effects are for a change by 1.")
         else:
             told.append(
-                f"{name}: as it is; effects are for a change by 1, in a parameter's own unit from the mean "
+                f"{name}: not scaled; effects are for a change by 1, in a parameter's own unit from the mean "
                 f"({values.mean():.4g})."
             )
     return tuple(told)

@@ -201,7 +201,7 @@ def _confounded_with_order(values: pd.Series, person: NDArray[Any], name: str) -
     told = ", then ".join(str(values.cat.categories[code]) for code in order)
     return [
         f"the responses of every participant come in one order, {told}: if rows are in the order of the session, an "
-        f"effect of {name} cannot be told apart from practice."
+        f"effect of {name} cannot be separated from practice."
     ]
 
 

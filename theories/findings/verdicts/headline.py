@@ -11,7 +11,7 @@ from typing import Literal
 
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
-from lakatos.traces.wording import plural
+from lakatos.traces.wording import in_a_list, plural
 
 Verdict = Literal["better", "published", "nothing_left"]
 
@@ -95,7 +95,9 @@ def headline(
         is_ahead_of_published: As of `verdict_of`; where it is None, only the initial theories were compared.
         n_others: Number of theories beside ``published`` from which the data do not separate the leading one.
     """
-    rest = f", marked by {', '.join(marks)}" if marks and left and left.is_above_one else ""
+    rest = ""
+    if marks and left and left.is_above_one:
+        rest = f"; the misfit is related to {in_a_list(marks)}"
     words = ratio_in_words(left)
     if verdict == "nothing_left":
         return f"These data show no misfit of {leader}: {words}."

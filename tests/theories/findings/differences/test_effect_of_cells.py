@@ -158,11 +158,11 @@ def test_who_has_one_condition_only_says_nothing_of_a_condition_within_participa
 @pytest.mark.parametrize(
     ("right", "dose", "age"),
     [
-        ("C(dose,Sum) + age", "sum coding", "as it is"),
+        ("C(dose,Sum) + age", "sum coding", "not scaled"),
         ("C(dose, Sum) + scale(age)", "sum coding", "scaled"),
-        ("dose + center(age)", "each level beside the first of a, b, c", "centred"),
-        ("C(dose, Treatment('b')) + age", "each level of a, b, c beside b", "as it is"),
-        ("scale(iq) + dose + age", "each level beside the first", "as it is"),
+        ("dose + center(age)", "each level is compared with the first of a, b, c", "centred"),
+        ("C(dose, Treatment('b')) + age", "each level of a, b, c is compared with b", "not scaled"),
+        ("scale(iq) + dose + age", "each level is compared with the first", "not scaled"),
     ],
 )
 def test_codings_are_said_as_they_are(right: str, dose: str, age: str) -> None:

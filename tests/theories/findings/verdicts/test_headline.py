@@ -54,7 +54,7 @@ def test_a_renamed_tied_or_guessing_theory_is_never_better(lacking: str) -> None
 def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
     ratio = "its squared error on the presented trials is 2.00 times the sampling noise (90% interval 1.50 to 2.80)"
     assert headline("better", "Sum", "Sum", LEFT, ["side"]) == (
-        f"Sum, a new theory, predicts better than every published one; {ratio}, marked by side."
+        f"Sum, a new theory, predicts better than every published one; {ratio}; the misfit is related to side."
     )
     assert headline("better", "Sum", "Sum", LEFT, [], is_ahead_of_published=None) == (
         f"Sum, a new theory, predicts better than every initial theory; {ratio}."

@@ -1,0 +1,98 @@
+"""Rules that were induced are stated in English: conditions first, ties last, and both sides of each term."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lakatos.theories.discovery.induction.source import (
+    rule_words,
+    sum_claim,
+    sum_clauses,
+    weighed_clause,
+)
+from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, less, more
+from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
+from lakatos.theories.language.account import tell_clause
+from lakatos.theories.language.option_score import OptionScore
+from lakatos.theories.language.prior import Prior
+
+GUESS = ConstantLeaf(0.5)
+LEADS = TermTable(
+    (
+        ChoiceTerm("a", "take more", 1.0, opposite="take less"),
+        ChoiceTerm("b", "take early", 1.0, opposite="take late"),
+    ),
+    np.zeros((2, 1), dtype=np.float32),
+)
+GATES = TermTable(
+    (ChoiceTerm("c", "both are high", 1.0), ChoiceTerm("d", "both are near", 1.0)),
+    np.zeros((2, 1), dtype=np.float32),
+)
+MORE, EARLY = LeadLeaf(0, 1.0, GUESS), LeadLeaf(1, 1.0, GUESS)
+FIRST = "follow the first of these rules that applies: "
+
+
+@pytest.mark.parametrize(
+    ("node", "words"),
+    [
+        (MORE, ["take more", "guess at ties"]),
+        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less on 80% of trials or, at ties, choose B"]),
+        (LeadLeaf(0, 1.0, EARLY), ["take more or, at ties, take early", "guess at ties"]),
+        (
+            SplitNode(0, MORE, ConstantLeaf(0.0)),
+            [FIRST + "(1) if both are high, take more; (2) otherwise, choose A", "guess at ties"],
+        ),
+        (
+            SplitNode(0, SplitNode(1, ConstantLeaf(0.8), GUESS), GUESS),
+            [FIRST + "(1) if both are high and both are near, choose B on 80% of trials; (2) otherwise, guess"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words: list[str]):
+    assert rule_words(node, LEADS, GATES) == words
+
+
+@pytest.mark.parametrize(
+    ("code", "words", "greater", "smaller"),
+    [
+        ("x", "total", "the product whose total is greater", "the product whose total is smaller"),
+        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is greater",
+         "the product whose total, weighted by validity, is smaller"),
+        ("x", "closeness of the total to 8", "the product whose total is closer to 8",
+         "the product whose total is further from 8"),
+        ("x", "closeness of the ratings to 2, weighted by validity",
+         "the product whose ratings are closer to 2, weighted by validity",
+         "the product whose ratings are further from 2, weighted by validity"),
+        ("x", "oddness of the number of zeros", "the product with the odd number of zeros",
+         "the product with the even number of zeros"),
+        ("x >= 3", "a top rating", "the only product with a top rating", "the only product without a top rating"),
+        ("x > y", "being better", "the only product being better", "the only product not being better"),
+    ],
+)  # fmt: skip
+def test_both_sides_of_a_comparison_are_english(code, words, greater, smaller):
+    score = OptionScore(code, words, 1.0)
+    assert (more(score), less(score)) == (greater, smaller)
+
+
+def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
+    gate = GATES.items[0]
+    clauses = [
+        weighed_clause("one", 1.0, LEADS.items[0], gate),
+        weighed_clause("two", 1.0, LEADS.items[1], None),
+    ]
+    one, two = (
+        Prior("normal", -4, 4, center, 1.0, doubt=0.1) if center == 0.5 else Prior("normal", -4, 4, center, 0.01)
+        for center in (-1.0, 0.5)
+    )  # fmt: skip
+    priors = {"one": one, "two": two}
+    assert tell_clause(clauses[0], priors).text == "tend to take less if both are high"
+    assert tell_clause(clauses[1], priors).text == (
+        "about two thirds of people (95% interval 58% to 79%) tend to take early, and the rest to do the opposite"
+    )
+    *_, added = sum_clauses(clauses)
+    assert (added.clause, added.taken_for_granted) == ("add up these tendencies", True)
+    assert sum_clauses(clauses[:1]) == clauses[:1]
+    assert sum_claim(["take more", "take early"]) == (
+        "people tend to take more; to take early; they add up these tendencies."
+    )
