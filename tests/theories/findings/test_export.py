@@ -180,6 +180,26 @@ def choose(parameters, trials, xp):
         exported(theory, DOMAINS["intertemporal"], [some_trials("intertemporal")])
 
 
+def test_rows_of_a_theory_that_learns_stand_by_participant_in_the_order_of_presentation() -> None:
+    one = some_trials("learning")
+    n = len(one.trial)
+    mixed = Trials(
+        "x", one.stimuli, np.tile([0, 1], n), np.repeat(one.trial, 2), np.repeat(one.response, 2),
+        np.ones(2 * n, int), n_options=one.n_options,
+        feedback={name: np.repeat(column, 2) for name, column in one.feedback.items()},
+    )  # fmt: skip
+    theory = read_program(FAMILIES["learning"].program("rescorla_wagner"))
+    names = [["b" if place else "a" for place in np.tile([0, 1], n)]]
+    found = exported(theory, DOMAINS["learning"], [mixed], names)
+    assert found.rows["participant"].tolist() == [1] * n + [2] * n
+    assert found.rows["participant_id"].tolist() == ["a"] * n + ["b"] * n
+    assert found.rows["reward"][:n].tolist() == found.rows["reward"][n:].tolist()
+    assert found.n_checked == n
+    assert found.log_likelihood == pytest.approx(
+        published("learning", "rescorla_wagner").log_likelihood
+    )
+
+
 def test_what_is_used_twice_has_a_name() -> None:
     twice = apply("exp", apply("add", A, B))
     lines, (written,) = statements(

@@ -26,7 +26,8 @@ from lakatos.theories.language.theory import Theory
 
 Array = NDArray[Any]
 MOST_CHECKED: Final = 40
-"""Responses of the first participant on which formulas are compared with the theory."""
+"""Responses of a participant on which formulas are compared with the theory."""
+PARTICIPANTS_CHECKED: Final = 3
 CHECKED_AT: Final = (0.5, 0.3, 0.8)
 """Quantiles of the population at which they are compared."""
 TOLERANCE: Final = 1e-8
@@ -52,6 +53,8 @@ def exported(
     Raises:
         UnwritableError: The theory cannot be written as formulas, or they do not give its likelihood.
     """
+    order = [np.argsort(item.participant, kind="stable") for item in trials]
+    trials = [_of_rows(item, places) for item, places in zip(trials, order, strict=True)]
     tables = [_rows(domain, item) for item in trials]
     if len({tuple(sorted(table)) for table in tables}) > 1:
         raise UnwritableError(
@@ -74,34 +77,76 @@ def exported(
             for name in trials[0].feedback
         },
     )
-    n_checked = min(MOST_CHECKED, int((rows["participant"] == rows["participant"][0]).sum()))
     columns = ("participant", "response", "n", *formulas.columns, *formulas.feedback)
     found = {name: rows[name] for name in columns}
     if names:
-        found["participant_id"] = np.concatenate([np.asarray(item, dtype=str) for item in names])
-    points = [
-        {name: float(prior.quantile(np.array([share]))[0]) for name, prior in theory.priors.items()}
-        for share in CHECKED_AT
-    ]
-    own = [log_likelihood(formulas, values, found, n_checked) for values in points]
-    theirs = _computed(theory, domain, trials[0], points, n_checked)
-    for mine, computed in zip(own, theirs, strict=True):
-        if not abs(mine - computed) <= TOLERANCE:
-            raise UnwritableError(
-                f"the formulas of {theory.name!r} give a log likelihood of {mine:.9g} on the first {n_checked} "
-                f"responses where the theory itself gives {computed:.9g}; export it as python or json instead."
-            )
-    start, checked = tuple(points[0].values()), own[0]
+        named = zip(names, order, strict=True)
+        found["participant_id"] = np.concatenate([np.array(item)[places] for item, places in named])
+    n_checked, checked = _compared(theory, domain, trials[0], formulas, found)
     return ExportedTheory(
         theory.name,
         theory.claim,
         domain.name,
         formulas,
         theory.priors,
-        start,
+        tuple(_values(theory, CHECKED_AT[0]).values()),
         found,
         n_checked,
         checked,
+    )
+
+
+def _values(theory: Theory, share: float) -> dict[str, float]:
+    """The parameters' quantiles in the population."""
+    return {
+        name: float(prior.quantile(np.array([share]))[0]) for name, prior in theory.priors.items()
+    }
+
+
+def _compared(
+    theory: Theory,
+    domain: Domain,
+    trials: Trials,
+    formulas: TheoryFormulas,
+    rows: Mapping[str, Array],
+) -> tuple[int, float]:
+    """Compare formulas with the theory on the responses of some participants.
+
+    Returns:
+        How many responses of the first participant were compared, and their log likelihood at the first point.
+
+    Raises:
+        UnwritableError: They differ.
+    """
+    points = [_values(theory, share) for share in CHECKED_AT]
+    found: list[tuple[int, float]] = []
+    with Laboratory(domain, 1) as laboratory:
+        for number in np.unique(trials.participant)[:PARTICIPANTS_CHECKED]:
+            places = np.flatnonzero(trials.participant == number)[:MOST_CHECKED]
+            here = {name: column[places] for name, column in rows.items()}
+            own = [log_likelihood(formulas, values, here) for values in points]
+            theirs = _computed(laboratory, theory, domain, _of_rows(trials, places), points)
+            for mine, computed in zip(own, theirs, strict=True):
+                if not abs(mine - computed) <= TOLERANCE:
+                    raise UnwritableError(
+                        f"the formulas of {theory.name!r} give a log likelihood of {mine:.9g} on the first "
+                        f"{len(places)} responses of participant {number + 1} where the theory itself gives "
+                        f"{computed:.9g}; export it as python or json instead."
+                    )
+            found.append((len(places), own[0]))
+    return found[0]
+
+
+def _of_rows(trials: Trials, rows: Array) -> Trials:
+    """Some responses in this order, without what is known of the participants."""
+    return replace(
+        trials,
+        participant=np.asarray(trials.participant)[rows],
+        trial=np.asarray(trials.trial)[rows],
+        response=np.asarray(trials.response)[rows],
+        count=np.asarray(trials.count)[rows],
+        feedback={name: np.asarray(column)[rows] for name, column in trials.feedback.items()},
+        attributes={},
     )
 
 
@@ -138,15 +183,15 @@ def _rows(domain: Domain, trials: Trials) -> dict[str, Array]:
 
 
 def log_likelihood(
-    formulas: TheoryFormulas, values: Mapping[str, float], rows: Mapping[str, Array], n_rows: int
+    formulas: TheoryFormulas, values: Mapping[str, float], rows: Mapping[str, Array]
 ) -> float:
-    """Nats of the first responses, which are one participant's where the theory learns."""
+    """Nats of one participant's responses."""
     total, n_options = 0.0, len(formulas.probabilities)
     state = {
         name: value_of(item, values)
         for name, item in zip(formulas.state, formulas.first, strict=True)
     }
-    for row in range(n_rows):
+    for row in range(len(rows["response"])):
         read = ("n", *formulas.columns, *formulas.feedback)
         here = {name: float(rows[name][row]) for name in read}
         chosen = int(rows["response"][row]) - 1
@@ -162,36 +207,25 @@ def log_likelihood(
 
 
 def _computed(
+    laboratory: Laboratory,
     theory: Theory,
     domain: Domain,
     trials: Trials,
     points: Sequence[Mapping[str, float]],
-    n_rows: int,
 ) -> list[float]:
     """The same as the theory's own process computes it, for each of several sets of parameters."""
-    rows = slice(0, n_rows)
-    first = replace(
-        trials,
-        participant=trials.participant[rows],
-        trial=trials.trial[rows],
-        response=trials.response[rows],
-        count=trials.count[rows],
-        feedback={name: column[rows] for name, column in trials.feedback.items()},
-        attributes={},
-        n_people=1,
-    )
+    one = replace(trials, participant=np.zeros(len(trials.trial), dtype=int), n_people=1)
     drawn = {name: np.array([point[name] for point in points]) for name in theory.priors}
     if not drawn:
         drawn = {"": np.zeros(len(points))}  # how many there are
-    with Laboratory(domain, 1) as laboratory:
-        if theory.learns:
-            found = laboratory.look(
-                theory, [first.stimuli], lambda view: follow(view._session, domain, drawn, first)
-            )
-            return [float(item) for item in found.log_likelihood.sum(axis=1)]
-        (shares,) = laboratory.look(theory, [first.stimuli], lambda view: view.probabilities(drawn))
-    chosen = np.maximum(shares[:, first.trial, first.response], LEAST_PROBABILITY)
-    return [float(item) for item in (first.count * np.log(chosen)).sum(axis=1)]
+    if theory.learns:
+        found = laboratory.look(
+            theory, [one.stimuli], lambda view: follow(view._session, domain, drawn, one)
+        )
+        return [float(item) for item in found.log_likelihood.sum(axis=1)]
+    (shares,) = laboratory.look(theory, [one.stimuli], lambda view: view.probabilities(drawn))
+    chosen = np.maximum(shares[:, one.trial, one.response], LEAST_PROBABILITY)
+    return [float(item) for item in (one.count * np.log(chosen)).sum(axis=1)]
 
 
 def to_json(theory: Theory, domain: Domain) -> str:
