@@ -399,6 +399,7 @@ def tell_clause(
     above = float(np.mean(distances > 0))
     if of_some:
         unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
+        unknown = unknown or not prior.doubt
         who = "some people" if unknown else _share_of_people(clause, prior, priors, above)
         text = _filled(clause.clause.replace("{who}", who), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", above, of_some=True)
@@ -441,7 +442,8 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
-        text = _with_aside(text, "estimated at the limit of the allowed range")
+        bound = "upper" if _is_at_high(prior) else "lower"
+        text = _with_aside(text, f"estimated at the {bound} bound of the allowed range")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
 
 

@@ -34,7 +34,7 @@ def test_three_participants_who_click_at_random_show_nothing(seed: int, tmp_path
     )
     assert "Supported:" not in page
     assert "Result Undecided: " in page
-    assert re.search("These data show no misfit of|was shown to predict|Undecided: ", page)
+    assert re.search("These data give no evidence of a misfit of|was shown to predict|Undecided: ", page)
     assert "There is no clear evidence that" in page
     assert "with fewer than 10 no difference is claimed" in page
 
@@ -51,7 +51,7 @@ def test_many_participants_who_follow_a_published_theory_show_that_it_leaves_not
     )
     assert "Supported:" not in page
     assert "Undecided" not in page
-    assert re.search("These data show no misfit of .{3,60}: its squared error", page)
+    assert re.search("These data give no evidence of a misfit of .{3,60}: its squared error", page)
     assert "Exploratory" not in page
     assert "predicts choices better than" in page
     assert "There is no clear evidence that" not in page

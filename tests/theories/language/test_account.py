@@ -82,8 +82,9 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "strongly like it (estimated at the limit of the allowed range)"
+        == "strongly like it (estimated at the upper bound of the allowed range)"
     )
+    assert "the lower bound of" in tell_clause(PULL, {"pull": learned(-4.0)}).text
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
     share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}

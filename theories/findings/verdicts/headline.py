@@ -100,7 +100,7 @@ def headline(
         rest = f"; the misfit is related to {in_a_list(marks)}"
     words = ratio_in_words(left)
     if verdict == "nothing_left":
-        return f"These data show no misfit of {leader}: {words}."
+        return f"These data give no evidence of a misfit of {leader}: {words}."
     if verdict == "published":
         if leader == published:
             return f"No theory was shown to predict better than {published}; {words}{rest}."

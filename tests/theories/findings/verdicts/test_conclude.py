@@ -170,7 +170,7 @@ def test_the_verdict_names_the_leader_the_decisive_rival_and_why_it_ended(
     assert found.stop == "cycles"
     leader = evidence.theories.name(found.leader)
     assert found.verdict == "nothing_left"
-    assert found.headline.startswith(f"These data show no misfit of {leader}")
+    assert found.headline.startswith(f"These data give no evidence of a misfit of {leader}")
     assert found.text.startswith(
         f"{found.headline} There is no clear evidence that {leader} predicts"
     )

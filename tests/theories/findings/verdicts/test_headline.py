@@ -70,7 +70,7 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
         f"Undecided: New leads, but was not shown to predict better than Sum and 2 other theories; {own}."
     )
     assert headline("nothing_left", "Sum", "Sum", NOTHING, ["side"]) == (
-        "These data show no misfit of Sum: its squared error on the presented trials is 1.10 times "
+        "These data give no evidence of a misfit of Sum: its squared error on the presented trials is 1.10 times "
         "the sampling noise (90% interval 0.80 to 1.60)."
     )
     assert "could not be compared" in ratio_in_words(None)
