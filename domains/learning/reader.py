@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
+from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import (
     HasAttributes,
     NeededParts,
@@ -22,6 +23,7 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
+from lakatos.experiments.adoption.prepared import computed_cells
 from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells, stimuli_in_sets
@@ -43,6 +45,7 @@ from lakatos.experiments.adoption.step_cells import (
     WON,
     is_reward_in_words,
     number_of_options,
+    outcome_of_choice,
     rewards,
 )
 from lakatos.experiments.adoption.tables import numbers_of, places_of
@@ -324,7 +327,30 @@ LEARNED = 3.0
 
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
+    table = _with_outcome_of_choice(table)
     return _recognised_prediction(table) or _recognised_choices(table)
+
+
+def _with_outcome_of_choice(table: TableSignature) -> TableSignature:
+    """The table with one column for the outcomes of the options that were chosen, where each option has a column."""
+    for choice in _choices(table):
+        for item in table.numbers():
+            names = list(table.columns)
+            found = outcome_of_choice(item.name, choice.name, choice.distinct, names)
+            if not found or not item.words & REWARDS:
+                continue
+            frame = pd.DataFrame({own.name: own.cells for own in table.columns.values()})
+            expression = ColumnExpression(found, names)
+            cells = pd.Series(computed_cells(frame, expression))
+            kept = {
+                name: own
+                for name, own in table.columns.items()
+                if name not in expression.columns[1:]
+            }
+            return replace(
+                table, columns=kept | {found: ColumnSignature(found, cells)}, response=choice.name
+            )
+    return table
 
 
 def _recognised_choices(table: TableSignature) -> Reading | None:

@@ -57,6 +57,7 @@ from lakatos.experiments.adoption.plausible import (
     check_places,
     check_practice,
     check_responses,
+    check_reward,
     check_shared_names,
     check_steps,
     check_units,
@@ -433,6 +434,7 @@ def _experiments(
     _check_offered(cells, columns, domain, notes)
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
+        check_reward(cells, columns, notes)
         check_places(cells, columns, participant, notes)
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)

@@ -155,13 +155,19 @@ def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> Answer
             expression = ColumnExpression(text, table.columns)
         except ValueError:
             continue  # whoever reads the column says that it is not there
-        frame = frame.assign(**{text: _computed_cells(table.frame, expression)})
+        frame = frame.assign(**{text: computed_cells(table.frame, expression)})
     return replace(table, frame=frame)
 
 
-def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
+def computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
+    if expression.by_cell:
+        named = by_distinct(cells[expression.columns[0]], _folded)
+        made = np.full(len(frame), "", dtype=object)
+        for cell, name in expression.by_cell.items():
+            made[named == cell] = cells[name].to_numpy(dtype=object)[named == cell]
+        return list(made)
     if expression.equal is not None:
         folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)

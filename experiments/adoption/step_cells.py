@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -61,6 +62,31 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
     notes.append(f"{column}: {told}")
     cells.refuse_empty(cells.changed(column, str.strip) == "", column)
     return cells.changed(column, number.__getitem__).astype(np.float64)
+
+
+def outcome_of_choice(
+    reward: str, response: str, cells: Sequence[str], names: Sequence[str]
+) -> str:
+    """The reward as the outcome of the option chosen, such as ``outcome_{choice}``; empty where it is no such thing.
+
+    So it is where its column is named by a cell of the response, and with another cell in its place it is the name
+    of another column: every option has its outcome, chosen or not. One cell, of missed responses, may have no column.
+
+    Args:
+        reward: Name of the column of rewards.
+        response: Name of the column of choices.
+        cells: Different cells of the response.
+        names: Of all columns.
+    """
+    known = {name.casefold() for name in names if name != response}
+    said = [cell.strip().casefold() for cell in cells if cell.strip()]
+    for cell in said if len(said) > 1 else ():
+        for found in re.finditer(re.escape(cell), reward.casefold()):
+            before, after = reward[: found.start()], reward[found.end() :]
+            n_known = len({f"{before}{own}{after}".casefold() for own in said} & known)
+            if n_known >= max(2, len(said) - 1):
+                return f"{before}{{{response}}}{after}"
+    return ""
 
 
 def size_of_rewards(
