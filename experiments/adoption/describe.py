@@ -1505,12 +1505,9 @@ def _facts(
 
 def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """How many different trials the rows show."""
-    shown = [
-        str(leaf)
-        for part, value in mapping.stimulus.items()
-        for leaf in _flat(value)
-        if part not in (SIDE, "block_start") and str(leaf) in table.columns
-    ]
+    parts = {k: own for k, own in mapping.stimulus.items() if k not in (SIDE, "block_start")}
+    told = {name for leaf in leaves_of(parts) for name in columns_in(str(leaf), table.frame)}
+    shown = [name for name in table.columns if name in told]
     if not shown:
         return []
     n_trials = len(table.frame[shown].drop_duplicates())

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.cell_units import PER_CENT, days_of, has_units, with_unit
+from lakatos.experiments.adoption.cell_units import days_of, has_units, with_unit
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of, places_of
+from lakatos.experiments.adoption.units import PER_CENT
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

@@ -810,3 +810,35 @@ def test_columns_that_drift_or_count_time_describe_no_option(rng: np.random.Gene
     frame["time_elapsed"] = 1000 * np.arange(n) + rng.integers(0, 900, n)
     assert described(frame).domain == "learning"
     assert described(frame.assign(stake=rng.normal(0, 1, n))).domain == ""
+
+
+# Chances of losing ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["prob_nothing", "p_lose", "prob_no_win", "p_loss", "pct_lose"])
+def test_a_chance_of_losing_or_of_nothing_is_none_of_winning(
+    rng: np.random.Generator, name: str
+) -> None:
+    frame = people(4, 30)
+    n = len(frame)
+    won = rng.choice([0.25, 0.4, 0.6, 0.75], n)
+    frame["sure_amount"] = rng.integers(4, 12, n)
+    frame["gamble_amount"] = frame["sure_amount"] + rng.integers(1, 30, n)
+    frame[name] = (100 * (1 - won)).round() if name.startswith("pct") else (1 - won).round(2)
+    takes = rng.random(n) < 1 / (1 + np.exp(frame["sure_amount"] - frame["gamble_amount"] * won))
+    frame["choice"] = np.where(takes, "gamble", "sure")
+    found = only(read(frame)).stimuli
+    high = found["outcomes"][:, 1].argmax(axis=-1)
+    read_as = np.take_along_axis(found["probabilities"][:, 1], high[:, None], axis=-1)[:, 0]
+    trial = only(read(frame)).trial
+    assert read_as[trial] == pytest.approx(won)
+
+
+def test_a_chance_of_losing_beside_an_amount_that_is_lost_is_that_of_the_loss() -> None:
+    frame = people(4, 12).assign(
+        win=[20, 30, 40] * 16, lose=[5, 8] * 24, p_lose=[0.2, 0.6, 0.3, 0.5] * 12,
+        choice=["accept", "reject", "accept"] * 16,
+    )  # fmt: skip
+    mapping = described(frame, DOMAINS["risky"]).mapping
+    assert mapping.stimulus["b_amounts"] == ["-lose", "win"]
+    assert mapping.stimulus["b_probabilities"] == ["p_lose"]
