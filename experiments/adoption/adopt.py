@@ -457,7 +457,9 @@ def _experiments(
     layout = known_layout(domain)
     if scale is None:
         turned = turned_ratings(frame, columns)
-        check_responses(found, layout.in_favour, layout.dominance, columns, notes, turned)
+        check_responses(
+            found, layout.in_favour, layout.dominance, columns, notes, turned, layout.properties
+        )
     return tuple(found), tuple(people), used, is_ordered
 
 
@@ -490,7 +492,18 @@ def _check_offered(
             continue
         is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
         n_empty = int(is_empty.sum())
-        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty) or is_empty.all():
+        if is_empty.all() and n_empty:
+            parts = [
+                f"--column '{part}={json.dumps([*value[:place], 0, *value[place + 1 :]], ensure_ascii=False)}'"
+                for part, value in columns.stimulus.items()
+                if isinstance(value, list) and set(own) & set(map(str, value))
+            ]
+            raise TrialsError(
+                f"{cells.name}: {' and '.join(own)} {'are' if len(own) > 1 else 'is'} empty in all rows, so that "
+                f"option {option} has no such properties. Say the number that it is to have in their place, such as 0: "
+                f"{' '.join(parts)} (participants.columns.stimulus)."
+            )
+        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty):
             continue
         question(
             columns,
