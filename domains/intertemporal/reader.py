@@ -39,6 +39,10 @@ SOONER = {"s", "ss", "sooner", "soon", "small", "smaller", "now", "immediate"}
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
+    dates, days = by_side(names, ["date"]), [name for name in names if "date" in words_of(name)]
+    if amounts and not delays and dates and len(days) == 3:
+        (today,) = {*days} - {*dates[0], *dates[1]}
+        delays = [f"{dates[0][0]} - {today}"], [f"{dates[1][0]} - {today}"]
     if not amounts and not delays:
         return _guess_one_side(names)
     if not amounts or not len(amounts[0]) == len(amounts[1]) == 1:
@@ -272,6 +276,7 @@ LAYOUT = StimulusLayout(
     _dated,
     _guess_dated,
     recognise=recognise,
+    kind="sooner or later amounts",
     guess_rank=2,
     in_favour=_for_second,
     dominance=dominance,

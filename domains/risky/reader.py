@@ -621,6 +621,7 @@ LAYOUT = StimulusLayout(
     ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
     guess_cells=_guess_cells,
     recognise=recognise,
+    kind="choices between two gambles",
     guess_rank=1,
     in_favour=_for_second,
     dominance=dominance,

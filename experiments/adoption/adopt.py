@@ -57,7 +57,6 @@ from lakatos.experiments.adoption.plausible import (
     check_places,
     check_practice,
     check_responses,
-    check_reward,
     check_shared_names,
     check_steps,
     check_units,
@@ -294,7 +293,7 @@ def _adopted(
     check_practice(of_file, table.name, columns, unread, notes)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
-    notes += conditions_not_read(whole, columns)
+    notes += conditions_not_read(whole, columns, domain)
     cells = RowCells(whole, table.name, numbers)
     back = read_back(found, used, cells, columns, domain)
     return AdoptedAnswers(
@@ -434,7 +433,6 @@ def _experiments(
     _check_offered(cells, columns, domain, notes)
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
-        check_reward(cells, columns, notes)
         check_places(cells, columns, participant, notes)
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)
@@ -619,7 +617,6 @@ def _check_nothing_open(
         f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
         f"({words + '; ' if words else ''}columns= in Python)."
         + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
-        + " `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
         + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
     )
 

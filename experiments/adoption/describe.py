@@ -43,7 +43,6 @@ from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_
 from lakatos.experiments.adoption.plausible import (
     STIMULUS_WORDS,
     bad_rows_in_words,
-    is_loss,
     marks_of_missing,
     rows_in_words,
     rows_that_count,
@@ -77,7 +76,7 @@ from lakatos.experiments.adoption.signatures import (
     ranks_rows,
     table_signature,
 )
-from lakatos.experiments.adoption.step_cells import is_reward_in_words, outcome_of_choice
+from lakatos.experiments.adoption.step_cells import is_loss, is_reward_in_words, outcome_of_choice
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of, whole
 from lakatos.experiments.adoption.timed_answers import (
     ACCURACY,
@@ -1132,6 +1131,8 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
         return 2 <= item.n_distinct <= FEW_VALUES
     if meaning == "reward":
         return item.numeric or is_reward_in_words(item.examples) or has_units(item.examples)
+    if meaning == "response_time" and set(words_of(item.name)) & {"confidence", "conf"}:
+        return False
     if meaning in ("response_time", "share"):
         return item.numeric or has_units(item.examples)
     if meaning in ("order", "count"):

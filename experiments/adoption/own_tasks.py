@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
@@ -87,7 +88,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
-    if told := _not_covered(table):
+    if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
         options, attributes = menu
@@ -150,6 +151,54 @@ def _not_covered(table: TableSignature) -> str:
                 "which of two looks more random)"
             )
     return ""
+
+
+def _not_of_choices(table: TableSignature) -> str:
+    """What rows without choices seem to hold: items, signals, texts, judgements; empty where none is clear."""
+    columns = table.columns
+    n_people = int(table.person.max(initial=0)) + 1
+    stems: dict[str, list[str]] = {}
+    for name, own in columns.items():
+        if own.is_whole and MOST_LEVELS >= len(own.distinct) > 2 and not own.words & CHOICES:
+            stems.setdefault(name.rstrip("0123456789"), []).append(name)
+    items = max(stems.values(), key=len, default=[])
+    if len(items) >= FEWEST_ITEMS and n_people == len(table.person):
+        return f"{items[0]} to {items[-1]} seem to be items of a questionnaire"
+    response = next((name for name, own in table.named.items() if own == "response"), "")
+    if response and not [
+        own for own in table.free if own.name != response and not own.words & CLOCKS
+    ]:
+        return f"{response} stands alone, without options or rewards beside it"
+    for name, own in columns.items():
+        same = np.diff(table.person) == 0
+        steps = np.diff(own.values)[same] if own.is_number else np.zeros(0)
+        is_clock = len(steps) > FEWEST_SAMPLES and np.ptp(steps) == 0 and steps[0] > 0
+        if is_clock and own.words & CLOCKS and not response:
+            return f"{name} rises by {steps[0]:g} from row to row, so that these seem to be samples of a signal"
+        n_words = [len(cell.split()) for cell in own.distinct]
+        is_new = len(own.distinct) > 0.7 * len(own.cells) and not own.is_number
+        if (
+            is_new
+            and np.mean(n_words) >= WORDS_OF_TEXT
+            and not any(map(dated_amounts, own.distinct))
+        ):
+            return f"{name} seems to hold texts in the words of participants"
+        judged = [
+            other for other in table.free
+            if other is not own and other.words & STIMULI and set(other.distinct) == set(own.distinct)
+        ]  # fmt: skip
+        if judged and own.words & CHOICES and any(item.words & SURE for item in table.free):
+            return f"{name} seems to say what {judged[0].name} was, and how sure the participant was of it"
+    return ""
+
+
+CHOICES = {"choice", "response", "resp", "chosen", "decision"}
+STIMULI = {"stimulus", "stim", "signal", "target", "item", "status"}
+SURE = {"confidence", "conf", "certainty", "sure"}
+CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
+"""Words in names of columns."""
+FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT = 6, 20, 3
+"""Columns of a questionnaire, rows of a signal, and words of a text."""
 
 
 def _is_sequence(column: ColumnSignature) -> bool:

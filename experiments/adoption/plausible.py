@@ -18,8 +18,6 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.signatures import counterparts
-from lakatos.experiments.adoption.step_cells import outcome_of_choice
 from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
@@ -144,7 +142,7 @@ def question(columns: AnswerColumns, notes: list[str], name: str, words: str) ->
         ImplausibleError: It is not accepted; the message says how to accept it.
     """
     if name in columns.accept:
-        notes.append(f"accepted ({name}): {words}")
+        notes.append(f"accepted ({name}): {words.partition('. ')[0]}")
         return
     raise ImplausibleError(
         f'{words}. If the file is right as it was read, say --accept {name} (accept = ["{name}"] in the section '
@@ -552,80 +550,6 @@ def check_cumulated(
         "cumulated_rewards",
         f"{cells.name}: {column} never falls from a row of a participant to the next, as a sum of all rewards so far. "
         "Name the column of each step's own reward: --column feedback.reward=COLUMN (participants.columns.feedback)",
-    )
-
-
-OBTAINED = {"chosen", "obtained", "received", "factual", "own", "actual", "earned", "total", "sum"}
-FORGONE = {"unchosen", "foregone", "forgone", "counterfactual", "fictive", "other", "missed"}
-"""Words in names of columns of what the option chosen paid, and the other one."""
-GAINED = {"gain", "gains", "win", "wins", "won"}
-LOST = {
-    "loss", "losses", "lose", "lost", "punishment", "punished", "punish", "shock", "shocks", "cost", "costs", "penalty",
-    "pain", "fine",
-}  # fmt: skip
-"""Words in names of columns of what is won, and of what nobody wants."""
-
-
-def is_loss(name: str, values: Array) -> bool:
-    """Whether a column's name and its numbers, none of them negative, say how much was lost."""
-    words = set(words_of(name))
-    return bool(words & LOST) and not words & GAINED and bool(np.nanmin(values, initial=0) >= 0)
-
-
-def _with_place(reward: str, alike: Mapping[str, tuple[str, str]], response: str) -> str:
-    """The name of the reward with the response in place of the word in which other columns differ from it."""
-    own, _ = next(iter(alike.values()))
-    return re.sub(re.escape(own), f"{{{response}}}", reward, count=1, flags=re.IGNORECASE)
-
-
-def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
-    """Question a reward that is one option's outcome, whichever was chosen, or that is larger where more is lost."""
-    reward, response = columns.feedback.get("reward", ""), columns.response
-    names = [
-        name for name in map(str, cells.frame.columns) if len(columns_in(name, cells.frame)) == 1
-    ]
-    own = columns_in(reward, cells.frame)
-    if "{" in reward and len(own) > 1:
-        notes.append(
-            f"the reward is what the option in {own[0]} paid ({', '.join(own[1:])}); what others paid is not used"
-        )
-    if reward == f"-{own[0]}":
-        notes.append(f"{own[0]} is taken for what is lost: the reward is {reward}")
-    if reward not in names or not numbers_of(cells.frame[reward]).notna().any():
-        return
-    values = numbers_of(cells.frame[reward])
-    if is_loss(reward, values.to_numpy()):
-        question(
-            columns,
-            notes,
-            "doubtful_reward",
-            f"{cells.name}: {reward} is the larger, the more was lost, by its name. Say --column "
-            f"feedback.reward=-{reward} (participants.columns.feedback)",
-        )
-    chosen = outcome_of_choice(reward, response, list(cells.text(response)), names)
-    alike = {
-        name: words
-        for name in names
-        for words in counterparts([reward, name])
-        if set(numbers_of(cells.frame[name]).dropna()) == set(values.dropna())
-        and not cells.frame[name].equals(cells.frame[reward])
-        and not {*words_of(reward), *words_of(name)} & (OBTAINED | FORGONE | GAINED | LOST)
-    }  # fmt: skip
-    if not chosen and not alike:
-        return
-    others = [name for name in columns_in(chosen, cells.frame)[1:] if name != reward] or list(alike)
-    way = (
-        f"Say --column 'feedback.reward={chosen}'"
-        if chosen
-        else "Name the column of what the chosen option paid, or make the cells of the responses words of these names "
-        f"(--column recode.{response}=...) and say --column 'feedback.reward={_with_place(reward, alike, response)}'"
-    )
-    question(
-        columns,
-        notes,
-        "doubtful_reward",
-        f"{cells.name}: {reward} and {', '.join(others[:3])} seem to be what each option paid, and {reward} would be "
-        f"the reward of all choices. {way} (participants.columns.feedback)",
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -62,6 +63,22 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
     notes.append(f"{column}: {told}")
     cells.refuse_empty(cells.changed(column, str.strip) == "", column)
     return cells.changed(column, number.__getitem__).astype(np.float64)
+
+
+GAINED = {"gain", "gains", "win", "wins", "won"}
+OF_LOSSES = {
+    "loss", "losses", "lose", "lost", "punishment", "punished", "punish", "shock", "shocks", "cost", "costs", "penalty",
+    "pain", "fine",
+}  # fmt: skip
+"""Words in names of columns of what is won, and of what nobody wants."""
+
+
+def is_loss(name: str, values: NDArray[np.float64]) -> bool:
+    """Whether a column's name and its numbers, none of them negative, say how much was lost."""
+    words = set(words_of(name))
+    return (
+        bool(words & OF_LOSSES) and not words & GAINED and bool(np.nanmin(values, initial=0) >= 0)
+    )
 
 
 def outcome_of_choice(

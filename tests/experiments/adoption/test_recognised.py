@@ -842,3 +842,64 @@ def test_a_chance_of_losing_beside_an_amount_that_is_lost_is_that_of_the_loss() 
     mapping = described(frame, DOMAINS["risky"]).mapping
     assert mapping.stimulus["b_amounts"] == ["-lose", "win"]
     assert mapping.stimulus["b_probabilities"] == ["p_lose"]
+
+
+# Files without choices ------------------------------------------------------------------------
+
+
+def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, str]]:
+    n = 120
+    rows = people(4, 30).rename(columns={"s": "subject", "t": "trial"})
+    ratings = {f"item_{k}": rng.integers(1, 6, n) for k in range(1, 9)}
+    words = np.array(["trust", "them", "never", "because", "it", "rains", "often", "honestly"])
+    texts = [" ".join(rng.choice(words, 5)) + f" {k}" for k in range(n)]
+    sure = {"confidence": rng.integers(1, 5, n)}
+    shown, said = rng.integers(1, 3, n), rng.integers(1, 3, n)
+    return {
+        "questionnaire": (pd.DataFrame({"id": np.arange(n), **ratings}), "item_1 to item_8 seem to be items"),
+        "signal": (
+            rows[["subject"]].assign(time_ms=20 * rows["trial"], heart_rate=rng.normal(70, 3, n).round(2)),
+            "time_ms rises by 20 from row to row",
+        ),
+        "texts": (rows.assign(answer=texts), "answer seems to hold texts"),
+        "judgement": (rows.assign(stimulus=shown, response=said, **sure), "response seems to say what stimulus was"),
+        "series": (rows.assign(response=rng.choice(["kop", "munt"], n)), "response stands alone"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "judgement", "series"])
+def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, kind: str) -> None:
+    frame, words = _without_choices(rng)[kind]
+    found = described(frame)
+    assert found.domain == ""
+    (doubt,) = found.doubts
+    assert doubt.startswith(words)
+    assert doubt.endswith("that is no kind of task here, and the file is not read")
+
+
+def test_a_column_of_what_became_of_an_offer_is_no_offer(rng: np.random.Generator) -> None:
+    rows = people(4, 30).assign(
+        endowment=100,
+        amount_offered=rng.integers(0, 50, 120),
+        offer_accepted=rng.integers(0, 2, 120),
+    )
+    found = described(rows)
+    assert found.domain == "games"
+    assert found.mapping.stimulus["own"] == [[0, 0], ["amount_offered", "amount_offered"]]
+    assert found.mapping.response == "offer_accepted"
+
+
+def test_dates_are_days_where_one_is_taken_from_another(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame
+    begun = pd.Timestamp("2024-02-20") + pd.to_timedelta(np.arange(len(frame)) % 40, unit="D")
+    frame["session_date"] = begun.strftime("%Y-%m-%d")
+    for side in ("sooner", "later"):
+        paid = begun + pd.to_timedelta(frame.pop(f"delay_{side}"), unit="D")
+        frame[f"{side}_date"] = paid.dt.strftime("%Y-%m-%d")
+    found, plain = only(read(frame)), only(read(delays(np.random.default_rng(3)).frame))
+    assert (
+        found.stimuli["delays_days"][found.trial] == plain.stimuli["delays_days"][plain.trial]
+    ).all()
+    frame["later_date"] = "soon"
+    with pytest.raises(TrialsError, match="DATE - DATE"):
+        read(frame)

@@ -304,3 +304,8 @@ def test_a_row_of_units_stands_beside_the_numbers_below_it(tmp_path: Path) -> No
     assert "row 2 holds units: amount in EUR, delay in [weeks]" in table.notes
     plain = read_answers(write(tmp_path, "b.csv", "subject,key\n,d\np1,s\np1,d\n"))
     assert plain.frame["key"].tolist() == ["d", "s", "d"]
+
+
+def test_the_last_row_of_an_export_of_gorilla_is_none(tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", "a,b\n1,2\n3,4\nEND OF FILE\n"))
+    assert table.frame["a"].tolist() == ["1", "3"]
