@@ -88,12 +88,6 @@ def outcome_of_choice(
 
     So it is where its column is named by a cell of the response, and with another cell in its place it is the name
     of another column: every option has its outcome, chosen or not. One cell, of missed responses, may have no column.
-
-    Args:
-        reward: Name of the column of rewards.
-        response: Name of the column of choices.
-        cells: Different cells of the response.
-        names: Of all columns.
     """
     known = {name.casefold() for name in names if name != response}
     said = [cell.strip().casefold() for cell in cells if cell.strip()]

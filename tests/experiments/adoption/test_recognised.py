@@ -903,3 +903,20 @@ def test_dates_are_days_where_one_is_taken_from_another(rng: np.random.Generator
     frame["later_date"] = "soon"
     with pytest.raises(TrialsError, match="DATE - DATE"):
         read(frame)
+
+
+def test_responses_that_the_columns_of_options_name_are_these_options(
+    rng: np.random.Generator,
+) -> None:
+    frame = people(4, 30)
+    n = len(frame)
+    frame["amount_ticket"], frame["probability"] = (
+        rng.integers(10, 40, n),
+        rng.choice([0.25, 0.5, 0.9], n),
+    )
+    frame["amount_voucher"] = rng.integers(2, 10, n)
+    takes = frame["amount_ticket"] * frame["probability"] > frame["amount_voucher"]
+    frame["choice"] = np.where(takes, "ticket", "voucher")
+    found = described(frame)
+    assert found.domain == "risky"
+    assert found.mapping.responses == {"voucher": 0, "ticket": 1}
