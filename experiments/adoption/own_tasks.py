@@ -9,6 +9,7 @@ import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -68,6 +69,8 @@ UNNAMED = re.compile(r"column \d+( |$)")
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
+NOT_READ = "the file is not read"
+"""How messages end where nothing can be done."""
 DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 
 
@@ -76,7 +79,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
 
     Args:
         table: The columns.
-        fewest_options: Of a menu; two, where rows were alternatives and so nothing else is meant.
+        fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
     """
     if _is_go_no_go(table):
         return (
@@ -176,7 +179,7 @@ def _not_of_choices(table: TableSignature) -> str:
         if is_clock and own.words & CLOCKS and not response:
             return f"{name} rises by {steps[0]:g} from row to row, so that these seem to be samples of a signal"
         n_words = [len(cell.split()) for cell in own.distinct]
-        is_new = len(own.distinct) > 0.7 * len(own.cells) and not own.is_number
+        is_new = len(own.distinct) > 0.7 * len(own.cells) and response in ("", name)
         if (
             is_new
             and np.mean(n_words) >= WORDS_OF_TEXT
@@ -192,7 +195,6 @@ def _not_of_choices(table: TableSignature) -> str:
     return ""
 
 
-CHOICES = {"choice", "response", "resp", "chosen", "decision"}
 STIMULI = {"stimulus", "stim", "signal", "target", "item", "status"}
 SURE = {"confidence", "conf", "certainty", "sure"}
 CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
@@ -242,7 +244,7 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
     parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
     for column in table.columns.values():
-        if not fewest_options <= len(column.distinct) <= 12 or column.name == table.participant:
+        if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
             continue
         found: list[set[str]] = []
         for cell in column.distinct:
@@ -250,7 +252,8 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
             own = [said for name, said in parts.items() if name != column.name]
             rests = [_without(said, label) for said in own if _holds(said, label)]
             found.append({" ".join(rest) for rest in rests if rest})
-        if all(found) and all(rest == found[0] for rest in found):
+        is_menu = len(found) >= fewest_options or len(found[0]) > 1
+        if is_menu and all(found) and all(rest == found[0] for rest in found):
             return sorted(column.distinct), sorted(found[0])
     return None
 

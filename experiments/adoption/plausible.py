@@ -469,10 +469,10 @@ def check_amounts(
         columns,
         notes,
         "unusual_amounts",
-        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Sensitivities of "
-        f"theories are per unit of money, and made for a median from {low:g} to {high:g}; in another unit they fit "
-        f"worse. {'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into "
-        f"another unit, as in --column {part}='{json.dumps(changed)}' (participants.columns.stimulus)",
+        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Theories fit worse "
+        f"where the median is not from {low:g} to {high:g}. "
+        f"{'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into another "
+        f"unit, as in --column {part}='{json.dumps(changed, ensure_ascii=False)}' (participants.columns.stimulus)",
     )
 
 
@@ -716,7 +716,9 @@ def check_responses(
         n_rows >= FEWEST and n_worse > MOST_DOMINATED * n_rows
         for n_worse in (n_dominated, n_rows - n_dominated)
     )
-    shown = ", ".join(f"{part} = {json.dumps(own)}" for part, own in columns.stimulus.items())
+    shown = ", ".join(
+        f"{part} = {json.dumps(own, ensure_ascii=False)}" for part, own in columns.stimulus.items()
+    )
     other = f"a column is not what it is read as ({shown}), since neither code of {column} fits"
     turn = f"say which cell is which option, from 0: {_turned_round(columns)}"
     if is_dominated:
@@ -796,7 +798,7 @@ def _check_times(
             "dominated_choices",
             f"in {n_rows:,} choices both amounts come at the same time, and in {n_dominated:,} of them the smaller one "
             "was chosen. If the second delay counts from the first payment, add them: --column "
-            f"delays_days='{json.dumps([delays[0], ' + '.join(delays)])}'",
+            f"delays_days='{json.dumps([delays[0], ' + '.join(delays)], ensure_ascii=False)}'",
         )
 
 

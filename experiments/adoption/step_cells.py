@@ -90,7 +90,7 @@ def outcome_of_choice(
     of another column: every option has its outcome, chosen or not. One cell, of missed responses, may have no column.
     """
     known = {name.casefold() for name in names if name != response}
-    said = [cell.strip().casefold() for cell in cells if cell.strip()]
+    said = sorted({cell.strip().casefold() for cell in cells if cell.strip()})
     for cell in said if len(said) > 1 else ():
         for found in re.finditer(re.escape(cell), reward.casefold()):
             before, after = reward[: found.start()], reward[found.end() :]

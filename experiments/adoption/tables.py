@@ -229,7 +229,8 @@ def _missing_marks(counts: Mapping[str, int]) -> set[str]:
     Where a few cells come equally often, they name what each choice offers, and "none" is one of these names.
     """
     folded = {cell: cell.strip().casefold() for cell in counts}
-    if 3 <= len(folded) <= MOST_NAMES and len(set(counts.values())) == 1:
+    is_even = len(set(counts.values())) == 1 and min(counts.values()) > 1
+    if is_even and 3 <= len(folded) <= MOST_NAMES:
         folded = {cell: word for cell, word in folded.items() if word != "none"}
     marks = {
         cell

@@ -45,6 +45,7 @@ def describe_command(
     Examples:
         $ lakatos data describe responses.csv
     """
+    from lakatos.experiments.adoption.own_tasks import NOT_READ
     from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
@@ -73,7 +74,8 @@ def describe_command(
         console.print(
             f"{escape(str(write))} is written: the section participants.columns of a study."
         )
-    console.print(_what_next(file, domain, found.domain))
+    if not any(line.endswith(NOT_READ) for line in found.doubts):
+        console.print(_what_next(file, domain, found.domain))
 
 
 def print_reading(console: Console, lines: Sequence[str]) -> None:

@@ -920,3 +920,17 @@ def test_responses_that_the_columns_of_options_name_are_these_options(
     found = described(frame)
     assert found.domain == "risky"
     assert found.mapping.responses == {"voucher": 0, "ticket": 1}
+
+
+@pytest.mark.parametrize(("names", "told"), [(["price", "size"], True), (["price"], False)])
+def test_two_options_with_several_properties_of_their_own_are_an_own_task(
+    rng: np.random.Generator, names: list[str], told: bool
+) -> None:
+    frame = people(4, 30)
+    for name in names:
+        for option in "AB":
+            frame[f"{name}_{option}"] = rng.integers(1, 90, len(frame)) / 4
+    frame["choice"] = rng.choice(["A", "B"], len(frame))
+    doubts = described(frame).doubts
+    words = "each choice seems to be among A and B, described by price and size: that is a task of your own"
+    assert any(line.startswith(words) for line in doubts) == told
