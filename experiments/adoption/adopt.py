@@ -497,9 +497,8 @@ def _check_offered(
                 if isinstance(value, list) and set(own) & set(map(str, value))
             ]
             raise TrialsError(
-                f"{cells.name}: {' and '.join(own)} {'are' if len(own) > 1 else 'is'} empty in all rows, so that "
-                f"option {option} has no such properties. Say the number that it is to have in their place, such as 0: "
-                f"{' '.join(parts)} (participants.columns.stimulus)."
+                f"{cells.name}: {' and '.join(own)}: empty in all rows, so that option {option} has no properties. "
+                f"Say a number in their place, such as 0: {' '.join(parts)} (participants.columns.stimulus)."
             )
         if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty):
             continue

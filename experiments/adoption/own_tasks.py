@@ -175,7 +175,7 @@ def _not_of_choices(table: TableSignature) -> str:
     for name, own in columns.items():
         same = np.diff(table.person) == 0
         steps = np.diff(own.values)[same] if own.is_number else np.zeros(0)
-        is_clock = len(steps) > FEWEST_SAMPLES and np.ptp(steps) == 0 and steps[0] > 0
+        is_clock = len(steps) > FEWEST_SAMPLES and np.ptp(steps) == 0 and steps[0] > MOST_COUNTED
         if is_clock and own.words & CLOCKS and not response:
             return f"{name} rises by {steps[0]:g} from row to row, so that these seem to be samples of a signal"
         n_words = [len(cell.split()) for cell in own.distinct]
@@ -199,8 +199,8 @@ STIMULI = {"stimulus", "stim", "signal", "target", "item", "status"}
 SURE = {"confidence", "conf", "certainty", "sure"}
 CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
 """Words in names of columns."""
-FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT = 6, 20, 3
-"""Columns of a questionnaire, rows of a signal, and words of a text."""
+FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2
+"""Columns of a questionnaire, rows of a signal, words of a text, and the step of what counts trials."""
 
 
 def _is_sequence(column: ColumnSignature) -> bool:

@@ -343,24 +343,19 @@ def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
     It is such a row if each of its cells is empty or a known unit, and all cells below a unit are numbers.
     """
-    said = {str(name): cell.strip() for name, cell in frame.iloc[0].items()} if len(frame) else {}
-    units = {name: cell for name, cell in said.items() if cell}
-    is_known = all(cell.strip("[]()").casefold() in KNOWN for cell in units.values())
+    first = frame.iloc[0].str.strip("[]() ") if len(frame) > 1 else pd.Series(dtype=str)
+    units = {name: cell for name, cell in first.items() if cell}
     rows = frame.iloc[1:]
-    if not units or not is_known or not all(map(_holds_numbers, (rows[name] for name in units))):
+    cells = {cell for name in units for cell in rows[name].str.casefold().unique() if cell}
+    is_known = all(cell.casefold() in KNOWN for cell in units.values())
+    if not units or not is_known or not all(map(NUMBER.fullmatch, cells)):
         return frame, []
     beside = {
-        name: rows[name].mask(rows[name] != "", rows[name] + f" {cell.strip('[]()')}")
+        name: rows[name].mask(rows[name] != "", rows[name] + f" {cell}")
         for name, cell in units.items()
     }
     told = ", ".join(f"{name} in {cell}" for name, cell in units.items())
     return rows.assign(**beside), [f"row {frame.index[0]} holds units: {told}"]
-
-
-def _holds_numbers(cells: pd.Series) -> bool:
-    return bool(len(cells)) and all(
-        NUMBER.fullmatch(own.casefold()) for own in cells.unique() if own
-    )
 
 
 def _without_groups(table: AnswerTable) -> AnswerTable:

@@ -301,7 +301,7 @@ def test_a_row_of_units_stands_beside_the_numbers_below_it(tmp_path: Path) -> No
     assert table.frame["amount"].tolist() == ["5 EUR", "8 EUR"]
     assert table.frame["delay"].tolist() == ["2 weeks", "0 weeks"]
     assert table.frame["subject"].tolist() == ["p1", "p1"]
-    assert "row 2 holds units: amount in EUR, delay in [weeks]" in table.notes
+    assert "row 2 holds units: amount in EUR, delay in weeks" in table.notes
     plain = read_answers(write(tmp_path, "b.csv", "subject,key\n,d\np1,s\np1,d\n"))
     assert plain.frame["key"].tolist() == ["d", "s", "d"]
 
