@@ -336,7 +336,8 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
         name: words
         for name in names
         for words in counterparts([reward, name])
-        if set(numbers_of(cells.frame[name]).dropna()) == set(values.dropna())
+        if set(words_of(reward)) & set(words_of(name)) & REWARDS
+        and set(numbers_of(cells.frame[name]).dropna()) == set(values.dropna())
         and not cells.frame[name].equals(cells.frame[reward])
         and not {*words_of(reward), *words_of(name)} & (OBTAINED | FORGONE | GAINED | OF_LOSSES)
     }  # fmt: skip
