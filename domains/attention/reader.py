@@ -891,6 +891,7 @@ LAYOUT = StimulusLayout(
     None,
     guess_cells=guessed_parts,
     recognise=recognise,
+    kind="timed responses under conflict",
     guess_rank=5,
     from_rows=conflict_answers,
     properties=lambda stimuli: {name: stimuli[name] for name in ("congruence", "side")},

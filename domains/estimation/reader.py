@@ -69,6 +69,7 @@ LAYOUT = StimulusLayout(
     _points,
     _guess_points,
     ragged=("points_x", "points_y"),
+    kind="estimates of places on a line",
     guess_rank=6,
     properties=lambda stimuli: {
         "place asked for": stimuli["query"],

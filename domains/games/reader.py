@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lakatos.domains.games.task import PLAYERS
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import ACCEPT
 from lakatos.experiments.adoption.recognised import accepts, completed
 from lakatos.experiments.adoption.signatures import (
     NEARLY_ALL,
@@ -79,7 +80,7 @@ def _divisions(numbers: Sequence[ColumnSignature]) -> Reading | None:
 
 def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading | None:
     """An offer that is never above the sum it comes from; leaving it is the first option, and taking it the second."""
-    offers = [item for item in numbers if item.words & OFFERED]
+    offers = [item for item in numbers if item.words & OFFERED and not item.words & ACCEPT]
     if len(offers) != 1 or any(item.words & SELF and item.words & OTHER for item in numbers):
         return None
     offer = offers[0]
@@ -144,6 +145,7 @@ LAYOUT = StimulusLayout(
     _games,
     _guess_games,
     recognise=recognise,
+    kind="matrix games, and offers accepted or rejected",
     guess_rank=0,
     properties=_properties,
 )

@@ -84,7 +84,7 @@ def check(stimuli: Stimuli) -> None:
         for row in np.flatnonzero(~fine.all(axis=(1, 2))):
             raise StimuliError(
                 f"trial {row} of the games domain: {name} is {payoffs[row].tolist()}; give payoffs from 0 to "
-                f"{HIGHEST_PAYOFF:g}."
+                f'{HIGHEST_PAYOFF:g}; where some are negative, add one number to all columns, as in "COLUMN + 10".'
             )
 
 

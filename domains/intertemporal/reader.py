@@ -39,6 +39,10 @@ SOONER = {"s", "ss", "sooner", "soon", "small", "smaller", "now", "immediate"}
 
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
     amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
+    dates, days = by_side(names, ["date"]), [name for name in names if "date" in words_of(name)]
+    if amounts and not delays and dates and len(days) == 3:
+        (today,) = {*days} - {*dates[0], *dates[1]}
+        delays = [f"{dates[0][0]} - {today}"], [f"{dates[1][0]} - {today}"]
     if not amounts and not delays:
         return _guess_one_side(names)
     if not amounts or not len(amounts[0]) == len(amounts[1]) == 1:
@@ -87,7 +91,34 @@ MONEY = {
     "mag",
     "magnitude",
 }
-NO_AMOUNT = {"prob", "p", "probability", "chance", "pct", "percent", "loss", "rt", "time"}
+SPANS = {
+    "horizon",
+    "interval",
+    "gap",
+    "between",
+    "added",
+    "additional",
+    "extra",
+    "further",
+    "difference",
+    "diff",
+    "lag",
+}
+"""Words in names of columns of how much later the second payment comes than the first one."""
+NO_AMOUNT = {
+    "rate",
+    "interest",
+    "apr",
+    "prob",
+    "p",
+    "probability",
+    "chance",
+    "pct",
+    "percent",
+    "loss",
+    "rt",
+    "time",
+}
 """Words in names of columns that are no amount of two that are certain."""
 
 
@@ -100,13 +131,16 @@ def recognise(table: TableSignature) -> Reading | None:
     )
     amounts = [item for item in table.measures() if item not in waits and _may_be_amount(item)]
     amounts = [item for item in amounts if item.name != table.response]
+    if len(amounts) == 1:
+        amounts += [own for own in table.constants() if own.words & MONEY and _may_be_amount(own)]
     if len(amounts) > 2:
         amounts = [item for item in amounts if len(item.distinct) > FEW_CODES]
     if len(amounts) > 2:
         amounts = _of_one_name(amounts)
     if len(amounts) != 2 or not 1 <= len(waits) <= 2:
         return None
-    varied = [item for item in waits if len(item.distinct) > 1]
+    spans = [item for item in waits if item.words & SPANS]
+    varied = spans or [item for item in waits if len(item.distinct) > 1]
     if len(waits) == 1 and not varied:
         return None
     if len(varied) == 1:
@@ -117,7 +151,8 @@ def recognise(table: TableSignature) -> Reading | None:
         if not ordered:
             return None
         amounts = ordered[0]
-        delays: list[Any] = [*(fixed or [0]), varied[0].name]
+        late = " + ".join([*fixed, varied[0].name] if spans else [varied[0].name])
+        delays: list[Any] = [*(fixed or [0]), late]
     else:
         pair = _paired(amounts, waits)
         if pair is None:
@@ -130,6 +165,11 @@ def recognise(table: TableSignature) -> Reading | None:
         sides = sides[::-1]
     shown = (*names, *(item.name for item in waits))
     notes = []
+    if spans and delays[0] != 0:
+        notes.append(
+            f"{spans[0].name} is taken to be counted from the first payment, so that the second one comes after "
+            f'{delays[1]}; if it is counted from today, say --column delays_days=\'["{delays[0]}", "{spans[0].name}"]\''
+        )
     if delays[0] == 0 and not amounts[0].words & {*NOW}:
         notes.append(
             f"{names[0]} is taken to be paid today, since no column says when; --column delays_days='[DAYS, "
@@ -236,6 +276,7 @@ LAYOUT = StimulusLayout(
     _dated,
     _guess_dated,
     recognise=recognise,
+    kind="sooner or later amounts",
     guess_rank=2,
     in_favour=_for_second,
     dominance=dominance,

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
+from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.layouts import (
     HasAttributes,
     NeededParts,
@@ -22,6 +23,8 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
+from lakatos.experiments.adoption.plausible import question
+from lakatos.experiments.adoption.prepared import computed_cells
 from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells, stimuli_in_sets
@@ -40,9 +43,13 @@ from lakatos.experiments.adoption.signatures import (
     stays_after_reward,
 )
 from lakatos.experiments.adoption.step_cells import (
+    GAINED,
+    OF_LOSSES,
     WON,
+    is_loss,
     is_reward_in_words,
     number_of_options,
+    outcome_of_choice,
     rewards,
 )
 from lakatos.experiments.adoption.tables import numbers_of, places_of
@@ -80,6 +87,7 @@ def sequence_of_steps(
         size: What a reward of 1 is in the file; see `size_of_rewards`.
         notes: What is assumed is added to them.
     """
+    check_reward(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
     for key in needed:
         if key not in columns.feedback:
@@ -299,6 +307,53 @@ def _most_say(values: Array, step: Array, n_steps: int) -> Array:
     return np.asarray(found.reindex(np.arange(n_steps)))
 
 
+def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question a reward that is one option's outcome, whichever was chosen, or that is larger where more is lost."""
+    reward, response = columns.feedback.get("reward", ""), columns.response
+    names = [
+        name for name in map(str, cells.frame.columns) if len(columns_in(name, cells.frame)) == 1
+    ]
+    own = columns_in(reward, cells.frame)
+    if "{" in reward and len(own) > 1:
+        notes.append(
+            f"the reward is what the option in {own[0]} paid ({', '.join(own[1:])}); what others paid is not used"
+        )
+    if reward == f"-{own[0]}":
+        notes.append(f"{own[0]} is taken for what is lost: the reward is {reward}")
+    if reward not in names or not numbers_of(cells.frame[reward]).notna().any():
+        return
+    values = numbers_of(cells.frame[reward])
+    if is_loss(reward, values.to_numpy()):
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: {reward} is the larger, the more was lost, by its name. Say --column "
+            f"feedback.reward=-{reward} (participants.columns.feedback)",
+        )
+    chosen = outcome_of_choice(reward, response, list(cells.text(response)), names)
+    alike = {
+        name: words
+        for name in names
+        for words in counterparts([reward, name])
+        if set(words_of(reward)) & set(words_of(name)) & REWARDS
+        and set(numbers_of(cells.frame[name]).dropna()) == set(values.dropna())
+        and not cells.frame[name].equals(cells.frame[reward])
+        and not {*words_of(reward), *words_of(name)} & (OBTAINED | FORGONE | GAINED | OF_LOSSES)
+    }  # fmt: skip
+    if not chosen and not alike:
+        return
+    others = [name for name in columns_in(chosen, cells.frame)[1:] if name != reward] or list(alike)
+    way = f"say --column 'feedback.reward={chosen}'" if chosen else WAY_TO_OUTCOMES
+    question(
+        columns,
+        notes,
+        "doubtful_reward",
+        f"{cells.name}: {reward} and {', '.join(others[:3])} seem to be what each option paid, and {reward} would be "
+        f"the reward of all choices: {way} (participants.columns.feedback)",
+    )
+
+
 # What columns seem to mean -----------------------------------------------------------------------
 
 REWARDS = {
@@ -315,6 +370,15 @@ COMMON, RARE = (
 )
 """Cells that say whether a first choice led where it usually leads."""
 TRANSITIONS = {"transition", "trans"}
+OBTAINED = {"chosen", "obtained", "received", "factual", "own", "actual", "earned", "total", "sum"}
+FORGONE = {"unchosen", "foregone", "forgone", "counterfactual", "fictive", "other", "missed"}
+"""Words in names of columns of what the option chosen paid, and the other one."""
+WAY_TO_OUTCOMES = (
+    "name a column of what the chosen option paid; outcome_{COLUMN} takes it from outcome_red or outcome_blue, as the "
+    "cell of COLUMN is red or blue"
+)
+
+
 MOST_OPTIONS = 8
 FORESEEN = 0.2
 """By how much more often than by chance outcomes are predicted, beyond which participants had seen them before."""
@@ -324,7 +388,30 @@ LEARNED = 3.0
 
 def recognise(table: TableSignature) -> Reading | None:
     """A choice and what followed it, and no number besides that could describe the options."""
+    table = _with_outcome_of_choice(table)
     return _recognised_prediction(table) or _recognised_choices(table)
+
+
+def _with_outcome_of_choice(table: TableSignature) -> TableSignature:
+    """The table with one column for the outcomes of the options that were chosen, where each option has a column."""
+    for choice in _choices(table):
+        for item in table.numbers():
+            names = list(table.columns)
+            found = outcome_of_choice(item.name, choice.name, choice.distinct, names)
+            if not found or not item.words & REWARDS:
+                continue
+            frame = pd.DataFrame({own.name: own.cells for own in table.columns.values()})
+            expression = ColumnExpression(found, names)
+            cells = pd.Series(computed_cells(frame, expression))
+            kept = {
+                name: own
+                for name, own in table.columns.items()
+                if name not in expression.columns[1:]
+            }
+            return replace(
+                table, columns=kept | {found: ColumnSignature(found, cells)}, response=choice.name
+            )
+    return table
 
 
 def _recognised_choices(table: TableSignature) -> Reading | None:
@@ -804,6 +891,7 @@ LAYOUT = StimulusLayout(
     (),
     None,
     recognise=recognise,
+    kind="choices with rewards after each",
     guess_rank=8,
     from_steps=sequence_of_steps,
     inputs={

@@ -139,14 +139,14 @@ def _for_second(stimuli: Stimuli) -> Array:
 LAYOUT = StimulusLayout(
     {
         "ratings": "two lists of columns: each expert's rating of the first and of the second product",
-        "validities": "how often each expert or property is right, 0.5 to 1: columns or numbers; the same for all "
-        "where nothing says it",
+        "validities": "how often each expert or property is right, 0.5 to 1: columns or numbers, one for each",
         "rating_max": "top of the scale; the highest rating in the file where it is left out",
     },
     ("ratings", "validities"),
     _rated,
     _guess_rated,
     recognise=recognise,
+    kind="choices between two rated products",
     guess_rank=4,
     properties=_properties,
     in_favour=_for_second,

@@ -240,7 +240,8 @@ class MultiattributeDomain(OneShot):
                     & (ratings <= top[:, None, None])
                     & (ratings == np.round(ratings))
                 ).all(axis=(1, 2)),
-                "ratings must be integers from 0 to rating_max",
+                "ratings must be integers from 0 to rating_max; products with other properties, such as prices, are a "
+                "task of your own (`lakatos domain new FILE.toml` writes an example)",
             ),
             (
                 ((validities >= 0.5) & (validities <= 1)).all(axis=1),

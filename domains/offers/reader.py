@@ -28,6 +28,7 @@ LAYOUT = StimulusLayout(
     ATTRIBUTES,
     _offers,
     _guess_offers,
+    kind="choices among four energy contracts",
     guess_rank=3,
     properties=lambda stimuli: {name.replace("_", " "): stimuli[name] for name in ATTRIBUTES},
 )

@@ -22,7 +22,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.signatures import NEARLY_ALL, TableSignature
+from lakatos.experiments.adoption.signatures import NEARLY_ALL, SCHEDULES, TableSignature
 from lakatos.experiments.adoption.tables import distinct_rows, numbers_of, places_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -315,8 +315,8 @@ def _check_whole_games(
     if twice.any():
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(twice))}: this person has given in this round of "
-            f"this group before. Where people play several games, {told['group']} must name another group in each "
-            "(--column group=COLUMN)."
+            f"this group before. Leave games of practice out (--column where.COLUMN=CELL); where numbers of people "
+            "or groups begin anew, as in each session, say --column experiment=COLUMN."
         )
     games = keys.groupby(["who", "group"])["round"]
     holes = (games.transform("max") != games.transform("count")).to_numpy()
@@ -395,7 +395,8 @@ def recognise(table: TableSignature) -> Reading | None:
     ]
     if len(gifts) != 1 or not all(name in table.columns for name in names):
         return None
-    group = places_of(*(table.columns[name].cells for name in names))
+    parts = [n for n, own in table.columns.items() if own.words & {*SCHEDULES, "treatment"}]
+    group = places_of(*(table.columns[name].cells for name in dict.fromkeys([*names, *parts])))
     sizes = np.bincount(group)
     size = int(np.median(sizes))
     if size < 2 or (sizes == size).mean() < NEARLY_ALL:
@@ -452,6 +453,7 @@ LAYOUT = StimulusLayout(
     None,
     guessed_parts,
     recognise=recognise,
+    kind="gifts to a common fund",
     guess_rank=7,
     from_rows=gift_answers,
     properties=lambda stimuli: {

@@ -63,12 +63,20 @@ def _guess_gambles(names: Sequence[str]) -> dict[str, Any]:
         )
         if of not in (places, places[:-1], [0] * (len(places) - 1)):
             return {}
+        if any(_is_of_rest(*pair) for pair in zip(own_chances, own_amounts, strict=False)):
+            return {}  # `recognise` reads it as the chance of what the amounts leave
     for own_amounts, own_chances in zip(amounts, chances, strict=True):
         _as_chances_stand(own_amounts, own_chances)
     return {
         "a_amounts": amounts[0], "a_probabilities": chances[0],
         "b_amounts": amounts[1], "b_probabilities": chances[1],
     }  # fmt: skip
+
+
+def _is_of_rest(chance: str, amount: str) -> bool:
+    """Whether a chance is called that of losing, or of nothing, and the amount beside it is not."""
+    words = LOSSES | NOT_WON
+    return bool(set(words_of(chance)) & words) and not set(words_of(amount)) & words
 
 
 def _as_chances_stand(amounts: list[str], chances: list[str]) -> None:
@@ -143,6 +151,10 @@ def _for_second(stimuli: Stimuli) -> Array:
     return np.asarray((mean[:, 1] - mean[:, 0]) / np.maximum(stake, 1e-9))
 
 
+NOT_WON = {
+    "lost", "losing", "nothing", "zero", "none", "no", "not", "fail", "failure", "miss", "blank", "nichts", "niete",
+    "rien", "nada", "niets", "niente",
+}  # fmt: skip
 GAINS, LOSSES, SURE = (
     {"gain", "gains", "win"},
     {"loss", "losses", "lose"},
@@ -229,8 +241,8 @@ class _Option:
         own = _chances_of(amounts, chances)
         if own is None:
             return None
-        shares = [_as_share(item) for item in chances]
-        by_name = {item.name: share for item, share in zip(chances, shares, strict=True)}
+        of = {chance: amount for amount, chance in own.items()}
+        by_name = {item.name: _as_share(item, of[item.name]) for item in chances}
         first = [item for item in amounts if item.name in own]
         rest = [item for item in amounts if item.name not in own]
         total = np.sum([chance.values for chance in chances], axis=0)
@@ -246,9 +258,10 @@ class _Option:
         return [item.name for item in (*first, *rest)], [by_name[own[item.name]] for item in first]
 
 
-def _as_share(chance: ColumnSignature) -> str:
-    """A column of chances as shares of one."""
-    return chance.name if chance.between(0, 1) else f"{chance.name} / 100"
+def _as_share(chance: ColumnSignature, amount: str) -> str:
+    """The chance of an amount as a share of one: what a column of chances leaves, where it is that of the rest."""
+    share = chance.name if chance.between(0, 1) else f"{chance.name} / 100"
+    return f"1 - {share}" if _is_of_rest(chance.name, amount) else share
 
 
 def _chances_of(
@@ -337,7 +350,7 @@ def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Re
         "b_amounts": b_amounts, "b_probabilities": b_chances,
     }  # fmt: skip
     notes = [
-        f"{chance.name}: taken for the probability of {' and '.join(found)}"
+        f"{chance.name}: taken for the probability of {_what_else(chance, found)}"
         for chance in chances
         for found in [_amounts_with(chance, matched)]
         if len(chances) == 1 and found
@@ -350,13 +363,19 @@ def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Re
     return Reading(stimulus, tuple(dict.fromkeys(shown)), sides, notes=tuple(dict.fromkeys(notes)))
 
 
+def _what_else(chance: ColumnSignature, amounts: Sequence[str]) -> str:
+    """The amounts of a chance, or that it is the chance of anything else."""
+    told = " and ".join(amounts)
+    return f"not winning {told}" if _is_of_rest(chance.name, amounts[0]) else told
+
+
 def _amounts_with(chance: ColumnSignature, matched: Sequence[Any]) -> list[str]:
     """Amounts that a column of chances is read beside."""
     return [
         str(amount)
         for amounts, chances in matched
         for amount, own in zip(amounts, chances, strict=False)
-        if str(own).split(" / ")[0] == chance.name
+        if str(own).removeprefix("1 - ").split(" / ")[0] == chance.name
     ]
 
 
@@ -507,13 +526,15 @@ def _mixed_with_chance(
     if sides is None or len(chances) != 1:
         return None
     gain, loss, lost = sides
-    chance = _as_share(chances[0])
     is_of_loss = bool(chances[0].words & LOSSES)
+    of = loss.name if is_of_loss else gain.name
+    if not is_of_loss and _is_of_rest(chances[0].name, of):
+        return None  # a third outcome, of which nothing says the other two chances
+    chance = _as_share(chances[0], chances[0].name)
     stimulus = {
         "a_amounts": [0], "a_probabilities": [1],
         "b_amounts": [lost, gain.name] if is_of_loss else [gain.name, lost], "b_probabilities": [chance],
     }  # fmt: skip
-    of = loss.name if is_of_loss else gain.name
     note = f"{chances[0].name} is taken for the probability of {of}, against nothing"
     shown = (gain.name, loss.name, chances[0].name)
     return _with_acceptance(table, Reading(stimulus, shown, notes=(note,)))
@@ -600,6 +621,7 @@ LAYOUT = StimulusLayout(
     ragged=("a_amounts", "a_probabilities", "b_amounts", "b_probabilities"),
     guess_cells=_guess_cells,
     recognise=recognise,
+    kind="choices between two gambles",
     guess_rank=1,
     in_favour=_for_second,
     dominance=dominance,

@@ -179,6 +179,7 @@ LAYOUT = StimulusLayout(
     ("letters",),
     _build,
     guess_cells=_guess,
+    kind="which of two sequences looks random",
     guess_rank=0,
     texts=("letters",),
     properties=_properties,

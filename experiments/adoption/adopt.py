@@ -301,7 +301,7 @@ def _adopted(
     check_practice(of_file, table.name, columns, unread, notes)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
-    notes += conditions_not_read(whole, columns)
+    notes += conditions_not_read(whole, columns, domain)
     cells = RowCells(whole, table.name, numbers)
     back = read_back(found, used, cells, columns, domain)
     return AdoptedAnswers(
@@ -464,7 +464,9 @@ def _experiments(
     layout = known_layout(domain)
     if scale is None:
         turned = turned_ratings(frame, columns)
-        check_responses(found, layout.in_favour, layout.dominance, columns, notes, turned)
+        check_responses(
+            found, layout.in_favour, layout.dominance, columns, notes, turned, layout.properties
+        )
     return tuple(found), tuple(people), used, is_ordered
 
 
@@ -497,7 +499,17 @@ def _check_offered(
             continue
         is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
         n_empty = int(is_empty.sum())
-        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty) or is_empty.all():
+        if is_empty.all() and n_empty:
+            parts = [
+                f"--column '{part}={json.dumps([*value[:place], 0, *value[place + 1 :]], ensure_ascii=False)}'"
+                for part, value in columns.stimulus.items()
+                if isinstance(value, list) and set(own) & set(map(str, value))
+            ]
+            raise TrialsError(
+                f"{cells.name}: {' and '.join(own)}: empty in all rows, so that option {option} has no properties. "
+                f"Say a number in their place, such as 0: {' '.join(parts)} (participants.columns.stimulus)."
+            )
+        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty):
             continue
         question(
             columns,
@@ -613,7 +625,6 @@ def _check_nothing_open(
         f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
         f"({words + '; ' if words else ''}columns= in Python)."
         + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
-        + " `lakatos data describe FILE` says what the file holds, and what may be read in two ways."
         + (f" {NOBODY_NAMED}" if "participant" in still_open else "")
     )
 

@@ -252,7 +252,7 @@ def _rows(path: Path, lines: Iterator[str], mark: str, first: int) -> pd.DataFra
         names = _names(path, header)
         for cells in rows:
             n_rows += 1
-            if not cells or (len(cells) == 1 and not cells[0].strip()):
+            if not cells or (len(cells) == 1 and cells[0].strip() in ("", "END OF FILE")):
                 continue
             is_longer = n_rows == first + 1 and mark != "," and len(cells) == len(header) + 1
             if is_longer and _is_first_name(cells[0]):

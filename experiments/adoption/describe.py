@@ -76,7 +76,7 @@ from lakatos.experiments.adoption.signatures import (
     ranks_rows,
     table_signature,
 )
-from lakatos.experiments.adoption.step_cells import is_reward_in_words
+from lakatos.experiments.adoption.step_cells import is_loss, is_reward_in_words, outcome_of_choice
 from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of, whole
 from lakatos.experiments.adoption.timed_answers import (
     ACCURACY,
@@ -247,13 +247,12 @@ class TableDescription:
             mapping.experiment: "experiment",
             mapping.response_time: "response time",
             mapping.condition: "condition",
+            mapping.response: "response",
             **dict.fromkeys(mapping.attributes, "of participants"),
         }
         found = []
         for part, cells in (mapping.feedback | mapping.stimulus).items():
-            if any(
-                re.search(rf"(?<!\w){re.escape(name)}(?!\w)", str(cell)) for cell in _flat(cells)
-            ):
+            if name in [own for cell in _flat(cells) for own in self._columns_in(str(cell))]:
                 unit = mapping.stimulus.get(f"{part.split('_')[0].removesuffix('s')}_unit", "")
                 words = "delays" if part == "delays_days" else part.replace("_", " ")
                 found.append(f"{words} ({unit})" if unit else words)
@@ -261,6 +260,11 @@ class TableDescription:
         is_read = not self.domain or column.meaning not in GUESSED_ROLES
         is_response = bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", mapping.response))
         return said or (column.meaning if is_read or is_response else "")
+
+    def _columns_in(self, name: str) -> tuple[str, ...]:
+        """The columns behind a name or an expression."""
+        empty = pd.DataFrame(columns=[item.name for item in self.columns])
+        return columns_in(name, empty)
 
     def with_columns(self, columns: Mapping[str, Any]) -> TableDescription:
         """The same with meanings of columns that somebody says, in place of guessed ones.
@@ -1127,6 +1131,8 @@ def _can_be(item: ColumnSummary, meaning: str) -> bool:
         return 2 <= item.n_distinct <= FEW_VALUES
     if meaning == "reward":
         return item.numeric or is_reward_in_words(item.examples) or has_units(item.examples)
+    if meaning == "response_time" and set(words_of(item.name)) & {"confidence", "conf"}:
+        return False
     if meaning in ("response_time", "share"):
         return item.numeric or has_units(item.examples)
     if meaning in ("order", "count"):
@@ -1193,7 +1199,9 @@ def _mapping(
         named, both = free.get("reward", ""), _won_and_lost(table)
         if both != OPEN_QUESTION and set(words_of(named)) & GAINS:
             named = ""  # a column of gains is half of the reward where another has the losses
-        reward = _prediction_came_true(table, response) or named or both
+        won = _prediction_came_true(table, response) or _of_choice(table, named, response)
+        lost = _lost(table) if both == OPEN_QUESTION else ""
+        reward = won or lost or both
         common["feedback"] = {"reward": reward}
     return AnswerColumns(**common, stimulus=stimulus)
 
@@ -1253,6 +1261,18 @@ def _won_and_lost(table: AnswerTable) -> str:
     if (lost != 0).all() and (numbers_of(table.frame[gain]).dropna() != 0).all():
         return OPEN_QUESTION
     return f"{gain} - {loss}" if (lost > 0).any() else f"{gain} + {loss}"
+
+
+def _lost(table: AnswerTable) -> str:
+    """The reward as what the only column of losses, shocks or costs says, turned round; empty without any."""
+    lost = [n for n in table.columns if is_loss(n, numbers_of(table.frame[n]).to_numpy())]
+    return f"-{lost[0]}" if len(lost) == 1 and table.frame[lost[0]].nunique() > 1 else ""
+
+
+def _of_choice(table: AnswerTable, reward: str, response: str) -> str:
+    """The reward as the outcome of the option chosen, where its column is that of one option; else as it is."""
+    cells = table.frame[response].unique().tolist() if response in table.columns else ()
+    return outcome_of_choice(reward, response, cells, table.columns) or reward
 
 
 def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, str]:
@@ -1316,7 +1336,8 @@ def _with_outcomes(
     found = {name: name if name in names else OPEN_QUESTION for name in domain.outcome_names}
     came_true = _prediction_came_true(table, mapping.response)
     if found["reward"] == OPEN_QUESTION:
-        found["reward"] = came_true or by_meaning.get("reward", OPEN_QUESTION)
+        named = by_meaning.get("reward", OPEN_QUESTION)
+        found["reward"] = came_true or _of_choice(table, named, mapping.response)
     events = _events(table, mapping.response, domain.options) if came_true else []
     for name, event in zip(list(found)[1:], events, strict=False):
         if found[name] == OPEN_QUESTION:  # an option would have paid where it is what came
@@ -1485,12 +1506,9 @@ def _facts(
 
 def _repeated(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     """How many different trials the rows show."""
-    shown = [
-        str(leaf)
-        for part, value in mapping.stimulus.items()
-        for leaf in _flat(value)
-        if part not in (SIDE, "block_start") and str(leaf) in table.columns
-    ]
+    parts = {k: own for k, own in mapping.stimulus.items() if k not in (SIDE, "block_start")}
+    told = {name for leaf in leaves_of(parts) for name in columns_in(str(leaf), table.frame)}
+    shown = [name for name in table.columns if name in told]
     if not shown:
         return []
     n_trials = len(table.frame[shown].drop_duplicates())

@@ -29,6 +29,7 @@ FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
     "min": (2, np.minimum),
 }
 """How many values each function takes, and what it does."""
+COLUMN_BY_CELL = re.compile(r"(?P<before>[^{}]*)\{(?P<by>[^{}]+)\}(?P<after>[^{}]*)")
 LONGEST = 200
 """Letters of an expression."""
 
@@ -36,7 +37,8 @@ LONGEST = 200
 class ColumnExpression:
     """A sum, difference, product or quotient of columns and numbers; ``abs``, ``min`` and ``max`` are known too.
 
-    Or whether the cells of a column equal those of another, or a word: ``prediction == outcome``.
+    Or whether the cells of a column equal those of another, or a word: ``prediction == outcome``. Or in each row the
+    cell of the column that another one names: ``outcome_{choice}`` is ``outcome_blue`` where the choice is blue.
     """
 
     def __init__(self, text: str, columns: Sequence[str]) -> None:
@@ -51,6 +53,11 @@ class ColumnExpression:
         """
         if len(text) > LONGEST:
             raise ValueError(f"an expression has at most {LONGEST} letters")
+        named_by, self.by_cell = _named_by_cells(text.strip(), columns)
+        """The columns that cells of the first one name, by the cell in small letters; empty in arithmetic."""
+        if self.by_cell:
+            self.equal, self.columns = None, (named_by, *self.by_cell.values())
+            return
         plain, self._named = _with_plain_names(text.strip(), columns)
         try:
             self._tree = ast.parse(plain, mode="eval").body
@@ -106,6 +113,18 @@ def columns_in(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
         return ColumnExpression(name, [str(column) for column in frame.columns]).columns
     except ValueError:
         return (name,)
+
+
+def _named_by_cells(text: str, columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """``choice`` of ``outcome_{choice}``, and the columns that its cells may name; nothing of other expressions."""
+    found = COLUMN_BY_CELL.fullmatch(text)
+    if found is None or found["by"] not in columns:
+        return "", {}
+    shape = re.compile(
+        f"{re.escape(found['before'])}(.+){re.escape(found['after'])}", re.IGNORECASE
+    )
+    fits = {name: shape.fullmatch(name) for name in columns if name not in (text, found["by"])}
+    return found["by"], {own[1].casefold(): name for name, own in fits.items() if own}
 
 
 def _equal_parts(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

@@ -105,10 +105,10 @@ def missing_inputs(
     pairs = [item for item in found if not item.closes and not item.first_option]
     notes += _pairs_in_words(pairs)
     for item in found:
-        if item not in pairs:
+        if item.closes and item.closes not in reasons:
+            reasons[item.closes] = item.fact  # which is said with what is not considered
+        elif item not in pairs:
             notes.append(f"{item.fact}: {item.so}")
-        if item.closes:
-            reasons.setdefault(item.closes, item.fact)
         first_option = first_option or item.first_option
     confounds = tuple(notes)
     if SIDE in columns.stimulus and SIDE not in layout.parts:

@@ -90,6 +90,8 @@ class StimulusLayout:
     """Used in place of ``guess`` where cells tell more than names."""
     recognise: Callable[[Any], Reading | None] | None = None
     """What a `TableSignature` is recognised as, by its values; None where it holds no such trials."""
+    kind: str = ""
+    """What trials of this kind are, in a few words."""
     guess_rank: int | None = None
     """Kinds of tasks are guessed in the order of these numbers; None: only where a user names the task."""
     from_rows: Callable[..., tuple[Stimuli, Array, Array, Array]] | None = None
@@ -190,6 +192,12 @@ def layouts_to_guess() -> dict[str, StimulusLayout]:
 def names_with_layouts() -> list[str]:
     """Names of the package's domains whose responses a file can hold."""
     return [name for name, domain in all_domains().items() if layout_of(domain) is not None]
+
+
+def kinds_in_words() -> str:
+    """Names of the kinds of tasks whose responses a file can hold, with what each is."""
+    layouts = {name: layout_of(domain) for name, domain in all_domains().items()}
+    return ", ".join(f"{name} ({own.kind})" for name, own in layouts.items() if own is not None)
 
 
 # Names of columns -----------------------------------------------------------------------------

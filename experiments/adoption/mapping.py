@@ -189,7 +189,8 @@ class AnswerColumns(BaseModel):
             )
         if self.wide and not self.item and "#" not in self.wide:
             raise ValueError(
-                "wide: columns name questions, so say which file of items tells what they show"
+                "wide: columns name questions, so say which file of items tells what they show, or write # for the "
+                "number of each, as in Q#"
             )
         return self
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -67,6 +69,8 @@ UNNAMED = re.compile(r"column \d+( |$)")
 CLOSE = 0.5
 """Correlation of an estimate with what is estimated."""
 FEWEST_GIFTS = 6
+NOT_READ = "the file is not read"
+"""How messages end where nothing can be done."""
 DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 
 
@@ -75,7 +79,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
 
     Args:
         table: The columns.
-        fewest_options: Of a menu; two, where rows were alternatives and so nothing else is meant.
+        fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
     """
     if _is_go_no_go(table):
         return (
@@ -87,7 +91,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
-    if told := _not_covered(table):
+    if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
         options, attributes = menu
@@ -152,6 +156,53 @@ def _not_covered(table: TableSignature) -> str:
     return ""
 
 
+def _not_of_choices(table: TableSignature) -> str:
+    """What rows without choices seem to hold: items, signals, texts, judgements; empty where none is clear."""
+    columns = table.columns
+    n_people = int(table.person.max(initial=0)) + 1
+    stems: dict[str, list[str]] = {}
+    for name, own in columns.items():
+        if own.is_whole and MOST_LEVELS >= len(own.distinct) > 2 and not own.words & CHOICES:
+            stems.setdefault(name.rstrip("0123456789"), []).append(name)
+    items = max(stems.values(), key=len, default=[])
+    if len(items) >= FEWEST_ITEMS and n_people == len(table.person):
+        return f"{items[0]} to {items[-1]} seem to be items of a questionnaire"
+    response = next((name for name, own in table.named.items() if own == "response"), "")
+    if response and not [
+        own for own in table.free if own.name != response and not own.words & CLOCKS
+    ]:
+        return f"{response} stands alone, without options or rewards beside it"
+    for name, own in columns.items():
+        same = np.diff(table.person) == 0
+        steps = np.diff(own.values)[same] if own.is_number else np.zeros(0)
+        is_clock = len(steps) > FEWEST_SAMPLES and np.ptp(steps) == 0 and steps[0] > MOST_COUNTED
+        if is_clock and own.words & CLOCKS and not response:
+            return f"{name} rises by {steps[0]:g} from row to row, so that these seem to be samples of a signal"
+        n_words = [len(cell.split()) for cell in own.distinct]
+        is_new = len(own.distinct) > 0.7 * len(own.cells) and response in ("", name)
+        if (
+            is_new
+            and np.mean(n_words) >= WORDS_OF_TEXT
+            and not any(map(dated_amounts, own.distinct))
+        ):
+            return f"{name} seems to hold texts in the words of participants"
+        judged = [
+            other for other in table.free
+            if other is not own and other.words & STIMULI and set(other.distinct) == set(own.distinct)
+        ]  # fmt: skip
+        if judged and own.words & CHOICES and any(item.words & SURE for item in table.free):
+            return f"{name} seems to say what {judged[0].name} was, and how sure the participant was of it"
+    return ""
+
+
+STIMULI = {"stimulus", "stim", "signal", "target", "item", "status"}
+SURE = {"confidence", "conf", "certainty", "sure"}
+CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
+"""Words in names of columns."""
+FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2
+"""Columns of a questionnaire, rows of a signal, words of a text, and the step of what counts trials."""
+
+
 def _is_sequence(column: ColumnSignature) -> bool:
     """Whether cells are long strings of the same two to four letters, nearly all different."""
     cells = [cell for cell in column.cells if cell]
@@ -193,7 +244,7 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
     parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
     for column in table.columns.values():
-        if not fewest_options <= len(column.distinct) <= 12 or column.name == table.participant:
+        if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
             continue
         found: list[set[str]] = []
         for cell in column.distinct:
@@ -201,7 +252,8 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
             own = [said for name, said in parts.items() if name != column.name]
             rests = [_without(said, label) for said in own if _holds(said, label)]
             found.append({" ".join(rest) for rest in rests if rest})
-        if all(found) and all(rest == found[0] for rest in found):
+        is_menu = len(found) >= fewest_options or len(found[0]) > 1
+        if is_menu and all(found) and all(rest == found[0] for rest in found):
             return sorted(column.distinct), sorted(found[0])
     return None
 

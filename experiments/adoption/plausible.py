@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -27,6 +27,8 @@ FEWEST = 20
 """Responses from which anything is concluded."""
 MOST_DOMINATED = 0.4
 """Share of dominated options among the choices in which one option dominates, beyond which they are questioned."""
+MOST_AT_ONE_TIME = 0.2
+"""Likewise where it is the smaller of two amounts that come at the same time."""
 REVERSED = -5.0
 """Standard errors by which choices go against what speaks for an option, beyond which they are questioned."""
 STRONG = 0.2
@@ -140,7 +142,7 @@ def question(columns: AnswerColumns, notes: list[str], name: str, words: str) ->
         ImplausibleError: It is not accepted; the message says how to accept it.
     """
     if name in columns.accept:
-        notes.append(f"accepted ({name}): {words}")
+        notes.append(f"accepted ({name}): {words.partition('. ')[0]}")
         return
     raise ImplausibleError(
         f'{words}. If the file is right as it was read, say --accept {name} (accept = ["{name}"] in the section '
@@ -467,10 +469,10 @@ def check_amounts(
         columns,
         notes,
         "unusual_amounts",
-        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Sensitivities of "
-        f"theories are per unit of money, and made for a median from {low:g} to {high:g}; in another unit they fit "
-        f"worse. {'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into "
-        f"another unit, as in --column {part}='{json.dumps(changed)}' (participants.columns.stimulus)",
+        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Theories fit worse "
+        f"where the median is not from {low:g} to {high:g}. "
+        f"{'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into another "
+        f"unit, as in --column {part}='{json.dumps(changed, ensure_ascii=False)}' (participants.columns.stimulus)",
     )
 
 
@@ -679,6 +681,7 @@ def check_responses(
     columns: AnswerColumns,
     notes: list[str],
     turned: str = "",
+    properties: Callable[[Stimuli], Mapping[str, Array]] | None = None,
 ) -> None:
     """Question responses that are all the same, choose what is dominated, or go against what speaks for an option.
 
@@ -690,6 +693,7 @@ def check_responses(
         columns: What the mapping accepts.
         notes: What was accepted is added to them.
         turned: The option that turns scales round on which less is better; empty where there are none.
+        properties: Properties of options, by name; None where they have none.
     """
     column = columns.response or columns.share or "the response"
     n_all = sum(item.n_responses for item in trials)
@@ -703,41 +707,55 @@ def check_responses(
         )
     if any(item.n_options != 2 for item in trials):
         return
-    if dominance is not None:
-        _check_dominated(trials, dominance, columns, column, notes)
-    if in_favour is not None:
-        _check_direction(trials, in_favour, columns, column, notes, turned)
+    n_dominated, n_rows = _dominated(trials, dominance) if dominance else (0, 0)
+    follows, error = _direction(trials, in_favour) if in_favour else (0.0, 1.0)
+    is_reversed, would_be_reversed = (
+        sign * follows <= min(REVERSED * error, -STRONG) for sign in (1, -1)
+    )
+    is_dominated, would_be_dominated = (
+        n_rows >= FEWEST and n_worse > MOST_DOMINATED * n_rows
+        for n_worse in (n_dominated, n_rows - n_dominated)
+    )
+    shown = ", ".join(
+        f"{part} = {json.dumps(own, ensure_ascii=False)}" for part, own in columns.stimulus.items()
+    )
+    other = f"a column is not what it is read as ({shown}), since neither code of {column} fits"
+    turn = f"say which cell is which option, from 0: {_turned_round(columns)}"
+    if is_dominated:
+        moved = "says a place, and options changed places (--column side=COLUMN with the column of places)"
+        coded = f"is coded the other way round ({turn})"
+        first = f"{column} {moved if would_be_dominated else coded}"
+        question(
+            columns,
+            notes,
+            "dominated_choices",
+            f"in {n_rows:,} choices one option is better whatever one's taste, and in {n_dominated:,} of them the "
+            f"other one was chosen. Either {other if would_be_reversed else first}, or a loss is written as a positive "
+            'number (say -COLUMN in place of COLUMN, as in b_amounts = ["gain", "-loss"])',
+        )
+    elif dominance and properties and "delays_days" in columns.stimulus:
+        _check_times(trials, dominance, properties, columns, notes)
+    if is_reversed:
+        coded = f"{column} seems to be coded the other way round: {turn} (participants.columns.responses)"
+        question(
+            columns,
+            notes,
+            "reversed_code",
+            f"participants choose the second option the less, the more speaks for it (correlation {follows:.2f} over "
+            f"{n_all:,} responses): {other if would_be_dominated else coded}. If smaller values of a column are "
+            f"better, as school grades can be, turn it round: {turned or '7 - COLUMN in place of COLUMN'}",
+        )
 
 
-def _check_dominated(
-    trials: Sequence[Trials],
-    dominance: Callable[[Stimuli], Array],
-    columns: AnswerColumns,
-    column: str,
-    notes: list[str],
-) -> None:
+def _dominated(trials: Sequence[Trials], dominance: Callable[[Stimuli], Array]) -> tuple[int, int]:
+    """How many choices are of a dominated option, and among how many."""
     n_dominated = n_rows = 0
     for item in trials:
         side = np.sign(dominance(item.stimuli)[item.trial])
         is_worse = (side != 0) & ((side > 0) != (item.response == 1))
         n_dominated += int(item.count[is_worse].sum())
         n_rows += int(item.count[side != 0].sum())
-    if n_rows < FEWEST or n_dominated <= MOST_DOMINATED * n_rows:
-        return
-    is_turned = n_rows - n_dominated <= MOST_DOMINATED * n_rows
-    first = (
-        f"{column} is coded the other way round (say which cell is which option from 0: {_turned_round(columns)})"
-        if is_turned
-        else f"{column} says a place, and options changed places (--column side=COLUMN with the column of places)"
-    )
-    question(
-        columns,
-        notes,
-        "dominated_choices",
-        f"in {n_rows:,} choices one option is better whatever one's taste, and in {n_dominated:,} of them the other "
-        f"one was chosen. Either {first}, or a loss is written as a positive number (say -COLUMN in place of COLUMN, "
-        'as in b_amounts = ["gain", "-loss"])',
-    )
+    return n_dominated, n_rows
 
 
 def turned_ratings(frame: pd.DataFrame, columns: AnswerColumns) -> str:
@@ -759,15 +777,35 @@ def _turned_round(columns: AnswerColumns) -> str:
     return " ".join(f"--column responses.{cell}={1 - place}" for cell, place in turned)
 
 
-def _check_direction(
+def _check_times(
     trials: Sequence[Trials],
-    in_favour: Callable[[Stimuli], Array],
+    dominance: Callable[[Stimuli], Array],
+    properties: Callable[[Stimuli], Mapping[str, Array]],
     columns: AnswerColumns,
-    column: str,
     notes: list[str],
-    turned: str,
 ) -> None:
-    """Whether choices go against what speaks for an option, within participants."""
+    """Question delays that are often equal though the smaller amount is chosen: one may count from the other."""
+
+    def at_one_time(stimuli: Stimuli) -> Array:
+        return np.asarray(dominance(stimuli) * (np.ptp(properties(stimuli)["delay"], axis=1) == 0))
+
+    n_dominated, n_rows = _dominated(trials, at_one_time)
+    delays = list(map(str, leaves_of(columns.stimulus["delays_days"])))
+    if n_rows >= FEWEST and n_dominated > MOST_AT_ONE_TIME * n_rows:
+        question(
+            columns,
+            notes,
+            "dominated_choices",
+            f"in {n_rows:,} choices both amounts come at the same time, and in {n_dominated:,} of them the smaller one "
+            "was chosen. If the second delay counts from the first payment, add them: --column "
+            f"delays_days='{json.dumps([delays[0], ' + '.join(delays)], ensure_ascii=False)}'",
+        )
+
+
+def _direction(
+    trials: Sequence[Trials], in_favour: Callable[[Stimuli], Array]
+) -> tuple[float, float]:
+    """How choices of the second option follow what speaks for it, within participants; and the standard error."""
     products, n_rows = [], 0
     for item in trials:
         speaks = np.asarray(in_favour(item.stimuli), dtype=np.float64)[item.trial]
@@ -782,22 +820,7 @@ def _check_direction(
         )
         products.append(own / np.maximum(own.std(ddof=0), 1e-12))
         n_rows += len(own) - frame["who"].nunique()
+    if n_rows < FEWEST:
+        return 0.0, 1.0
     both = pd.concat(products)
-    correlation = float((both["speaks"] * both["chosen"]).mean())
-    error = 1 / np.sqrt(max(n_rows, 1))
-    if n_rows < FEWEST or correlation > REVERSED * error or correlation > -STRONG:
-        return
-    question(
-        columns,
-        notes,
-        "reversed_code",
-        f"participants choose the second option the less, the more speaks for it (correlation {correlation:.2f} over "
-        f"{n_all_words(trials)}): {column} seems to be coded the other way round. Say which cell is which option, from "
-        f"0: {_turned_round(columns)} (participants.columns.responses). If smaller values of a column are better, as "
-        f"school grades can be, turn it round: {turned or '7 - COLUMN in place of COLUMN'}",
-    )
-
-
-def n_all_words(trials: Sequence[Trials]) -> str:
-    """How many responses there are, in words."""
-    return f"{sum(item.n_responses for item in trials):,} responses"
+    return float((both["speaks"] * both["chosen"]).mean()), float(1 / np.sqrt(n_rows))

@@ -37,6 +37,7 @@ ALTERNATIVES = {
 }  # fmt: skip
 """Words of names of columns."""
 MOST_ALTERNATIVES = 12
+DATE = r"\d{4}-\d{2}-\d{2}"
 
 
 def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
@@ -155,13 +156,19 @@ def _with_computed_columns(table: AnswerTable, columns: AnswerColumns) -> Answer
             expression = ColumnExpression(text, table.columns)
         except ValueError:
             continue  # whoever reads the column says that it is not there
-        frame = frame.assign(**{text: _computed_cells(table.frame, expression)})
+        frame = frame.assign(**{text: computed_cells(table.frame, expression)})
     return replace(table, frame=frame)
 
 
-def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
+def computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[str]:
     """Cells of a computed column: empty where one that it needs is empty, and a cell that is no number as it is."""
     cells = {name: frame[name].str.strip() for name in expression.columns}
+    if expression.by_cell:
+        named = by_distinct(cells[expression.columns[0]], _folded)
+        made = np.full(len(frame), "", dtype=object)
+        for cell, name in expression.by_cell.items():
+            made[named == cell] = cells[name].to_numpy(dtype=object)[named == cell]
+        return list(made)
     if expression.equal is not None:
         folded: dict[str, Any] = {name: by_distinct(own, _folded) for name, own in cells.items()}
         left, right = expression.compared(folded)
@@ -174,7 +181,7 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
             else str(int(_is_same(one, two)))
             for one, two in zip(left, map(_folded, right), strict=True)
         ]
-    numbers = {name: numbers_of(own).to_numpy() for name, own in cells.items()}
+    numbers = {name: _numbers_or_days(own) for name, own in cells.items()}
     value = expression.value(numbers)
     found = ["" if np.isnan(item) else whole(repr(float(item))) for item in value.round(12)]
     for name, own in cells.items():
@@ -182,6 +189,16 @@ def _computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[s
         for row in np.flatnonzero(wrong):
             found[row] = own.iloc[row]
     return found
+
+
+def _numbers_or_days(cells: pd.Series) -> NDArray[np.float64]:
+    """Cells as numbers; dates as days, so that a difference of dates is a number of days."""
+    if not cells.str.fullmatch(DATE).any():
+        return np.asarray(numbers_of(cells), dtype=np.float64)
+    dates = pd.to_datetime(
+        cells.where(cells.str.fullmatch(DATE)), format="%Y-%m-%d", errors="coerce"
+    )
+    return np.asarray((dates - pd.Timestamp(0)) / pd.Timedelta(days=1), dtype=np.float64)
 
 
 def _named_by_none(left: Any, right: Any) -> set[str]:

@@ -66,7 +66,7 @@ def columns_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
     return [name for name in map(str, frame.columns) if name not in used]
 
 
-def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
+def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Domain) -> list[str]:
     """A line for each column that looks like a condition within participants and is not read.
 
     Such a column holds two to six different words, of which most participants have each in several rows. Words that
@@ -90,10 +90,15 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str
         response = frame.get(columns.response, people)
         follows = (cells.groupby(response).nunique() <= 1).all()
         if has_each > 0.5 and not follows:
+            way = (
+                ""
+                if domain.sequential
+                else f"; `lakatos theory effects FILE THEORY --by {name}` compares parameters by it, and --column "
+                f"condition={name} makes it a part of each trial"
+            )
             lines.append(
                 f"{name} ({', '.join(sorted(words))}) varies within participants and is not read, so responses of all "
-                f"its values are taken together; `lakatos theory effects FILE THEORY --by {name}` compares parameters "
-                f"by it, and --column condition={name} makes it a part of each trial"
+                f"its values are taken together{way}"
             )
     return lines
 

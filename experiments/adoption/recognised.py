@@ -91,8 +91,22 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
         reading = replace(reading, missing={**reading.missing, column.name: missed})
     if not reading.responses:
         said = [cell for cell in column.distinct if cell not in missed]
-        reading = replace(reading, responses=code_by_sides(column, said, reading.sides))
+        code = code_by_sides(column, said, reading.sides) or _code_by_names(said, reading.stimulus)
+        reading = replace(reading, responses=code)
     return reading
+
+
+def _code_by_names(said: Sequence[str], stimulus: Mapping[str, Any]) -> dict[str, int]:
+    """Which cell is which of two options, where each has its words in the names of the columns of one option alone."""
+    words = [words_of_option(stimulus, place) for place in (0, 1)]
+    own = {cell: set(words_of(cell)) for cell in said if len(cell) > 2}
+    code = {
+        cell: place
+        for cell, named in own.items()
+        for place in (0, 1)
+        if named and named <= words[place] - words[1 - place]
+    }
+    return code if len(code) == len(said) == 2 and set(code.values()) == {0, 1} else {}
 
 
 def _with_response(table: TableSignature, reading: Reading) -> Reading:

@@ -99,8 +99,8 @@ class RowCells:
         self.refuse(
             filled & ~np.isfinite(values),
             column,
-            "is no number; write numbers alone, all in one unit, or, if it stands where there is no value, say "
-            f"--column missing.{column}=CELL",
+            "is no number; write numbers alone, all in one unit (a difference of dates such as 2025-01-31 is a number "
+            f"of days: DATE - DATE), or, if it stands where there is no value, say --column missing.{column}=CELL",
         )
         return np.asarray(values)
 

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.cell_units import PER_CENT, days_of, has_units, with_unit
+from lakatos.experiments.adoption.cell_units import days_of, has_units, with_unit
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.tables import by_distinct, numbers_of, places_of
+from lakatos.experiments.adoption.units import PER_CENT
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -268,10 +269,12 @@ def ranks_rows(column: ColumnSignature, person: Places) -> bool:
 
 def changes_within(column: ColumnSignature, person: Places) -> float:
     """Share of a participant's rows in which a column says something else than in the row before."""
-    same_person = person[1:] == person[:-1]
+    order = np.argsort(person, kind="stable")  # rows of several participants may come by turns
+    own, who = column.code[order], person[order]
+    same_person = who[1:] == who[:-1]
     if not same_person.any():
         return 0.0
-    return float((column.code[1:] != column.code[:-1])[same_person].mean())
+    return float((own[1:] != own[:-1])[same_person].mean())
 
 
 def participant_by_values(columns: Mapping[str, ColumnSignature]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -61,6 +63,41 @@ def rewards(cells: RowCells, column: str, notes: list[str]) -> NDArray[np.float6
     notes.append(f"{column}: {told}")
     cells.refuse_empty(cells.changed(column, str.strip) == "", column)
     return cells.changed(column, number.__getitem__).astype(np.float64)
+
+
+GAINED = {"gain", "gains", "win", "wins", "won"}
+OF_LOSSES = {
+    "loss", "losses", "lose", "lost", "punishment", "punished", "punish", "shock", "shocks", "cost", "costs", "penalty",
+    "pain", "fine",
+}  # fmt: skip
+"""Words in names of columns of what is won, and of what nobody wants."""
+
+
+def is_loss(name: str, values: NDArray[np.float64]) -> bool:
+    """Whether a column's name and its numbers, none of them negative, say how much was lost."""
+    words = set(words_of(name))
+    return (
+        bool(words & OF_LOSSES) and not words & GAINED and bool(np.nanmin(values, initial=0) >= 0)
+    )
+
+
+def outcome_of_choice(
+    reward: str, response: str, cells: Sequence[str], names: Sequence[str]
+) -> str:
+    """The reward as the outcome of the option chosen, such as ``outcome_{choice}``; empty where it is no such thing.
+
+    So it is where its column is named by a cell of the response, and with another cell in its place it is the name
+    of another column: every option has its outcome, chosen or not. One cell, of missed responses, may have no column.
+    """
+    known = {name.casefold() for name in names if name != response}
+    said = sorted({cell.strip().casefold() for cell in cells if cell.strip()})
+    for cell in said if len(said) > 1 else ():
+        for found in re.finditer(re.escape(cell), reward.casefold()):
+            before, after = reward[: found.start()], reward[found.end() :]
+            n_known = len({f"{before}{own}{after}".casefold() for own in said} & known)
+            if n_known >= max(2, len(said) - 1):
+                return f"{before}{{{response}}}{after}"
+    return ""
 
 
 def size_of_rewards(

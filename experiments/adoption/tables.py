@@ -53,6 +53,7 @@ from lakatos.experiments.adoption.limits import (
     check_size,
     open_steady,
 )
+from lakatos.experiments.adoption.units import KNOWN
 from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
@@ -78,6 +79,8 @@ MISSING = {
 """What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
 MISSING_CODE = re.compile(r"\.[a-z_]")
 """What SAS and Stata write for their several kinds of missing values: a point and a letter."""
+MOST_NAMES = 12
+"""Alternatives of a choice."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
 """What people write there; it may be a word like others, except in a column whose other cells are numbers."""
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
@@ -206,7 +209,7 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     frame, n_missing, words = table.frame.copy(deep=False), 0, set[str]()
     marked = dict(table.marked)
     for name in frame.columns:
-        marks = _missing_marks(frame[name].unique().tolist())
+        marks = _missing_marks(frame[name].value_counts().to_dict())
         if marks:
             is_missing = frame[name].isin(marks)
             n_missing += int(is_missing.sum())
@@ -220,9 +223,15 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     return replace(table, frame=frame, notes=(*table.notes, note), marked=marked)
 
 
-def _missing_marks(distinct: Sequence[str]) -> set[str]:
-    """Those of a column's cells that stand where there is no value."""
-    folded = {cell: cell.strip().casefold() for cell in distinct}
+def _missing_marks(counts: Mapping[str, int]) -> set[str]:
+    """Those of a column's cells that stand where there is no value, given how often each cell comes.
+
+    Where a few cells come equally often, they name what each choice offers, and "none" is one of these names.
+    """
+    folded = {cell: cell.strip().casefold() for cell in counts}
+    is_even = len(set(counts.values())) == 1 and min(counts.values()) > 1
+    if is_even and 3 <= len(folded) <= MOST_NAMES:
+        folded = {cell: word for cell, word in folded.items() if word != "none"}
     marks = {
         cell
         for cell, word in folded.items()
@@ -305,7 +314,8 @@ def _read_text(path: Path) -> AnswerTable:
     asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
     questions = asked if found else {}
-    read = AnswerTable(path.name, frame, (*notes, *told, *found), questions=questions)
+    frame, units = _with_units(frame)
+    read = AnswerTable(path.name, frame, (*notes, *told, *found, *units), questions=questions)
     read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
 
@@ -326,6 +336,26 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
                 f"an export of Qualtrics: rows 2 to {place + 2} hold questions, not answers"
             ]
     return frame, []
+
+
+def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The table with the units of a first row beside the numbers below it, as in ``14 weeks``.
+
+    It is such a row if each of its cells is empty or a known unit, and all cells below a unit are numbers.
+    """
+    first = frame.iloc[0].str.strip("[]() ") if len(frame) > 1 else pd.Series(dtype=str)
+    units = {name: cell for name, cell in first.items() if cell}
+    rows = frame.iloc[1:]
+    cells = {cell for name in units for cell in rows[name].str.casefold().unique() if cell}
+    is_known = all(cell.casefold() in KNOWN for cell in units.values())
+    if not units or not is_known or not all(map(NUMBER.fullmatch, cells)):
+        return frame, []
+    beside = {
+        name: rows[name].mask(rows[name] != "", rows[name] + f" {cell}")
+        for name, cell in units.items()
+    }
+    told = ", ".join(f"{name} in {cell}" for name, cell in units.items())
+    return rows.assign(**beside), [f"row {frame.index[0]} holds units: {told}"]
 
 
 def _without_groups(table: AnswerTable) -> AnswerTable:

@@ -20,6 +20,10 @@ TRIAL = ("trial", "number", "number of the trial")
 """Names for the column of numbers; the first that the table does not have."""
 
 
+MOST_TWICE = 0.1
+"""Share of rows that may be another one of a participant who took part twice."""
+
+
 def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, str]) -> str:
     """Patterns of the columns that number trials, separated by commas; empty where a row is no participant.
 
@@ -31,7 +35,7 @@ def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, 
         participant: The column that names participants.
         questions: What a questionnaire asked, by column.
     """
-    if participant not in frame.columns or frame[participant].duplicated().any():
+    if participant not in frame.columns or frame[participant].duplicated().mean() > MOST_TWICE:
         return ""
     numbers: dict[tuple[str, str], dict[int, str]] = {}
     for name in map(str, frame.columns):

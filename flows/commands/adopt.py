@@ -45,6 +45,7 @@ def describe_command(
     Examples:
         $ lakatos data describe responses.csv
     """
+    from lakatos.experiments.adoption.own_tasks import NOT_READ
     from lakatos.flows.operations.adopt import describe_file, how_it_is_read, write_mapping
     from lakatos.traces.wording import plural
 
@@ -67,13 +68,14 @@ def describe_command(
         console.print("Please check:")
     for line in look_at:
         console.print(f"  {escape(line)}")
-    print_reading(console, how_it_is_read(found, file))
+    print_reading(console, [line for line in how_it_is_read(found, file) if line not in look_at])
     if write is not None:
         write_mapping(found, write)
         console.print(
             f"{escape(str(write))} is written: the section participants.columns of a study."
         )
-    console.print(_what_next(file, domain, found.domain))
+    if not any(line.endswith(NOT_READ) for line in found.doubts):
+        console.print(_what_next(file, domain, found.domain))
 
 
 def print_reading(console: Console, lines: Sequence[str]) -> None:
@@ -96,7 +98,7 @@ def _print_new(console: Console, made: NewStudy) -> None:
 def _what_next(file: Path, said: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
     from lakatos.domains import DOMAINS
-    from lakatos.experiments.adoption.layouts import layout_of, names_with_layouts
+    from lakatos.experiments.adoption.layouts import kinds_in_words, layout_of
 
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
     if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
@@ -109,7 +111,7 @@ def _what_next(file: Path, said: str, domain: str) -> str:
         return f"These look like trials of the kind {domain!r}. `{command}{option}` writes a study for them."
     return (
         f"The kind of task cannot be guessed from the columns. `{command} --domain NAME` writes a study in "
-        f"which you state what each column is; NAME is {', '.join(names_with_layouts())}, or the file of "
+        f"which you state what each column is; NAME is one of {kinds_in_words()}, or the file of "
         "a task of your own (`lakatos domain new FILE.toml` writes an example)."
     )
 

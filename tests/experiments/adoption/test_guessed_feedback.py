@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
-from reading import read
+from reading import only, read
 
+from lakatos.domains import DOMAINS
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 STEPS = pd.DataFrame(
     {
@@ -46,3 +49,69 @@ def test_columns_that_an_expression_computes_with_are_read_and_others_are_not() 
     table = STEPS.assign(gain=[50, 100] * 6, loss=[0, -25] * 6, los=[1] * 12)
     found = read(table)
     assert found.read_back[-1] == "columns that are not read: los"
+
+
+# What every option paid, and what was lost -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("response", "cells", "stem"),
+    [("choice", ["red", "green"], "outcome_"), ("side", ["left", "right"], "reward_"),
+     ("option", ["1", "2"], "feedback")],
+)  # fmt: skip
+def test_the_reward_is_the_outcome_of_the_option_chosen_where_each_option_has_a_column(
+    response: str, cells: list[str], stem: str
+) -> None:
+    rng = np.random.default_rng(5)
+    chosen = rng.integers(2, size=80)
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(["p1", "p2"], 40),
+            "trial": [*range(1, 41)] * 2,
+            response: np.array(cells)[chosen],
+            f"{stem}{cells[0]}": rng.integers(2, size=80),
+            f"{stem}{cells[1]}": rng.integers(2, size=80),
+        }
+    )
+    said = {"feedback": {"reward": f"{stem}{{{response}}}"}, "response": response}
+    found = only(read(frame, DOMAINS["learning"], **(said if response != "choice" else {})))
+    paid = frame[[f"{stem}{cell}" for cell in cells]].to_numpy()[np.arange(80), chosen]
+    code = chosen if cells != ["red", "green"] else 1 - chosen  # in the order of the alphabet
+    assert found.response.tolist() == code.tolist()
+    assert found.feedback["reward"].tolist() == paid.tolist()
+    if response == "choice":
+        return
+    with pytest.raises(TrialsError, match=rf"feedback.reward={stem}\{{{response}\}}"):
+        read(
+            frame, DOMAINS["learning"], response=response, feedback={"reward": f"{stem}{cells[0]}"}
+        )
+
+
+def test_outcomes_of_options_that_no_response_names_are_no_reward_of_all_choices() -> None:
+    table = STEPS.assign(choice=[0, 1] * 6, outcome_red=[0, 1, 1] * 4, outcome_blue=[1, 0, 1] * 4)
+    with pytest.raises(
+        ImplausibleError, match=r"outcome_red and outcome_blue .*outcome_\{COLUMN\}"
+    ):
+        read(table, DOMAINS["learning"], feedback={"reward": "outcome_red"})
+    named = {"choice": {"0": "red", "1": "blue"}}
+    found = only(
+        read(
+            table,
+            DOMAINS["learning"],
+            recode=named,
+            feedback={"reward": "outcome_{choice}"},
+            responses={"red": 0, "blue": 1},
+        )
+    )
+    assert found.feedback["reward"].tolist() == [0, 0, 1, 1, 1, 1] * 2
+    table = table.rename(columns={"outcome_red": "outcome_chosen", "outcome_blue": "outcome_other"})
+    assert only(read(table, DOMAINS["learning"])).feedback["reward"].tolist() == [0, 1, 1] * 4
+
+
+@pytest.mark.parametrize("name", ["loss", "shock", "punished", "cost", "verlust"])
+def test_a_column_of_what_is_lost_is_turned_round(name: str) -> None:
+    table = STEPS.assign(**{name: [0, 1] * 6})
+    found = only(read(table, DOMAINS["learning"]))
+    assert found.feedback["reward"].tolist() == [0, -1] * 6
+    with pytest.raises(ImplausibleError, match=f"Say --column feedback.reward=-{name} "):
+        read(table, DOMAINS["learning"], feedback={"reward": name})

@@ -264,3 +264,56 @@ def test_files_whose_names_begin_with_one_number_are_questioned_as_participants(
     check_shared_names(pd.DataFrame({"file": names}), "folder", accepted, notes)
     single = pd.DataFrame({"file": [f"{number:03d}_game.csv" for number in range(1, 5)]})
     check_shared_names(single, "folder", columns, notes)
+
+
+def with_front_end_delays(names: tuple[str, str]) -> pd.DataFrame:
+    """Delays from today to the first payment, and from the first to the second one, beside a rate of interest."""
+    frame = made("delays").frame.drop(columns=["delay_sooner", "delay_later"])
+    n = len(frame)
+    first, then = np.tile([0, 1, 1], n)[:n], np.tile([1, 1, 1, 4, 8], n)[:n]
+    late = frame["amount_later"] / (1 + 0.2 * then)  # 20 per cent a week
+    choice = np.where(late > frame["amount_sooner"], "LL", "SS")
+    rate = np.tile([5, 10, 20, 40], n)[:n]
+    return frame.assign(**{names[0]: first, names[1]: then, "yearly_rate": rate, "choice": choice})
+
+
+def test_a_delay_that_counts_from_the_first_payment_is_added_to_it() -> None:
+    names = ("front_weeks", "horizon_weeks")
+    frame = with_front_end_delays(names)
+    found = read(frame)
+    days = 7 * np.stack([frame[names[0]], frame[names[0]] + frame[names[1]]], axis=1)
+    (trials,) = found.trials
+    assert (trials.stimuli["delays_days"][trials.trial] == days).all()
+    amounts = frame[["amount_sooner", "amount_later"]].to_numpy()
+    assert (trials.stimuli["amounts"][trials.trial] == amounts).all()
+
+
+def test_equal_delays_whose_smaller_amount_is_chosen_are_questioned() -> None:
+    names = ("first_days", "second_days")
+    frame = with_front_end_delays(names)
+    said = {"amounts": ["amount_sooner", "amount_later"], "delays_days": list(names)}
+    domain = DOMAINS["intertemporal"]
+    is_equal = frame[names[0]] == frame[names[1]]
+    frame.loc[is_equal, "choice"] = np.tile(["SS", "LL", "LL"], len(frame))[: is_equal.sum()]
+    with pytest.raises(ImplausibleError, match=r'\["first_days", "first_days \+ second_days"\]'):
+        read(frame, domain, stimulus=said)
+    frame.loc[is_equal, "choice"] = "LL"
+    read(frame, domain, stimulus=said)
+
+
+def test_no_code_is_advised_where_neither_fits() -> None:
+    """Choices follow the growth of amounts, and go against what dominates."""
+    frame = pd.concat([made("delays").frame.assign(subject=str(k)) for k in range(4)])
+    frame = frame.assign(trial=np.tile(np.arange(120), 4)).reset_index(drop=True)
+    growth = np.log(frame["amount_later"] / frame["amount_sooner"]) / frame["delay_later"]
+    frame["choice"] = (growth > growth.median()).astype(int)
+    frame.loc[::10, "delay_later"] = 0
+    frame.loc[::10, "choice"] = 0
+    with pytest.raises(
+        ImplausibleError, match=r"a column is not what it is read as .*neither code"
+    ):
+        read(frame)
+    with pytest.raises(
+        ImplausibleError, match=r"a column is not what it is read as .*neither code"
+    ):
+        read(frame.assign(choice=1 - frame["choice"]))

@@ -810,3 +810,127 @@ def test_columns_that_drift_or_count_time_describe_no_option(rng: np.random.Gene
     frame["time_elapsed"] = 1000 * np.arange(n) + rng.integers(0, 900, n)
     assert described(frame).domain == "learning"
     assert described(frame.assign(stake=rng.normal(0, 1, n))).domain == ""
+
+
+# Chances of losing ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["prob_nothing", "p_lose", "prob_no_win", "p_loss", "pct_lose"])
+def test_a_chance_of_losing_or_of_nothing_is_none_of_winning(
+    rng: np.random.Generator, name: str
+) -> None:
+    frame = people(4, 30)
+    n = len(frame)
+    won = rng.choice([0.25, 0.4, 0.6, 0.75], n)
+    frame["sure_amount"] = rng.integers(4, 12, n)
+    frame["gamble_amount"] = frame["sure_amount"] + rng.integers(1, 30, n)
+    frame[name] = (100 * (1 - won)).round() if name.startswith("pct") else (1 - won).round(2)
+    takes = rng.random(n) < 1 / (1 + np.exp(frame["sure_amount"] - frame["gamble_amount"] * won))
+    frame["choice"] = np.where(takes, "gamble", "sure")
+    found = only(read(frame)).stimuli
+    high = found["outcomes"][:, 1].argmax(axis=-1)
+    read_as = np.take_along_axis(found["probabilities"][:, 1], high[:, None], axis=-1)[:, 0]
+    trial = only(read(frame)).trial
+    assert read_as[trial] == pytest.approx(won)
+
+
+def test_a_chance_of_losing_beside_an_amount_that_is_lost_is_that_of_the_loss() -> None:
+    frame = people(4, 12).assign(
+        win=[20, 30, 40] * 16, lose=[5, 8] * 24, p_lose=[0.2, 0.6, 0.3, 0.5] * 12,
+        choice=["accept", "reject", "accept"] * 16,
+    )  # fmt: skip
+    mapping = described(frame, DOMAINS["risky"]).mapping
+    assert mapping.stimulus["b_amounts"] == ["-lose", "win"]
+    assert mapping.stimulus["b_probabilities"] == ["p_lose"]
+
+
+# Files without choices ------------------------------------------------------------------------
+
+
+def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, str]]:
+    n = 120
+    rows = people(4, 30).rename(columns={"s": "subject", "t": "trial"})
+    ratings = {f"item_{k}": rng.integers(1, 6, n) for k in range(1, 9)}
+    words = np.array(["trust", "them", "never", "because", "it", "rains", "often", "honestly"])
+    texts = [" ".join(rng.choice(words, 5)) + f" {k}" for k in range(n)]
+    sure = {"confidence": rng.integers(1, 5, n)}
+    shown, said = rng.integers(1, 3, n), rng.integers(1, 3, n)
+    return {
+        "questionnaire": (pd.DataFrame({"id": np.arange(n), **ratings}), "item_1 to item_8 seem to be items"),
+        "signal": (
+            rows[["subject"]].assign(time_ms=20 * rows["trial"], heart_rate=rng.normal(70, 3, n).round(2)),
+            "time_ms rises by 20 from row to row",
+        ),
+        "texts": (rows.assign(answer=texts), "answer seems to hold texts"),
+        "judgement": (rows.assign(stimulus=shown, response=said, **sure), "response seems to say what stimulus was"),
+        "series": (rows.assign(response=rng.choice(["kop", "munt"], n)), "response stands alone"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "judgement", "series"])
+def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, kind: str) -> None:
+    frame, words = _without_choices(rng)[kind]
+    found = described(frame)
+    assert found.domain == ""
+    (doubt,) = found.doubts
+    assert doubt.startswith(words)
+    assert doubt.endswith("that is no kind of task here, and the file is not read")
+
+
+def test_a_column_of_what_became_of_an_offer_is_no_offer(rng: np.random.Generator) -> None:
+    rows = people(4, 30).assign(
+        endowment=100,
+        amount_offered=rng.integers(0, 50, 120),
+        offer_accepted=rng.integers(0, 2, 120),
+    )
+    found = described(rows)
+    assert found.domain == "games"
+    assert found.mapping.stimulus["own"] == [[0, 0], ["amount_offered", "amount_offered"]]
+    assert found.mapping.response == "offer_accepted"
+
+
+def test_dates_are_days_where_one_is_taken_from_another(rng: np.random.Generator) -> None:
+    frame = delays(rng).frame
+    begun = pd.Timestamp("2024-02-20") + pd.to_timedelta(np.arange(len(frame)) % 40, unit="D")
+    frame["session_date"] = begun.strftime("%Y-%m-%d")
+    for side in ("sooner", "later"):
+        paid = begun + pd.to_timedelta(frame.pop(f"delay_{side}"), unit="D")
+        frame[f"{side}_date"] = paid.dt.strftime("%Y-%m-%d")
+    found, plain = only(read(frame)), only(read(delays(np.random.default_rng(3)).frame))
+    assert (
+        found.stimuli["delays_days"][found.trial] == plain.stimuli["delays_days"][plain.trial]
+    ).all()
+    frame["later_date"] = "soon"
+    with pytest.raises(TrialsError, match="DATE - DATE"):
+        read(frame)
+
+
+def test_responses_that_the_columns_of_options_name_are_these_options(
+    rng: np.random.Generator,
+) -> None:
+    frame = people(4, 30)
+    n = len(frame)
+    frame["amount_ticket"], frame["probability"] = (
+        rng.integers(10, 40, n),
+        rng.choice([0.25, 0.5, 0.9], n),
+    )
+    frame["amount_voucher"] = rng.integers(2, 10, n)
+    takes = frame["amount_ticket"] * frame["probability"] > frame["amount_voucher"]
+    frame["choice"] = np.where(takes, "ticket", "voucher")
+    found = described(frame)
+    assert found.domain == "risky"
+    assert found.mapping.responses == {"voucher": 0, "ticket": 1}
+
+
+@pytest.mark.parametrize(("names", "told"), [(["price", "size"], True), (["price"], False)])
+def test_two_options_with_several_properties_of_their_own_are_an_own_task(
+    rng: np.random.Generator, names: list[str], told: bool
+) -> None:
+    frame = people(4, 30)
+    for name in names:
+        for option in "AB":
+            frame[f"{name}_{option}"] = rng.integers(1, 90, len(frame)) / 4
+    frame["choice"] = rng.choice(["A", "B"], len(frame))
+    doubts = described(frame).doubts
+    words = "each choice seems to be among A and B, described by price and size: that is a task of your own"
+    assert any(line.startswith(words) for line in doubts) == told

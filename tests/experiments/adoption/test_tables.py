@@ -278,3 +278,34 @@ def test_a_file_that_grows_while_it_is_read_is_refused(
     finally:
         ended.set()
         growing.join()
+
+
+def test_none_is_a_name_where_each_choice_offers_it(tmp_path: Path) -> None:
+    text = "task,alt,chosen,points\n"
+    text += "".join(
+        f"{task},{alt},{int(alt == '2')},{points}\n"
+        for task in range(6)
+        for alt, points in (("1", task), ("2", 3), ("none", "none" if task else "4"))
+    )
+    frame = read_answers(write(tmp_path, "a.csv", text)).frame
+    assert frame["alt"].tolist() == ["1", "2", "none"] * 6
+    assert frame["points"].tolist().count("") == 5
+    choices = pd.Series(["1", "2", "none", "1", "1", "2"])
+    frame = read_answers(write(tmp_path, "b.csv", f"choice\n{chr(10).join(choices)}\n")).frame
+    assert frame["choice"].tolist() == ["1", "2", "", "1", "1", "2"]
+
+
+def test_a_row_of_units_stands_beside_the_numbers_below_it(tmp_path: Path) -> None:
+    text = "subject,amount,delay,key\n,EUR,[weeks],\np1,5,2,d\np1,8,0,s\n"
+    table = read_answers(write(tmp_path, "a.csv", text))
+    assert table.frame["amount"].tolist() == ["5 EUR", "8 EUR"]
+    assert table.frame["delay"].tolist() == ["2 weeks", "0 weeks"]
+    assert table.frame["subject"].tolist() == ["p1", "p1"]
+    assert "row 2 holds units: amount in EUR, delay in weeks" in table.notes
+    plain = read_answers(write(tmp_path, "b.csv", "subject,key\n,d\np1,s\np1,d\n"))
+    assert plain.frame["key"].tolist() == ["d", "s", "d"]
+
+
+def test_the_last_row_of_an_export_of_gorilla_is_none(tmp_path: Path) -> None:
+    table = read_answers(write(tmp_path, "a.csv", "a,b\n1,2\n3,4\nEND OF FILE\n"))
+    assert table.frame["a"].tolist() == ["1", "3"]

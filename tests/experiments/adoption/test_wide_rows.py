@@ -135,3 +135,13 @@ def test_advice_for_questions_of_which_nothing_says_what_they_offer_leads_to_tri
     found = describe_table(read_answers(file), domain).with_columns({**said, "stimulus": parts})
     (trials,) = adopt_file(file, found.mapping, domain).trials
     assert (trials.n_people, trials.n_responses) == (20, 160)
+
+
+def test_a_participant_with_two_rows_hides_no_questionnaire_of_amounts() -> None:
+    frame = pd.DataFrame({"pid": [f"p{k}" for k in range(11)] + ["p3"]})
+    for k in range(1, 7):
+        frame[f"Q{k}"] = [f"${10 + k} today", f"${20 + k} in {7 * k} days"] * 6
+    found = describe_table(table_of_frame("answers.csv", frame), None)
+    assert found.domain == "intertemporal"
+    assert found.mapping.wide == "Q#"
+    assert found.n_rows == 72
