@@ -70,8 +70,6 @@ STRENGTHS = {
 """Words in names of columns of strengths."""
 MOST_STRENGTHS = 60
 """Different strengths from which on they are rounded to hundredths of the strongest."""
-MOST_LEVELS = 200
-"""Different cells of a column of strengths that is recognised."""
 STRONG_REVERSAL = -0.1
 """Correlation of strength with right responses from which down the code is questioned."""
 WORDS = ({"word", "w"}, {"nonword", "non-word", "pseudoword", "nw", "non_word"})
@@ -105,6 +103,12 @@ def perception_answers(
             "are the first (0) and the second (1): --column responses.CELL=PLACE (participants.columns.responses)."
         )
     question_accuracy(rows, cells, columns, notes)
+    cells.refuse(
+        rows.time_s < 0,
+        columns.response_time,
+        "is a time below zero. If its sign says which response was given, make it a column of its own; if it stands "
+        f"for a missed response, say --column missing.{columns.response_time}=CELL",
+    )
     fine = times_within(rows, cells, columns, scale)
     _check_spread(rows.time_s, columns, cells.name)
     side = np.where(np.isnan(rows.right), 1.0, 2 * rows.right - 1)
@@ -229,7 +233,7 @@ def recognise(table: TableSignature) -> Reading | None:
 
 def _is_strength(item: ColumnSignature) -> bool:
     """Whether a column is called like strengths and holds numbers or words for levels."""
-    if not item.words & STRENGTHS or not 2 <= len(item.distinct) <= MOST_LEVELS:
+    if not item.words & STRENGTHS or len(item.distinct) < 2:
         return False
     said = {cell.casefold() for cell in item.distinct}
     return said <= set(PLACE_OF) or (item.is_number and bool(np.isfinite(item.values).all()))
