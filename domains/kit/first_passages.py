@@ -85,11 +85,11 @@ def wiener(t, drift, bound, start, unevenness, left, xp):
     fall = [xp.exp(-((pi * n) ** 2) * s / 2) for n in (1, 2, 3, 4)]
     found = []
     for way, far in ((drift, 1 - start), (-drift, start)):
-        early = sum((far + 2 * n) * xp.exp(-((far + 2 * n) ** 2) / (2 * s)) for n in (-2, -1, 0, 1, 2))
+        early = sum((far + 2 * n) * xp.exp(-((far + 2 * n) ** 2) / (2 * s)) for n in (-1, 0, 1))
         late = pi * sum((n + 1) * fall[n] * xp.sin((n + 1) * pi * far) for n in range(4))
         gone = bound * (far - 0.5 * (1 - left))
         drifted = ((unevenness * gone) ** 2 + 2 * way * gone - way**2 * t) / (2 * wide)
-        series = xp.maximum(xp.where(s < 0.4, early / norm, late), 0.0)
+        series = xp.maximum(xp.where(s < 0.25, early / norm, late), 0.0)
         found.append(series * xp.exp(xp.minimum(drifted, 500.0)) / (wide**0.5 * bound**2))
     return found
 '''

@@ -453,24 +453,24 @@ def _composition(process: str = "diffusion", **slots: str | tuple[str, ...]) -> 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {
     "ddm": ("Diffusion", _composition()),
-    "same_rate": ("Diffusion whatever the strength", _composition(evidence="any strength")),
     "power_ddm": ("Diffusion with a power of strength", _composition(evidence="a power")),
-    "saturating_ddm": ("Diffusion with saturation", _composition(evidence="saturating")),
-    "ratcliff": ("Diffusion of varying drift", _composition(variability="varying evidence")),
     "full_ddm": (
         "Full diffusion",
         _composition(variability=("varying evidence", "varying start", "varying delay")),
     ),
-    "biased_start": ("Diffusion with a biased start", _composition(lean="one response")),
-    "biased_evidence": ("Diffusion with biased evidence", _composition(lean="one category")),
-    "collapsing": ("Diffusion of falling bounds", _composition(patience="falling evenly")),
-    "urgency": ("Diffusion with urgency", _composition(patience="falling at first")),
-    "racing_diffusion": ("Racing diffusion", _composition("a race", variability="varying start")),
     "lba": (
         "Linear ballistic accumulators",
         _composition("a race without noise", variability="varying start"),
     ),
+    "racing_diffusion": ("Racing diffusion", _composition("a race", variability="varying start")),
+    "collapsing": ("Diffusion of falling bounds", _composition(patience="falling evenly")),
+    "ratcliff": ("Diffusion of varying drift", _composition(variability="varying evidence")),
+    "saturating_ddm": ("Diffusion with saturation", _composition(evidence="saturating")),
+    "biased_start": ("Diffusion with a biased start", _composition(lean="one response")),
+    "biased_evidence": ("Diffusion with biased evidence", _composition(lean="one category")),
+    "urgency": ("Diffusion with urgency", _composition(patience="falling at first")),
     "lognormal_race": ("Log-normal race", _composition("a log-normal race")),
+    "same_rate": ("Diffusion whatever the strength", _composition(evidence="any strength")),
 }
 
 FAMILY = Family("perception", GRAMMAR, SEEDS)

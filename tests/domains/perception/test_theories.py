@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.perception.task import EDGES, PerceptionDomain, edges_within, perception_trials
 from lakatos.domains.perception.theories import (
     FAMILY,
@@ -15,9 +16,12 @@ from lakatos.domains.perception.theories import (
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.checks.exam import MOST_NUMBERS, table_size
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive, paired_difference
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.points import check_points
 from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = PerceptionDomain()
@@ -172,3 +176,72 @@ def test_another_window_of_times_gives_the_same_shape():
     assert p[: len(p) // 2].sum() == pytest.approx(
         accuracy(responses(trials=([0.5], [1])))[0], abs=1e-3
     )
+
+
+PRONOUNCED = {
+    "rate": log_uniform(2.0, 5.0, "x", "x"), "bound": log_uniform(1.0, 2.0, "x", "x"),
+    "delay": uniform(0.25, 0.4, "s", "x"), "lapse": uniform(0.0, 0.04, "share", "x"),
+    "base_rate": log_uniform(0.8, 2.0, "x", "x"), "start_range": uniform(0.3, 0.7, "share", "x"),
+    "unevenness": log_uniform(0.6, 1.4, "x", "x"), "delay_range": uniform(0.1, 0.25, "s", "x"),
+    "meeting": log_uniform(1.0, 2.0, "s", "x"), "median": log_uniform(0.3, 0.6, "s", "x"),
+    "scatter_of_times": log_uniform(0.3, 0.6, "x", "x"),
+}  # fmt: skip
+"""Ranges in which what a theory says shows."""
+MIDDLE = np.array([0.1, 0.5, 0.9])
+
+
+def people_who_follow(name):
+    """A theory with pronounced numbers, as the truth of simulated responses."""
+    composition = SEEDS[name][1]
+    known = set(GRAMMAR.parameters(composition))
+    own = {key: value for key, value in PRONOUNCED.items() if key in known}
+    source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
+    return read_program(TheoryProgram(source, "test"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["ddm", "full_ddm", "lba", "racing_diffusion", "collapsing"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_population_of_twenty_participants_is_recovered(hidden, seed):
+    truth, form = people_who_follow(hidden), read_program(FAMILY.program(hidden))
+    with Laboratory(DOMAIN, 1) as laboratory:
+        taught = laboratory.simulate(
+            [truth], DOMAIN.space({}), 20, np.random.default_rng(seed), n_draws=64, repetitions=40
+        )
+        (people,) = laboratory.people_of([form], [{}], taught)
+    for name in {"rate", "bound", "delay"} & set(people):
+        known = truth.priors[name].quantile(MIDDLE)
+        found = people[name].quantile(MIDDLE)
+        if name != "delay":
+            known, found = np.log(known), np.log(found)
+        # a median of 20 has an error of 1.25 standard deviations over their root; parameters trade off besides
+        error = 1.25 * (known[2] - known[0]) / 2.56 / np.sqrt(20)
+        assert abs(found[1] - known[1]) < 4 * error, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["ddm", "lba", "collapsing"])
+def test_nobody_predicts_new_participants_clearly_better_than_the_theory_that_they_follow(hidden):
+    names = ("ddm", "full_ddm", "lba", "racing_diffusion", "collapsing", "same_rate")
+    forms = {name: read_program(FAMILY.program(name)) for name in names}
+    truth = people_who_follow(hidden)
+    with Laboratory(DOMAIN, 1) as laboratory:
+        taught, new = laboratory.simulate(
+            [truth, truth],
+            DOMAIN.space({}),
+            20,
+            np.random.default_rng(1),
+            n_draws=64,
+            repetitions=20,
+        )
+        people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
+        fitted = [form.with_people(own) for form, own in zip(forms.values(), people, strict=True)]
+        evidence = [laboratory.evidence(theory, [new], 256)[0] for theory in fitted]
+    scores = {name: log_predictive(own) for name, own in zip(forms, evidence, strict=True)}
+    ahead = {
+        name: paired_difference([own], [scores[hidden]])
+        for name, own in scores.items()
+        if name != hidden
+    }
+    assert all(item.interval[0] <= 0 for item in ahead.values()), ahead
+    assert ahead["same_rate"].interval[1] < 0
