@@ -27,71 +27,58 @@ def panels(scale, last, xp):
 
 def points_of(ends, xp):
     """Three points of Gauss and Legendre in each panel, in their order."""
-    width = ends[..., 1:] - ends[..., :-1]
-    middle = ends[..., :-1] + 0.5 * width
-    t = xp.stack([middle - 0.15**0.5 * width, middle, middle + 0.15**0.5 * width], axis=-1)
+    at = 0.5 + 0.15**0.5 * xp.arange(-1, 2)
+    t = ends[..., :-1, None] + (ends[..., 1:] - ends[..., :-1])[..., None] * at
     return t.reshape((*t.shape[:-2], 3 * t.shape[-2]))
 
 
-def in_bins(edges, ends, delay, span, xp):
-    """Weights ``(..., n_points, n_bins)`` of a density for the share of responses in each bin.
+def decided_bins(densities, edges, ends, delay, span, xp):
+    """Bins of both responses, of responses between the first and the last edge, from densities at `points_of`.
 
-    Delays vary evenly over ``span`` seconds around ``delay``. Weights of a share are integrals of the parabolas that
-    are 1 at one point of a panel and 0 at the others; their mean over delays is a difference of second integrals.
+    Delays vary evenly over ``span`` seconds around ``delay``. In each panel a density is a parabola; the mean of its
+    integral over delays is a difference of second integrals, of which those of 1, x and x squared are written out.
     """
     span = xp.maximum(span, 1e-4)
-    width = (ends[..., 1:] - ends[..., :-1])[..., None]
-    root = 0.15**0.5
-
-    def twice(shift):
-        at = edges - (delay + shift)[..., None]
-        place = (at[..., None, :] - ends[..., :-1, None]) / width - 0.5
-        beyond = xp.maximum(place - 0.5, 0.0)
-        x = xp.clip(place, -0.5, 0.5)
-        even = x + 0.5
-        square = 0.5 * even**2
-        odd = 0.5 * ((x**3 + 0.125) / 3 - 0.25 * even)
-        fourth = ((x**4 - 0.0625) / 4 + 0.125 * even) / 3
-        outer = [(fourth + sign * root * odd) / 0.3 + 5 / 18 * beyond for sign in (-1, 1)]
-        inner = square - fourth / 0.15 + 4 / 9 * beyond
-        return xp.stack([outer[0], inner, outer[1]], axis=-2)
-
-    mean = (twice(-0.5 * span) - twice(0.5 * span)) * (width[..., None] ** 2 / span[..., None, None, None])
-    mean = mean.reshape((*mean.shape[:-3], 3 * mean.shape[-3], mean.shape[-1]))
-    return mean[..., 1:] - mean[..., :-1]
-
-
-def decided_bins(densities, edges, ends, delay, span, xp):
-    """Bins of both responses, of responses between the first and the last edge, from densities at `points_of`."""
-    return normed(xp.matmul(xp.stack(densities, axis=-2), in_bins(edges, ends, delay, span, xp)), xp)
-
-
-def normed(p, xp):
-    """Bins of two responses side by side, of which the sum is 1."""
-    p = xp.maximum(xp.concatenate([p[..., 0, :], p[..., 1, :]], axis=-1), 0.0) + 1e-300
+    width = ends[..., 1:] - ends[..., :-1]
+    later = xp.array([[0.5], [-0.5]])
+    at = (edges - delay[..., None])[..., None, :] + span[..., None, None] * later
+    place = (at[..., None, :, :] - ends[..., :-1, None, None]) / width[..., None, None]
+    x, beyond = xp.clip(place, 0.0, 1.0)[..., None, :, :], xp.maximum(place - 1, 0.0)[..., None, :, :]
+    root, third = 0.15**0.5, 1 / 3
+    first, second, fourth, whole = (
+        xp.array(numbers)[:, None, None]
+        for numbers in ([1.0, -0.5, 0.25], [0.0, third, -third], [0.0, 0.0, third / 2], [1.0, 0.0, third / 4])
+    )
+    twice = 0.5 * x**2 * (first + second * x + fourth * x**2) + whole * beyond
+    weight = (width**2 / span[..., None])[..., None, None]
+    mean = weight * (twice * (2 * later)).sum(axis=-2)
+    mean = mean.reshape((*mean.shape[:-3], 3 * width.shape[-1], mean.shape[-1]))
+    parabola = xp.array([[0.0, -0.5 / root, 1 / 0.3], [1.0, 0.0, -2 / 0.3], [0.0, 0.5 / root, 1 / 0.3]])
+    panel = xp.matmul(densities.reshape((*densities.shape[:-1], width.shape[-1], 3)), parabola)
+    p = xp.matmul(panel.reshape(densities.shape), mean)
+    p = xp.maximum(p[..., 1:] - p[..., :-1], 0.0) + 1e-300
+    p = p.reshape((*p.shape[:-2], 2 * p.shape[-1]))
     return p / p.sum(axis=-1)[..., None]
 '''
 WIENER = '''
 def wiener(t, drift, bound, start, unevenness, left, xp):
     """Densities of reaching the upper and the lower bound, 0 and ``bound``, from a share ``start`` of the way.
 
-    Drifts of trials are normal with the standard deviation ``unevenness``. By Girsanov's theorem a drift multiplies the
-    density of a walk without drift by a factor of the time and the distance gone, also where bounds move; ``left`` is
-    the share of the bounds' distance at a time by which these distances are measured.
+    ``(..., 2, n_points)``. Drifts of trials are normal with the standard deviation ``unevenness``. By Girsanov's
+    theorem a drift multiplies the density of a walk without drift by a factor of the time and the distance gone, also
+    where bounds move; ``left`` is the share of the bounds' distance at a time by which these distances are measured.
     """
     pi = 3.141592653589793
-    s = t / bound**2
-    norm, wide = (2 * pi * s**3) ** 0.5, 1 + unevenness**2 * t
-    fall = [xp.exp(-((pi * n) ** 2) * s / 2) for n in (1, 2, 3, 4)]
-    found = []
-    for way, far in ((drift, 1 - start), (-drift, start)):
-        early = sum((far + 2 * n) * xp.exp(-((far + 2 * n) ** 2) / (2 * s)) for n in (-1, 0, 1))
-        late = pi * sum((n + 1) * fall[n] * xp.sin((n + 1) * pi * far) for n in range(4))
-        gone = bound * (far - 0.5 * (1 - left))
-        drifted = ((unevenness * gone) ** 2 + 2 * way * gone - way**2 * t) / (2 * wide)
-        series = xp.maximum(xp.where(s < 0.25, early / norm, late), 0.0)
-        found.append(series * xp.exp(xp.minimum(drifted, 500.0)) / (wide**0.5 * bound**2))
-    return found
+    far = xp.stack([1 - start, start], axis=-1)[..., None]
+    way, t = drift[..., None, None] * xp.array([[1.0], [-1.0]]), t[..., None, :]
+    bound, s = bound[..., None, None], t / bound[..., None, None] ** 2
+    image, wave = far[..., None] + 2 * xp.arange(-1, 2), pi * xp.arange(1, 5)
+    early = (image * xp.exp(-(image**2) / (2 * s[..., None]))).sum(axis=-1) / (2 * pi * s**3) ** 0.5
+    late = (wave * xp.sin(wave * far[..., None]) * xp.exp(-0.5 * wave**2 * s[..., None])).sum(axis=-1)
+    gone, wide = bound * (far - 0.5 * (1 - left)), 1 + unevenness**2 * t
+    drifted = ((unevenness * gone) ** 2 + 2 * way * gone - way**2 * t) / (2 * wide)
+    series = xp.maximum(xp.where(s < 0.25, early, late), 0.0) / (wide**0.5 * bound**2)
+    return series * xp.exp(xp.minimum(drifted, 500.0))
 '''
 DIFFUSION = '''
 def diffusion_bins(
@@ -104,19 +91,20 @@ def diffusion_bins(
     ``unevenness``, starts over ``span``, a share of the bounds' distance, delays over ``spread`` seconds;
     ``remaining`` is the share of the bounds' distance that is left at a time. None: nothing varies.
     """
-    spread, varied = 0.0 * delay if spread is None else spread, 0.0 if unevenness is None else unevenness[..., None]
+    spread = 0.0 * delay if spread is None else spread
+    varied = 0.0 if unevenness is None else unevenness[..., None, None]
     last = xp.maximum(edges[-1] - delay + 0.5 * spread, 0.05)
     close = near if span is None else near - span
     scale = bound**2 * xp.clip(0.08 * xp.maximum(close, 0.0) ** 2, 0.002, 0.03)
     ends = panels(scale, last, xp)
-    t, left, densities = points_of(ends, xp), 1.0, [0.0, 0.0]
+    t, left, densities = points_of(ends, xp), 1.0, 0.0
     if remaining is not None:
-        left = xp.clip(remaining(t), 0.05, 1.0)
+        left = xp.clip(remaining(t), 0.05, 1.0)[..., None, :]
     for at, weight in starts_of(start + 0.0 * bound, span, xp):
-        own = wiener(t, drift[..., None], bound[..., None], at[..., None], varied, left, xp)
+        own = wiener(t, drift, bound, at, varied, left, xp)
         if remaining is not None:
-            own = [part * more for part, more in zip(own, as_bounds_move(t, bound, at, remaining, xp))]
-        densities = [whole + weight * part for whole, part in zip(densities, own)]
+            own = own * as_bounds_move(t, bound, at, remaining, xp)
+        densities = densities + weight * own
     return decided_bins(densities, edges, ends, delay, spread, xp)
 
 
@@ -136,10 +124,8 @@ def as_bounds_move(t, bound, start, remaining, xp):
     since = t[..., None] - middles[..., None, :-1]
     place = xp.clip(since / (middles[..., 1:] - middles[..., :-1])[..., None, :], 0, 1)
     steps = ratio[..., 1:] - ratio[..., :-1]
-    return [
-        xp.exp(xp.minimum(ratio[..., side, :1] + xp.matmul(place, steps[..., side, :, None])[..., 0] + after, 50.0))
-        for side in (0, 1)
-    ]
+    since_first = xp.matmul(steps, xp.swapaxes(place, -1, -2))
+    return xp.exp(xp.minimum(ratio[..., :1] + since_first + after[..., None, :], 50.0))
 '''
 RACERS = '''
 def at_starts(arrive, rate, distance, span, xp):
@@ -153,10 +139,10 @@ def at_starts(arrive, rate, distance, span, xp):
     return tuple(sum(weight * part[number] for weight, part in parts) for number in (0, 1))
 
 
-def first_of(racers):
+def first_of(racers, xp):
     """Densities with which each of two accumulators is the first, from (distribution function, density) of each."""
     (below, density), (other_below, other_density) = racers
-    return [density * (1 - other_below), other_density * (1 - below)]
+    return xp.stack([density * (1 - other_below), other_density * (1 - below)], axis=-2)
 
 
 def noisy(t, rate, sd, distance, xp):

@@ -315,7 +315,7 @@ sd, gap, common, lean = {sd}, {gap}, {pace}, xp.clip(lean, -0.9, 0.9)
 first = common + evidence + criterion, gap * (1 - lean)
 second = common - criterion, gap * (1 + lean)
 racers = [at_starts(arrive, rate, distance, span, xp) for rate, distance in (first, second)]
-p = decided_bins(first_of(racers), edges, ends, delay, late, xp)
+p = decided_bins(first_of(racers, xp), edges, ends, delay, late, xp)
 """
     return Mechanism(
         slot="process", name=name, code=code, parameters={**own, "delay": DELAY}, **more

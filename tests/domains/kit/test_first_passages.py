@@ -134,7 +134,7 @@ def raced(racers, edges, delay, near=0.02):
     """Both responses by bins of time; ``racers`` gives (distribution function, density) of each at points."""
     ends = BLOCKS["panels"](one(near), np.maximum(edges[-1] - one(delay), 0.05), np)
     t = BLOCKS["points_of"](ends, np)
-    densities = BLOCKS["first_of"](racers(t))
+    densities = BLOCKS["first_of"](racers(t), np)
     p = BLOCKS["decided_bins"](densities, edges, ends, one(delay), one(0.0), np)
     return p[0, 0].reshape(2, -1)
 
