@@ -1,8 +1,10 @@
 """Theories of perceptual decisions: checks, what each mechanism does, and what is recovered from responses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import lakatos
 from lakatos.domains.kit.parameter import log_uniform, uniform
 from lakatos.domains.perception.task import EDGES, PerceptionDomain, edges_within, perception_trials
 from lakatos.domains.perception.theories import (
@@ -190,11 +192,11 @@ PRONOUNCED = {
 MIDDLE = np.array([0.1, 0.5, 0.9])
 
 
-def people_who_follow(name):
+def people_who_follow(name, **ranges):
     """A theory with pronounced numbers, as the truth of simulated responses."""
     composition = SEEDS[name][1]
     known = set(GRAMMAR.parameters(composition))
-    own = {key: value for key, value in PRONOUNCED.items() if key in known}
+    own = {key: value for key, value in (PRONOUNCED | ranges).items() if key in known}
     source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
     return read_program(TheoryProgram(source, "test"))
 
@@ -245,3 +247,36 @@ def test_nobody_predicts_new_participants_clearly_better_than_the_theory_that_th
     }
     assert all(item.interval[0] <= 0 for item in ahead.values()), ahead
     assert ahead["same_rate"].interval[1] < 0
+
+
+def rows_of(trials, condition):
+    """Responses as the rows of a file, with times in the middle of their bins."""
+    is_wrong, place = np.divmod(trials.response, N_BINS)
+    return pd.DataFrame(
+        {
+            "subject": trials.participant,
+            "condition": condition,
+            "strength": trials.stimuli["strength"][trials.trial],
+            "correct": 1 - is_wrong,
+            "rt": 1000 * MIDDLES[place],
+        }
+    )
+
+
+@pytest.mark.slow
+def test_bounds_are_found_to_be_farther_apart_where_accuracy_counts():
+    truths = [
+        people_who_follow("ddm", rate=log_uniform(2.9, 3.1, "x", "x"), bound=log_uniform(low, 1.05 * low, "x", "x"))
+        for low in (1.0, 1.6)
+    ]  # fmt: skip
+    with Laboratory(DOMAIN, 1) as laboratory:
+        speed, accuracy_ = laboratory.simulate(
+            truths, DOMAIN.space({}), 10, np.random.default_rng(1), n_draws=64, repetitions=20
+        )
+    frame = pd.concat([rows_of(speed, "speed"), rows_of(accuracy_, "accuracy")])
+    found = lakatos.effects(frame, "ddm", by="condition", domain="perception").to_frame()
+    bound = found[found["parameter"] == "bound"].iloc[0]
+    # the first level is accuracy
+    assert bound["p"] < 0.01
+    assert bound["ratio"] == pytest.approx(1.0 / 1.6, abs=0.06)
+    assert (found.loc[found["parameter"] != "bound", "p"] > 0.01).all()
