@@ -410,6 +410,7 @@ LAPSE = (
 )
 
 HEADS = (
+    (("process:diffusion", "evidence:any strength"), "Diffusion whatever the strength"),
     (("process:diffusion", "patience"), "Diffusion of falling bounds"),
     (("process:diffusion", "variability"), "Diffusion that varies between trials"),
     (("process:diffusion",), "Diffusion"),
