@@ -32,6 +32,7 @@ DOMAINS: PluginTable[Domain] = PluginTable(
         "public_goods": "lakatos.domains.public_goods.task:DOMAIN",
         "attention": "lakatos.domains.attention.task:DOMAIN",
         "sequences": "lakatos.domains.sequences.task:DOMAIN",
+        "perception": "lakatos.domains.perception.task:DOMAIN",
     }
 )
 """Kinds of tasks of the package, by name."""

@@ -22,6 +22,7 @@ from lakatos.experiments.adoption.mapping import leaves_of
 from lakatos.experiments.answer_scale import scale_of
 
 WHO, WHEN = "subject", "trial"
+TIMED = {"attention", "perception"}
 ORDERED = {"attention", "learning"}
 """Domains whose trials depend on the responses before them; rounds tell the order of gifts."""
 
@@ -695,7 +696,7 @@ def _delays(unit: str, days: float) -> Change:
 
 def _times(name: str, unit: str) -> Change:
     def change(file: FormedFile, rng: Rng) -> FormedFile | None:
-        if file.domain != "attention" or "rt" in file.names or file.frame["rt"].dtype == object:
+        if file.domain not in TIMED or "rt" in file.names or file.frame["rt"].dtype == object:
             return None
         made = file.with_cells(rt=file.frame["rt"] / 1000) if unit == "s" else file
         made = replace(made, names={**file.names, "rt": name}) if name != "rt" else made
@@ -790,7 +791,7 @@ UNITS: dict[str, Change] = {
 def _row_for_each_person(file: FormedFile, rng: Rng) -> FormedFile | None:
     """A row for each participant, a column for each question, and a second file with what each shows."""
     domain = domain_of(file.kind)
-    if domain.sequential or file.domain in ("attention", "public_goods") or file.names:
+    if domain.sequential or file.domain in (*TIMED, "public_goods") or file.names:
         return None
     if "where" in file.said or WHO not in file.frame or file.frame[WHO].nunique() < 2:
         return None

@@ -16,6 +16,7 @@ import pandas as pd
 
 from lakatos.domains import DOMAINS, open_domain
 from lakatos.domains.attention.task import EDGES, conflict_trials
+from lakatos.domains.kit.timed_domain import TimedDomain
 from lakatos.domains.public_goods.reader import GiftRows
 from lakatos.domains.public_goods.task import situations
 from lakatos.domains.risky.space import pairs
@@ -313,6 +314,31 @@ def conflicts_right_or_wrong(domain: Domain, rng: Rng) -> PlainFile:
     return _conflicts(domain, rng, has_keys=False)
 
 
+def perceptions(domain: Domain, rng: Rng) -> PlainFile:
+    """Dots that move, by their coherence, with the response that was given and the one that was right."""
+    strengths = np.array([0.1, 0.25, 0.5, 1.0])[: int(rng.integers(2, 5))]
+    strengths = strengths / strengths[-1]
+    stimuli = domain.space({"strengths": strengths.tolist()})
+    n_people = int(rng.integers(4, 7))
+    trials = crowd().behave(published_theory(domain, rng), domain, stimuli, n_people, rng, 8)
+    assert isinstance(domain, TimedDomain)
+    is_wrong, place = np.divmod(trials.response, len(domain.edges) - 1)
+    low, high = (np.array(domain.edges)[place + more] for more in (0, 1))
+    time_s = low + (high - low) * rng.uniform(0.1, 0.9, len(place))
+    side = stimuli["side"][trials.trial]
+    keys = np.array(["f", "j"])
+    frame = _frame(
+        trials,
+        {
+            "coherence": 0.5 * stimuli["strength"],
+            "direction": keys[(stimuli["side"] > 0).astype(int)],
+        },
+        key=keys[(side * (1 - 2 * is_wrong) > 0).astype(int)],
+        rt=np.round(1000 * time_s, 2),
+    )
+    return PlainFile(frame, "key", trials)
+
+
 def _conflicts(domain: Domain, rng: Rng, *, has_keys: bool) -> PlainFile:
     """Participants answer each situation that arises: of two keys the right one is on the right if keys are unknown."""
     n_people, n_trials = int(rng.integers(4, 7)), int(rng.integers(30, 60))
@@ -475,6 +501,7 @@ KINDS: dict[str, Kind] = {
     "gifts to a group": Kind("public_goods", gifts),
     "conflict tasks, keys": Kind("attention", conflicts),
     "conflict tasks, right or wrong": Kind("attention", conflicts_right_or_wrong),
+    "perceptual decisions": Kind("perception", perceptions),
     "two arms": Kind("learning", bandits),
     "several arms": Kind("learning", several_arms),
     "graded rewards": Kind("learning", graded_rewards),

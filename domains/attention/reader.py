@@ -10,29 +10,44 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.attention.task import SCALE, conflict_trials, timed_outcomes
+from lakatos.domains.attention.task import SCALE, conflict_trials
+from lakatos.domains.kit.timed_domain import timed_outcomes
+from lakatos.domains.kit.timed_rows import (
+    PRESSED,
+    RIGHT_KEYS,
+    TIMES,
+    YES_OR_NO,
+    TimedRows,
+    judged_accuracy,
+    judged_code,
+    kept_rows,
+    pressed_and_right,
+    question_accuracy,
+    read_timed_rows,
+    time_by_values,
+    times_within,
+    whole_number,
+)
 from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
-from lakatos.experiments.adoption.mapping import BY_PARTICIPANT, AnswerColumns
+from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.option_code import MOST_MISSED
-from lakatos.experiments.adoption.plausible import FEWEST, in_larger_numbers, question
+from lakatos.experiments.adoption.plausible import FEWEST, question
 from lakatos.experiments.adoption.recognised import CHOICES
-from lakatos.experiments.adoption.row_cells import RowCells, RowsWrongError
+from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
     NEARLY_ALL,
     ColumnSignature,
     TableSignature,
-    is_clock,
     is_function_of,
 )
 from lakatos.experiments.adoption.tables import by_distinct, distinct_rows
@@ -42,10 +57,7 @@ from lakatos.experiments.adoption.timed_answers import (
     ERRORS,
     KEYS,
     MOST_KEYS,
-    RIGHT,
-    WRONG,
     folded,
-    guessed_correctness,
     guessed_keys,
 )
 from lakatos.experiments.answer_scale import AnswerScale
@@ -83,15 +95,10 @@ def said_of_distractor(cell: str) -> float | None:
     return -1.0 if against else 1.0
 
 
-YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0, "yes": 1}
-"""Cells of a column whose name says what they are about."""
 SLOWER, STRONG_REVERSAL = 3.0, 0.1
 """Standard errors, and correlation with log times, from which on congruent trials are questioned that take longer."""
 FEWEST_PEOPLE = 5
 """From which on differences within participants are compared over participants."""
-SIDES = {
-    "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
-}  # fmt: skip
 SAME = {
     "congruence",
     "congruency",
@@ -105,29 +112,16 @@ OTHER = {"incongruent", "incompatible", "inconsistent", "conflict", "incong"}
 CONDITIONS = {"congruence", "congruency", "congruent", "compatibility", "compatible", "conflict"}
 TARGETS = {"target"}
 DISTRACTORS = {"distractor", "distractors", "flanker", "flankers", "distracter"}
-TIMES = {"rt", "latency", "reaction", "time"}
-"""Words of names of columns."""
-UNLIKELY_SHARE = 0.5
-"""Share of times that are no outcome, beyond which the unit must be wrong."""
 
 
-@dataclass(frozen=True)
-class ConflictRows:
+@dataclass(frozen=True, kw_only=True)
+class ConflictRows(TimedRows):
     """Rows of a file, in the order in which each person saw them; ``(n_rows,)`` each."""
 
     participant: Array
     block: Array
     """Number of the block."""
     congruence: Array
-    right: Array
-    """Place of the right key from the left, from 0; NaN where that is not known."""
-    pressed: Array
-    """Likewise of the key that was pressed."""
-    is_right: Array
-    """False where there was no answer."""
-    time_s: Array
-    """NaN where there was no answer."""
-    n_answers: int
     level: float
 
     def stimuli(self) -> Mapping[str, Array]:
@@ -149,11 +143,6 @@ class ConflictRows:
             "repeats": 1.0 * (later & (self.pressed[before] == self.right)),
         }
 
-    def can_be_answers(self, scale: AnswerScale) -> Array:
-        """``(n_rows,)`` whether the time is an outcome of the scale."""
-        low, high = scale.edges[0], scale.edges[-1]
-        return np.asarray((self.time_s >= low) & (self.time_s <= high))
-
 
 def conflict_answers(
     cells: RowCells,
@@ -174,14 +163,11 @@ def conflict_answers(
     """
     _check_order(cells, columns, participant)
     rows = _rows(cells, columns, participant, notes)
-    _question_accuracy(rows, cells, columns, notes)
-    fine = rows.can_be_answers(scale)
-    _check_times(rows.time_s, fine, cells.name, columns, scale)
+    question_accuracy(rows, cells, columns, notes)
+    fine = times_within(rows, cells, columns, scale)
     _question_congruence(rows, fine, cells, columns, notes)
-    kept = np.flatnonzero(fine)
-    _leave_out(rows.time_s, fine, cells, columns, scale, left_out)
-    _refuse_people_without_answers(cells, participant, kept)
-    notes.extend(_times_in_words(rows.time_s, columns, scale))
+    besides = ", and counts as what happened before the next trial"
+    kept = kept_rows(rows, fine, cells, columns, participant, scale, notes, left_out, besides)
     shown = {name: values[kept] for name, values in rows.stimuli().items()}
     first, which = distinct_rows(*shown.values())
     distinct = {name: values[first] for name, values in shown.items()}
@@ -206,121 +192,35 @@ def _rows(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> ConflictRows:
     """The cells of a file as what they mean."""
-    told, code = columns.stimulus, columns.responses
-    n_rows = len(participant)
-    time_s = _seconds(cells, columns, participant, notes)
-    said = folded(cells.text(columns.response))
-    answered = (said != "") & ~np.isnan(time_s)
-    if "right_key" not in told:
-        answered &= ~_without_key(cells, columns, said, notes)
-    if not answered.all():
-        missing = np.flatnonzero(~answered)
-        if columns.bad_rows == "refuse":
-            cells.refuse_empty(~answered, f"{columns.response} or {columns.response_time}")
-        notes.append(
-            f"for the trial after it, {'a' if len(missing) == 1 else 'each'} row without a key or a time counts as an "
-            "error"
-        )
-    cells.refuse(
-        (said != "") & ~pd.Series(said).isin(list(code)).to_numpy(),
-        columns.response,
-        f"is no answer; answers are {', '.join(code)}. If it stands for a missed response, say --column "
-        f"missing.{columns.response.partition(' == ')[0]}=CELL",
+    told = columns.stimulus
+    rows = read_timed_rows(
+        cells,
+        columns,
+        participant,
+        notes,
+        unknown_keys="no trial repeats the key before, and all are said to have the right key on the right",
+        missed="for the trial after it, {each} row without a key or a time counts as an error",
     )
-    chosen = by_distinct(pd.Series(said), lambda cell: code.get(cell, -1)).astype(np.float64)
-    if "right_key" in told:
-        right = _right_keys(cells, str(told["right_key"]), code)
-        is_right, pressed = answered & (chosen == right), np.where(answered, chosen, np.nan)
-        n_answers = len(set(code.values()))
-    else:
-        n_answers = _whole_number(told.get("n_answers", 2), "n_answers")
-        right = _sides(cells, told, n_answers, notes)
-        is_right = answered & (chosen == 0)
-        pressed = _pressed(right, is_right, answered, n_answers)
-    if n_answers not in (2, 3):
+    if rows.n_answers not in (2, 3):
         raise TrialsError(
-            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {n_answers}. Say which cells are "
+            f"{cells.name}: trials of attention have 2 or 3 keys, and these have {rows.n_answers}. Say which cells are "
             "keys, from the left from 0: --column responses.CELL=PLACE (participants.columns.responses)."
         )
-    block = np.zeros(n_rows, dtype=np.int64)
+    block = np.zeros(len(participant), dtype=np.int64)
     if "block" in told:
         block = pd.factorize(pd.Series(cells.text(str(told["block"]))))[0].astype(np.int64)
     return ConflictRows(
+        **vars(rows),
         participant=participant,
         block=block,
         congruence=_congruence(
             cells,
             told["congruence"],
             notes,
-            lambda own: _slower_cell(own, participant, is_right, time_s),
+            lambda own: _slower_cell(own, participant, rows.is_right, rows.time_s),
         ),
-        right=right,
-        pressed=pressed,
-        is_right=is_right,
-        time_s=np.where(answered, time_s, np.nan),
-        n_answers=n_answers,
-        level=_whole_number(told.get("level", 0), "level"),
+        level=whole_number(told.get("level", 0), "level"),
     )
-
-
-def _without_key(
-    cells: RowCells, columns: AnswerColumns, said: Array, notes: list[str]
-) -> NDArray[np.bool_]:
-    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys."""
-    is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
-    for name in map(str, cells.frame.columns):
-        words = set(words_of(name))
-        if name == columns.response or not words & KEYS or words & {*CORRECT, *ACCURACY, *TIMES}:
-            continue
-        pressed = folded(cells.text(name))
-        empty = (pressed == "") & (said != "")
-        is_key = bool(guessed_keys(set(pressed.tolist()) - {""}))
-        if is_key and empty.any() and is_wrong[empty].all() and empty.mean() <= MOST_MISSED:
-            notes.append(
-                f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"
-            )
-            return np.asarray(empty, dtype=bool)
-    return np.zeros(len(said), dtype=bool)
-
-
-def _seconds(
-    cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
-) -> Array:
-    """``(n_rows,)`` response times in seconds; NaN where there is none.
-
-    Raises:
-        TrialsError: Some participants' times are about a thousand times those of the others.
-    """
-    times = cells.numbers(columns.response_time, empty=True)
-    in_larger = in_larger_numbers(times, participant)
-    if columns.response_time_unit == BY_PARTICIPANT:
-        is_ms = (
-            in_larger if in_larger is not None else np.full(len(times), np.nanmedian(times) >= 20)
-        )
-        n_ms = len(np.unique(participant[is_ms]))
-        notes.append(
-            f"{columns.response_time}: {plural(n_ms, 'participant')} in ms, the others in s"
-        )
-        return np.where(is_ms, times / 1000, times)
-    if in_larger is not None:
-        rows = rows_named(cells.row_numbers(in_larger))
-        raise TrialsError(
-            f"{cells.name}: {columns.response_time} seems to be in ms for "
-            f"{len(np.unique(participant[in_larger]))} of {len(np.unique(participant))} participants "
-            f"({rows}) and in s for the others: their medians differ by a factor of a thousand or so. Say --column "
-            f"'response_time_unit={BY_PARTICIPANT}' to convert each participant's times (response_time_unit in "
-            "participants.columns), or correct the file."
-        )
-    return times / 1000 if columns.response_time_unit == "ms" else times
-
-
-def _whole_number(value: Any, name: str) -> int:
-    if not isinstance(value, int):
-        raise TrialsError(
-            f"{name} is {value!r}, which is no whole number; say --column {name}=2 "
-            "(participants.columns.stimulus)."
-        )
-    return value
 
 
 def _congruence(
@@ -447,66 +347,6 @@ def _t_of_means(differences: Array) -> float:
     return float(differences.mean() / error)
 
 
-def _right_keys(cells: RowCells, column: str, code: Mapping[str, int]) -> Array:
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    cells.refuse(
-        ~pd.Series(said).isin(list(code)).to_numpy(),
-        column,
-        f"is no key; keys are {', '.join(code)}. Say which cells are keys, from the left from 0: --column "
-        "responses.CELL=PLACE (participants.columns.responses)",
-    )
-    return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
-
-
-def _sides(cells: RowCells, told: Mapping[str, Any], n_answers: int, notes: list[str]) -> Array:
-    """Places of right keys where the response says right or wrong; NaN where nothing tells them."""
-    if "side" not in told:
-        notes.append(
-            "which key was right is not known (neither right_key nor side names a column): no trial repeats the key "
-            "before, and all are said to have the right key on the right"
-        )
-        return np.full(len(cells.frame), np.nan)
-    column = str(told["side"])
-    said = folded(cells.text(column))
-    cells.refuse_empty(said == "", column)
-    places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
-    cells.refuse(
-        ~pd.Series(said).isin(list(places)).to_numpy(),
-        column,
-        f"is none of {', '.join(places)}. Say what it means: --column 'recode.{column}={{CELL = \"left\"}}'",
-    )
-    side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
-    return (side + 1) / 2 if n_answers == 2 else side + 1
-
-
-def _pressed(right: Array, is_right: Array, answered: Array, n_answers: int) -> Array:
-    """Keys that were pressed, as far as right and wrong tell: of three keys not which wrong one."""
-    other = 1 - right if n_answers == 2 else np.full(len(right), np.nan)
-    return np.where(answered, np.where(is_right, right, other), np.nan)
-
-
-def _question_accuracy(
-    rows: ConflictRows, cells: RowCells, columns: AnswerColumns, notes: list[str]
-) -> None:
-    """Refuse responses of which fewer are right than chance would have, unless the mapping accepts them."""
-    answered = ~np.isnan(rows.time_s)
-    n_rows, n_right = int(answered.sum()), int((rows.is_right & answered).sum())
-    chance = 1 / rows.n_answers
-    if n_rows < FEWEST or n_right >= n_rows * chance - 2 * np.sqrt(n_rows * chance * (1 - chance)):
-        return
-    code = ", ".join(f"{cell} = {place}" for cell, place in columns.responses.items())
-    meaning = "keys from the left" if "right_key" in columns.stimulus else "0 is right, 1 is wrong"
-    question(
-        columns,
-        notes,
-        "below_chance",
-        f"{cells.name}: {n_right:,} of {n_rows:,} responses are right, fewer than by chance ({chance:.0%}), with the "
-        f"code {code} of {columns.response} ({meaning}). Say what the cells mean in participants.columns.responses "
-        f"(--column responses.CELL=PLACE)",
-    )
-
-
 def _question_congruence(
     rows: ConflictRows, fine: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
 ) -> None:
@@ -561,66 +401,6 @@ def _turned_congruence(rows: ConflictRows, cells: RowCells, columns: AnswerColum
     } or signs
     turned = {cell: words[code[cell]] for cell in sorted(code, reverse=True)}
     return f"Say which is which: --column {_recoded(column, turned)} (participants.columns.recode)"
-
-
-def _check_times(
-    time_s: Array, fine: Array, name: str, columns: AnswerColumns, scale: AnswerScale
-) -> None:
-    known = ~np.isnan(time_s)
-    if not known.any():
-        raise TrialsError(
-            f"{name}: no row has both {columns.response} and {columns.response_time}. Say which columns hold them: "
-            "--column response=COLUMN --column response_time=COLUMN."
-        )
-    if fine[known].mean() < UNLIKELY_SHARE:
-        middle = float(np.median(time_s[known]))
-        raise TrialsError(
-            f"{name}: half of the times in {columns.response_time} are below {middle:g} s, read in "
-            f"{columns.response_time_unit}, and most are not from {scale.edges[0]:g} to {scale.edges[-1]:g} s. Say the "
-            "unit: --column response_time_unit=s or =ms (response_time_unit in participants.columns); or the window of "
-            "times, in seconds: --column 'time_window=[0.2, 5]'."
-        )
-
-
-def _refuse_people_without_answers(cells: RowCells, participant: Array, kept: Array) -> None:
-    gone = ~np.isin(participant, participant[kept])
-    if gone.any():
-        reason = "no time of this person can be that of an answer"
-        raise RowsWrongError(
-            f"{cells.name}: {rows_named(cells.row_numbers(gone))}: {reason}.",
-            cells.frame.index.to_numpy()[gone],
-            reason,
-            empty=True,
-        )
-
-
-def _leave_out(
-    time_s: Array,
-    fine: Array,
-    cells: RowCells,
-    columns: AnswerColumns,
-    scale: AnswerScale,
-    left_out: RowsLeftOut,
-) -> None:
-    """Leave out rows without a key or a time, and those whose time is no outcome."""
-    window = f"{scale.edges[0]:g} to {scale.edges[-1]:g} s"
-    for is_out, reason in (
-        (np.isnan(time_s), f"{columns.response} or {columns.response_time} is empty"),
-        (~np.isnan(time_s) & ~fine, f"{columns.response_time} is not from {window}"),
-    ):
-        places = np.flatnonzero(is_out)
-        left_out.add(reason, cells.frame.iloc[places], cells.row_numbers(places))
-
-
-def _times_in_words(time_s: Array, columns: AnswerColumns, scale: AnswerScale) -> list[str]:
-    """The unit, what is left out, and what bins of time hide."""
-    known = time_s[~np.isnan(time_s)]
-    unit = {"s": "seconds", "ms": "milliseconds"}.get(columns.response_time_unit, "seconds or ms")
-    fit = scale.fit_in_words(known.tolist()).rstrip(".")
-    return [
-        f"times in {columns.response_time} are {unit} (median {float(np.median(known)):.3g} s)",
-        f"{fit}. What is no outcome is left out, and counts as what happened before the next trial",
-    ]
 
 
 # What columns seem to mean -----------------------------------------------------------------------
@@ -689,31 +469,16 @@ TARGET_WORDS = {
     "shape",
 }
 DISTRACTOR_WORDS = {*DISTRACTORS, "word", "surround", "surrounding", "position", "location", "side"}
-RIGHT_KEYS = {
-    "correct",
-    "corr",
-    "cresp",
-    "expected",
-    "solution",
-    "correctkey",
-    "solltaste",
-    "target",
-    "right",
-}
-PRESSED = {"resp", "response", "key", "keys", "answer", "ans", "button", "pressed", "choice"}
-"""Words in names of columns."""
-MOSTLY_RIGHT = 0.55
-"""Share of right responses, from which on a column may judge them."""
 
 
 def recognise(table: TableSignature) -> Reading | None:
     """Conflict in each trial, a time, and whether the response was right, or the key beside the right key."""
-    time = table.time or _time_by_values(table)
+    time = table.time or time_by_values(table)
     columns = [item for item in table.free if item.name != time and item.name != table.response]
     if not time:
         return None
-    keys = _keys(table)
-    judged = _accuracy(table)
+    keys = pressed_and_right(table)
+    judged = judged_accuracy(table)
     congruence: Any = _conflict(table, columns, keys)
     strings = {} if congruence else _rows_of_letters(columns)
     if len(strings) == 1:
@@ -754,73 +519,6 @@ def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, 
     return found
 
 
-def _time_by_values(table: TableSignature) -> str:
-    """The only column of many different positive numbers that are times of responses in seconds or milliseconds."""
-    found = []
-    for item in table.numbers():
-        known = item.values[np.isfinite(item.values) & (item.values != 0)]
-        if len(item.distinct) < 20 or not len(known) or (known < 0).any():
-            continue
-        middle = float(np.median(known))
-        if (0.2 <= middle <= 3 or 200 <= middle <= 3000) and not is_clock(item, table.person):
-            found.append(item.name)
-    return found[0] if len(found) == 1 else ""
-
-
-def _accuracy(table: TableSignature) -> ColumnSignature | None:
-    """The column that says of most responses that they were right."""
-    found = []
-    for item in table.columns.values():
-        if not item.words & {*ACCURACY, *ERRORS} or len(item.distinct) < 2:
-            continue
-        code = guessed_correctness({cell.casefold() for cell in item.distinct}, item.name)
-        is_right = item.cells.str.casefold().map(code) == 0
-        if code and is_right[(item.cells != "").to_numpy()].mean() >= MOSTLY_RIGHT:
-            found.append(item)
-    return found[0] if found else None
-
-
-def _keys(table: TableSignature) -> tuple[ColumnSignature, ColumnSignature] | None:
-    """The key that was pressed and the right one: two columns with the same few cells, mostly equal.
-
-    The right key follows from what was shown, or a column judges whether both are the same.
-    """
-    few = [
-        item
-        for item in table.free
-        if 2 <= len(item.distinct) <= 6 and item.words & (RIGHT_KEYS | PRESSED | KEYS)
-        and not {cell.casefold() for cell in item.distinct} <= {*YES_OR_NO, *RIGHT, *WRONG} - {"1", "0"}
-    ]  # fmt: skip
-    judged = _accuracy(table)
-    for pressed, right in permutations(few, 2):
-        said, known = set(pressed.distinct), set(right.distinct)
-        if not said <= known or pressed.words & RIGHT_KEYS:
-            continue
-        if not right.words & RIGHT_KEYS and not _follows_from_what_is_shown(right, pressed, table):
-            continue
-        filled = (pressed.cells != "").to_numpy() & (right.cells != "").to_numpy()
-        same = (pressed.cells == right.cells).to_numpy()
-        if same[filled].mean() < MOSTLY_RIGHT:
-            continue
-        if judged is None or judged is right or judged is pressed:
-            return pressed, right
-        code = guessed_correctness({cell.casefold() for cell in judged.distinct}, judged.name)
-        is_right = (judged.cells.str.casefold().map(code) == 0).to_numpy()
-        if (is_right == same)[filled].mean() >= NEARLY_ALL:
-            return pressed, right
-    return None
-
-
-def _follows_from_what_is_shown(
-    right: ColumnSignature, pressed: ColumnSignature, table: TableSignature
-) -> bool:
-    """Whether some other column says which key is right, and not which was pressed."""
-    others = [
-        item for item in table.free if item not in (right, pressed) and len(item.distinct) > 1
-    ]
-    return any(is_function_of(right, item) and not is_function_of(pressed, item) for item in others)
-
-
 def _conflict(
     table: TableSignature,
     columns: Sequence[ColumnSignature],
@@ -841,7 +539,7 @@ def _conflict(
         and not (item.words & said_of_keys and not item.words & RIGHT_KEYS)
         and table.named.get(item.name) != "response"
     ]
-    judged = _accuracy(table)
+    judged = judged_accuracy(table)
     fits = [
         item for item in fits if not item.words & {*ACCURACY, *ERRORS} or (keys and item is keys[1])
     ]
@@ -862,7 +560,7 @@ def _conflict(
 
 def _judges(judged: ColumnSignature, one: ColumnSignature, other: ColumnSignature) -> bool:
     """Whether a response is right where two columns say the same, so that one of them is the response."""
-    code = guessed_correctness({cell.casefold() for cell in judged.distinct}, judged.name)
+    code = judged_code(judged)
     is_right = (judged.cells.str.casefold().map(code) == 0).to_numpy()
     same = (one.cells.str.casefold() == other.cells.str.casefold()).to_numpy()
     return bool((is_right == same).mean() >= NEARLY_ALL)

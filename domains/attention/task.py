@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,11 @@ from lakatos.domains.attention.figure import (
     letters,
 )
 from lakatos.domains.kit.settings import check_limits, refuse_unknown
+from lakatos.domains.kit.timed_domain import OPTIONS, TimedDomain, TrialNumber, check_window
 from lakatos.experiments.adoption.layouts import StimulusLayout
-from lakatos.experiments.answer_scale import AnswerScale, timed
-from lakatos.experiments.errors import StimuliError, TrialsError
-from lakatos.experiments.task import OneShot, Stimuli
+from lakatos.experiments.answer_scale import timed
+from lakatos.experiments.errors import StimuliError
+from lakatos.experiments.task import Stimuli
 from lakatos.experiments.variation import TrialVariation, varied
 from lakatos.theories.language.family import Family
 
@@ -43,13 +44,11 @@ EDGES = (
     SLOWEST,
 )  # fmt: skip
 """Edges of the time bins, in seconds; bins are narrow where most responses are."""
-SCALE = timed(("right", "wrong"), EDGES)
+SCALE = timed(OPTIONS, EDGES)
 LATER_EDGES = (4.0, 5.0, 7.0)
 """Of bins beyond the usual ones, where a study's window is wider."""
 SHORTEST, LONGEST = 0.05, 10.0
 """Seconds between which a study's window may lie."""
-NARROWEST = 2.0
-"""Times its beginning that a window must end at least."""
 
 
 def edges_within(low_s: float, high_s: float) -> tuple[float, ...]:
@@ -58,22 +57,9 @@ def edges_within(low_s: float, high_s: float) -> tuple[float, ...]:
     Raises:
         TrialsError: It is no window, or too narrow.
     """
-    if not SHORTEST <= low_s <= high_s / NARROWEST or high_s > LONGEST:
-        raise TrialsError(
-            f"time_window is {low_s:g} to {high_s:g} s; give two times from {SHORTEST:g} to {LONGEST:g} s of which the "
-            f"second is at least {NARROWEST:g} times the first."
-        )
+    check_window(low_s, high_s, SHORTEST, LONGEST)
     inside = [edge for edge in (*EDGES, *LATER_EDGES) if 1.02 * low_s < edge < 0.98 * high_s]
     return (low_s, *inside, high_s)
-
-
-class TrialNumber(NamedTuple):
-    """What a number of a trial means, and which it can be."""
-
-    meaning: str
-    allowed: tuple[float, ...]
-    past: bool = False
-    """Whether it tells of the trial before, so that it is 0 in a first trial."""
 
 
 NUMBERS: Mapping[str, TrialNumber] = {
@@ -131,62 +117,13 @@ def conflict_trials(numbers: Mapping[str, Sequence[float] | Array]) -> Stimuli:
     return Stimuli(usual | given)
 
 
-def timed_outcomes(
-    is_right: Sequence[bool] | Array,
-    times_s: Sequence[float] | Array,
-    scale: AnswerScale = SCALE,
-) -> Array:
-    """The outcome that each answer is; raises `TrialsError` for a time that nobody can have needed."""
-    chosen = 1 - np.asarray(is_right, dtype=np.int64)
-    return scale.outcomes_of(np.asarray(times_s, dtype=np.float64).tolist(), chosen.tolist())
-
-
-def check(stimuli: Stimuli) -> None:
-    """Raise `StimuliError` naming the first trial that cannot be."""
-    if set(stimuli.arrays) != set(NUMBERS):
-        raise StimuliError(
-            f"attention has the arrays {', '.join(NUMBERS)}, not {', '.join(sorted(stimuli.arrays))}."
-        )
-    for name, array in stimuli.arrays.items():
-        if array.shape != (len(stimuli),):
-            raise StimuliError(f"array {name!r} has shape {array.shape}, not {(len(stimuli),)}.")
-    rules = [
-        (np.isin(stimuli[name], number.allowed), f"{name} is one of {number.allowed}")
-        for name, number in NUMBERS.items()
-    ]
-    past = np.stack([stimuli[name] for name, number in NUMBERS.items() if number.past])
-    rules += [
-        ((stimuli["has_previous"] == 1) | (past == 0).all(axis=0), "in a first trial all that is past is 0"),
-        ((stimuli["n_answers"] == 3) | (stimuli["side"] != 0), "of two keys none is in the middle"),
-    ]  # fmt: skip
-    for fine, words in rules:
-        for row in np.flatnonzero(~fine):
-            raise StimuliError(f"trial {row} of the attention domain: {words}.")
-
-
-class AttentionDomain(OneShot):
+class AttentionDomain(TimedDomain):
     """A target is answered to while a distractor suggests an answer, too."""
 
-    def __init__(self, edges: tuple[float, ...] = EDGES) -> None:
-        """Make the domain.
-
-        Args:
-            edges: Of the bins of time, in seconds; responses before the first and after the last do not count.
-        """
-        self.edges = edges
-        self.name = "attention" if edges == EDGES else f"attention@{edges[0]:g}-{edges[-1]:g}"
-        self.scale = SCALE if edges == EDGES else timed(("right", "wrong"), edges)
-        self.options: tuple[str, ...] = self.scale.labels
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.edges == self.edges
-
-    def __hash__(self) -> int:
-        return hash(self.edges)
-
-    def within(self, low_s: float, high_s: float) -> AttentionDomain:
-        """See `experiments.answer_scale.HasTimeWindow`."""
-        return AttentionDomain(edges_within(low_s, high_s))
+    kind = "attention"
+    usual_edges = EDGES
+    numbers = NUMBERS
+    edges_within = staticmethod(edges_within)
 
     def layout(self) -> StimulusLayout:
         """How trials are written as columns of a file."""
@@ -235,9 +172,13 @@ class AttentionDomain(OneShot):
         once = whole.take(np.flatnonzero((whole["n_answers"] == 3) | (whole["side"] == -1)))
         return once.some(n_most, rng)
 
-    def check(self, stimuli: Stimuli) -> None:
-        """See `check`."""
-        check(stimuli)
+    def rules(self, stimuli: Stimuli) -> Sequence[tuple[Array, str]]:
+        """See `kit.timed_domain.TimedDomain.rules`."""
+        past = np.stack([stimuli[name] for name, number in NUMBERS.items() if number.past])
+        return (
+            ((stimuli["has_previous"] == 1) | (past == 0).all(axis=0), "in a first trial all that is past is 0"),
+            ((stimuli["n_answers"] == 3) | (stimuli["side"] != 0), "of two keys none is in the middle"),
+        )  # fmt: skip
 
     def admits(self, settings: Mapping[str, Any], stimuli: Stimuli) -> Array:
         """See `experiments.task.Domain.admits`: trials of the task that the settings describe."""
@@ -271,10 +212,6 @@ class AttentionDomain(OneShot):
             "repeats": stimuli["repeats"],
         }
 
-    def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
-        """See `experiments.answer_scale.HasLandmarks`: a trial shows no time that answers could lie near to."""
-        return {}
-
     def variations(
         self, stimuli: Stimuli, rng: np.random.Generator
     ) -> Mapping[str, TrialVariation]:
@@ -295,10 +232,6 @@ class AttentionDomain(OneShot):
             ),
             **{name: _turned(stimuli, later, name, meaning) for name, meaning in turned.items()},
         }  # fmt: skip
-
-    def swap_sides(self, stimuli: Stimuli) -> Stimuli:
-        """The same trials with the right key on the other side."""
-        return Stimuli(dict(stimuli.arrays) | {"side": 0.0 - stimuli["side"]})
 
     def n_keys(self, stimuli: Stimuli) -> int:
         """See `experiments.participants.timed_answer.TimedTask`."""

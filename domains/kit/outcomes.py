@@ -30,9 +30,7 @@ def starts_of(start, span, xp):
     nodes = ((-(0.6**0.5), 5 / 54), (0.0, 4 / 27), (0.6**0.5, 5 / 54))
     return tuple((start + (third + node) / 3 * half, weight) for third in (-2, 0, 2) for node, weight in nodes)
 '''
-CHANGING_DRIFT = (
-    STARTS
-    + '''
+PASSAGES = '''
 
 def step_times(bound, xp):
     """Ends of the steps in which a walk is followed, in seconds: 20 short and 15 long ones for any distance of bounds.
@@ -105,7 +103,11 @@ def passages(drift, bound, start, xp, span=None, remaining=None):
         left = waves * xp.exp(-fall - lost[..., None])
         wide = narrow
     return xp.stack([xp.stack(above, axis=-1), xp.stack(under, axis=-1)], axis=-2)
-
+'''
+CHANGING_DRIFT = (
+    STARTS
+    + PASSAGES
+    + '''
 
 def delayed(times, delay, spread, edges, xp):
     """Share of what ends in each step that is answered in each bin: later by a delay with a logistic distribution."""

@@ -1395,6 +1395,8 @@ def _with_numbers(
             code = guessed_keys(
                 cells
             )  # a key that is never right is asked for when responses are read
+    if not code and response == mapping.response:
+        code = mapping.responses
     changes = {
         "response": response,
         "responses": code,

@@ -55,15 +55,15 @@ class AnswerColumns(BaseModel):
     order: str = ""
     """Position of a response among those of the participant; by default the order of rows."""
     response_time: str = ""
-    """Response time. In `attention` it is part of the response; elsewhere it is described and kept,
-    and no theory uses it."""
+    """Response time. In `attention` and `perception` it is part of the response; elsewhere it is
+    described and kept, and no theory uses it."""
     response_time_unit: Literal["ms", "s", "by participant"] = "ms"
     """Unit of ``response_time``; ``by participant`` if some participants' times are in s and
     others' in ms."""
     time_window: tuple[float, float] | Literal["from data"] | None = None
     """Response times in seconds that are used, as in ``[0.2, 5]``; ``from data`` for those within
-    three standard deviations of the median of log times. By default 0.2 to 3 s in `attention` and
-    all elsewhere."""
+    three standard deviations of the median of log times. By default 0.2 to 3 s in `attention`, 0.2
+    to 5 s in `perception` and all elsewhere."""
     counts: tuple[str, ...] = ()
     """Counts: one column for each option, in order."""
     count: str = ""

@@ -22,6 +22,7 @@ FALSE = {
     "public_goods": ("habit", {"property": "depends_on", "in": "talk"}),
     "attention": ("spotlight", {"property": "depends_on", "in": "previous_error"}),
     "games": ("level_1", {"property": "ignores", "in": "payoff"}),
+    "perception": ("ddm", {"property": "ignores", "in": "strength"}),
     "sequences": ("encoding", {"property": "depends_on", "in": "backwards"}),
 }
 """For a published theory of each domain something that it does not predict."""

@@ -16,10 +16,11 @@ from taking_part import open_experiment
 from test_timed import open_letters
 
 from lakatos.domains import DOMAINS, open_domain
+from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.texts import texts_for_domain
 
 DECLARED = Path(__file__).parent.parent.parent / "studies" / "tasks"
-KINDS = [name for name in DOMAINS if name != "attention"]
+KINDS = [name for name in DOMAINS if timed_task(DOMAINS[name]) is None]
 OWN = sorted(path.name for path in DECLARED.glob("*.toml"))
 WAIT_MS = 30_000
 

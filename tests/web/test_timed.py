@@ -29,12 +29,14 @@ PAGE = {"checks": 0, "fixation_ms": 400.0}
 SMALL_LETTERS = {"level": -1, "past": False}
 
 
-def open_letters(folder, *, space=SMALL_LETTERS, repetitions=3, stimuli=None, **page):
+def open_letters(
+    folder, *, space=SMALL_LETTERS, repetitions=3, stimuli=None, domain=DOMAIN, **page
+):
     """Recruit people for all trials of a space; returns the design."""
-    shown = DOMAIN.space(space) if stimuli is None else stimuli
+    shown = domain.space(space) if stimuli is None else stimuli
     design = Design("1.1", shown, repetitions, 3)
     settings = PageSettings(**{"access": "open", **PAGE, **page})
-    source = WebParticipants(folder, domain=DOMAIN, settings=space, seed=11, page=settings)
+    source = WebParticipants(folder, domain=domain, settings=space, seed=11, page=settings)
     source.recruit(preregister(design), design, KEY)
     return design
 
@@ -44,10 +46,10 @@ def begin(store, name="anna"):
     return store.comprehension(session, 0, passed=True)
 
 
-def right_key(session, position):
+def right_key(session, position, domain=DOMAIN):
     experiment = session.experiment
     step = plan_of(experiment, session.place)[position]
-    return int(DOMAIN.right_keys(experiment.stimuli_of(step))[step.row])
+    return int(domain.right_keys(experiment.stimuli_of(step))[step.row])
 
 
 def press(store, clock, session, key, time_ms, *, seconds=None, reports=True):
@@ -81,6 +83,26 @@ def test_a_key_its_time_and_the_servers_interval_are_stored_and_become_one_outco
     assert answers.key == tuple(DOMAIN.right_keys(design.stimuli)[list(answers.trial)].tolist())
     assert answers.interval_ms == pytest.approx([512.0] * 12, abs=0.2)
     assert answers.left_out == ()
+
+
+def test_a_cloud_of_dots_is_shown_and_answered_by_the_key_of_a_colour(store, tmp_path, clock):
+    domain = DOMAINS["perception"]
+    design = open_letters(
+        tmp_path, space={"strengths": [0.2, 1.0]}, repetitions=2, domain=domain, timeout_ms=5000.0
+    )
+    session = begin(store)
+    step = state_of(session)["steps"][0]
+    assert step["picture"].count("<circle") == 100
+    while session.status == "active":
+        key = right_key(session, session.position, domain)
+        session = press(store, clock, session, key, 500.0 if key else 800.0)
+    store.deliver(Inbox(tmp_path / "inbox.sqlite"))
+    (answers,) = in_inbox(tmp_path)
+    check_answers(answers, design, domain)
+    side = design.stimuli["side"][list(answers.trial)]
+    assert [domain.options[place][:15] for place in answers.response] == [
+        "right after 0.5" if second else "right after 0.8" for second in side > 0
+    ]
 
 
 def test_what_has_no_outcome_is_left_out_with_why_and_counts_as_missed(store, tmp_path, clock):

@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lakatos.domains.attention.task import FASTEST, SLOWEST, conflict_trials, timed_outcomes
+from lakatos.domains.attention.task import FASTEST, SLOWEST, conflict_trials
 from lakatos.domains.attention.task import SCALE as TIMED_ANSWERS
 from lakatos.domains.kit.archive import ArchiveReader, ArchiveSource
 from lakatos.domains.kit.packed import gzip_lines, read_session
+from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Trials
 
@@ -168,7 +169,9 @@ def _trials(people: Sequence[AttendingPerson], task: ConflictTask) -> Trials:
         participant=np.array([person for person, _, _ in rows], dtype=np.int64),
         trial=np.array(trial, dtype=np.int64),
         response=timed_outcomes(
-            [item.pressed == item.right for item in answers], [item.time_s for item in answers]
+            [item.pressed == item.right for item in answers],
+            [item.time_s for item in answers],
+            TIMED_ANSWERS,
         ),
         count=np.ones(len(rows), dtype=np.int64),
         n_options=TIMED_ANSWERS.n_outcomes,

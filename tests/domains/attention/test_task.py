@@ -8,8 +8,8 @@ from lakatos.domains.attention.task import (
     SCALE,
     AttentionDomain,
     conflict_trials,
-    timed_outcomes,
 )
+from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.experiments.answer_scale import timed
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.testing import DomainContract
@@ -32,7 +32,7 @@ class TestAttention(DomainContract):
 
 
 def test_an_answer_is_a_key_with_a_bin_of_its_time():
-    found = timed_outcomes([True, False, True], [0.41, 0.41, 3.0])
+    found = timed_outcomes([True, False, True], [0.41, 0.41, 3.0], SCALE)
     assert [SCALE.labels[place] for place in found] == [
         "right after 0.42 s", "wrong after 0.42 s", "right after 2.5 s",
     ]  # fmt: skip
@@ -42,7 +42,7 @@ def test_an_answer_is_a_key_with_a_bin_of_its_time():
 @pytest.mark.parametrize("seconds", [0.0, 40.0, np.nan])
 def test_times_that_nobody_can_have_needed_are_refused_by_their_row(seconds):
     with pytest.raises(TrialsError, match=rf"answer 1 is {seconds:g} s; give from 0.2 to 3, or"):
-        timed_outcomes([True, True], [0.5, seconds])
+        timed_outcomes([True, True], [0.5, seconds], SCALE)
 
 
 def test_bins_hide_little_of_times_and_a_coarse_grid_hides_more():

@@ -61,8 +61,9 @@ def changed(**sections: Any) -> dict[str, Any]:
     return STUDY | {name: {**STUDY.get(name, {}), **part} for name, part in sections.items()}
 
 
-def test_the_study_that_comes_with_the_laboratory_is_read() -> None:
-    study = load_study(ROOT / "studies" / "attention-page.toml")
+@pytest.mark.parametrize("name", ["attention-page", "perception-page"])
+def test_the_studies_that_come_with_the_laboratory_are_read(name: str) -> None:
+    study = load_study(ROOT / "studies" / f"{name}.toml")
     assert study.page.timed.off_grid == "left_out"
     assert [rule.key for rule in study.exclusions.rules].count("clocks_disagree") == 1
 

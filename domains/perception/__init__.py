@@ -1,0 +1,1 @@
+"""Perceptual decisions with response times."""

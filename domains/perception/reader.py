@@ -1,0 +1,323 @@
+"""Trials of `perception` from rows of a file: how strong each stimulus was, and which response was right.
+
+A file says how strong the evidence was, by numbers (coherence, contrast, a difference) or by levels of difficulty, and
+what was responded, by the response beside the one that was right, or by right and wrong. Signed numbers say both: how
+strong the evidence was, and for which response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lakatos.domains.kit.timed_domain import timed_outcomes
+from lakatos.domains.kit.timed_rows import (
+    MOSTLY_RIGHT,
+    PRESSED,
+    judged_accuracy,
+    judged_code,
+    kept_rows,
+    pressed_and_right,
+    question_accuracy,
+    read_timed_rows,
+    time_by_values,
+    times_within,
+)
+from lakatos.domains.perception.task import DOMAIN, perception_trials
+from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
+from lakatos.experiments.adoption.left_out import RowsLeftOut
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.plausible import FEWEST, question
+from lakatos.experiments.adoption.row_cells import RowCells
+from lakatos.experiments.adoption.signatures import NEARLY_ALL, ColumnSignature, TableSignature
+from lakatos.experiments.adoption.tables import NUMBER, by_distinct, distinct_rows
+from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
+from lakatos.experiments.answer_scale import AnswerScale
+from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.task import Stimuli
+
+Array = NDArray[Any]
+PARTS: Mapping[str, str] = {
+    "strength": "column: how strong the evidence in the stimulus was, from 0, in any unit (coherence, contrast, a "
+    "difference; signs do not count), or easy, medium and hard; left out where all stimuli are alike",
+    "strongest": "number that counts as strength 1; by default the largest of the file",
+    "right_key": "column: the response that is right, named as in response, or signed evidence for the second one; "
+    "left out where response says right or wrong",
+    "side": "column: the response that is right (left or right, or signed evidence for the second one), where response "
+    "says right or wrong",
+}
+"""Parts of a trial, for people to read."""
+LEVELS = (
+    ("very hard", "very difficult", "very low", "very_low", "very_hard", "vlf", "very weak"),
+    ("hard", "difficult", "low", "weak", "lf", "schwer", "schwierig", "moeilijk", "difficile", "dificil"),
+    ("medium", "moderate", "middle", "intermediate", "mid", "mittel"),
+    ("easy", "high", "strong", "hf", "leicht", "einfach", "makkelijk", "facile", "facil"),
+    ("very easy", "very high", "very_high", "very strong", "very_easy"),
+)  # fmt: skip
+"""Words for levels of strength, the weakest first."""
+PLACE_OF = {word: place for place, words in enumerate(LEVELS) for word in words}
+STRENGTHS = {
+    "coherence", "coh", "contrast", "strength", "motion", "difficulty", "luminance", "brightness", "signal",
+    "evidence", "numerosity", "difference", "diff", "delta", "koharenz", "kohärenz", "kontrast",
+}  # fmt: skip
+"""Words in names of columns of strengths."""
+MOST_STRENGTHS = 60
+"""Different strengths from which on they are rounded to hundredths of the strongest."""
+STRONG_REVERSAL = -0.1
+"""Correlation of strength with right responses from which down the code is questioned."""
+WORDS = ({"word", "w"}, {"nonword", "non-word", "pseudoword", "nw", "non_word"})
+"""Cells that say what letters are."""
+
+
+def perception_answers(
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    notes: list[str],
+    left_out: RowsLeftOut,
+    scale: AnswerScale = DOMAIN.scale,
+) -> tuple[Stimuli, Array, Array, Array]:
+    """Answers with their times.
+
+    Returns:
+        Distinct trials; and of each answer whose time can be one, the trial, the outcome, and the place of its row.
+
+    Raises:
+        RowsWrongError: A cell cannot be read, or a person has no time that can be that of an answer.
+        TrialsError: The mapping cannot be right.
+    """
+    rows = read_timed_rows(
+        cells, columns, participant, notes, signed=True,
+        unknown_keys="no theory can have a bias to one response, and all trials are said to have the second one right",
+    )  # fmt: skip
+    if rows.n_answers != 2:
+        raise TrialsError(
+            f"{cells.name}: trials of perception have 2 responses, and these have {rows.n_answers}. Say which cells "
+            "are the first (0) and the second (1): --column responses.CELL=PLACE (participants.columns.responses)."
+        )
+    question_accuracy(rows, cells, columns, notes)
+    cells.refuse(
+        rows.time_s < 0,
+        columns.response_time,
+        "is a time below zero. If its sign says which response was given, make it a column of its own; if it stands "
+        f"for a missed response, say --column missing.{columns.response_time}=CELL",
+    )
+    fine = times_within(rows, cells, columns, scale)
+    _check_spread(rows.time_s, columns, cells.name)
+    side = np.where(np.isnan(rows.right), 1.0, 2 * rows.right - 1)
+    strength = _strengths(cells, columns, notes)
+    # without evidence no response is right: the second one counts as such
+    is_right = np.where(strength == 0, rows.is_right == (side > 0), rows.is_right)
+    side = np.where((strength == 0) & ~np.isnan(rows.right), 1.0, side)
+    _question_strength(strength, rows.is_right, fine, cells, columns, notes)
+    kept = kept_rows(rows, fine, cells, columns, participant, scale, notes, left_out)
+    first, which = distinct_rows(strength[kept], side[kept])
+    outcome = timed_outcomes(is_right[kept], rows.time_s[kept], scale)
+    return perception_trials(strength[kept][first], side[kept][first]), which, outcome, kept
+
+
+def _check_spread(time_s: Array, columns: AnswerColumns, name: str) -> None:
+    known = time_s[~np.isnan(time_s)]
+    if len(known) >= FEWEST and np.ptp(known) == 0:
+        raise TrialsError(
+            f"{name}: all times in {columns.response_time} are {known[0]:g} s; name the column that holds the times of "
+            "responses: --column response_time=COLUMN."
+        )
+
+
+def _strengths(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> Array:
+    """``(n_rows,)`` strengths as shares of the strongest stimulus."""
+    told = columns.stimulus.get("strength")
+    if not isinstance(told, str):
+        notes.append("no column says how strong stimuli were: all have strength 1")
+        return np.ones(len(cells.frame))
+    said = folded(cells.text(told))
+    cells.refuse_empty(said == "", told)
+    known = set(said.tolist())
+    if known <= set(PLACE_OF):
+        places = sorted({PLACE_OF[cell] for cell in known})
+        levels = {cell: (places.index(PLACE_OF[cell]) + 1) / len(places) for cell in sorted(known)}
+        notes.append(
+            f"{told}: strengths are "
+            + ", ".join(f"{cell} = {level:.3g}" for cell, level in levels.items())
+        )
+        return by_distinct(pd.Series(said), levels.__getitem__).astype(np.float64)
+    cells.refuse(
+        ~by_distinct(pd.Series(said), lambda cell: bool(NUMBER.fullmatch(cell))).astype(bool),
+        told,
+        "is no strength; give numbers, or words such as easy and hard. Say what it means: --column "
+        f"'recode.{told}={{CELL = \"0.5\"}}'",
+    )
+    amount = np.abs(by_distinct(pd.Series(said), float).astype(np.float64))
+    strongest = columns.stimulus.get("strongest", float(amount.max()))
+    if not isinstance(strongest, int | float) or strongest <= 0:
+        raise TrialsError(
+            f"{cells.name}: the strongest stimulus of {told} is {strongest!r}; give a number above 0: --column "
+            "strongest=NUMBER."
+        )
+    cells.refuse(
+        amount > strongest, told, f"is stronger than the strongest stimulus, {strongest:g}"
+    )
+    share = amount / strongest
+    digits = 2 if len(np.unique(share)) > MOST_STRENGTHS else 6
+    rounded = ", rounded to hundredths of it" if digits == 2 else ""
+    notes.append(f"{told}: strength 1 is {strongest:g}{rounded}")
+    return np.round(share, digits)
+
+
+def _question_strength(
+    strength: Array,
+    is_right: Array,
+    fine: Array,
+    cells: RowCells,
+    columns: AnswerColumns,
+    notes: list[str],
+) -> None:
+    """Question strengths with which participants are less often right: they may count difficulty."""
+    kept = fine & (strength > 0)
+    if kept.sum() < FEWEST or np.ptp(strength[kept]) == 0 or is_right[kept].all():
+        return
+    correlation = float(np.corrcoef(strength[kept], is_right[kept])[0, 1])
+    if correlation * np.sqrt(kept.sum()) > -3 or correlation > STRONG_REVERSAL:
+        return
+    column = columns.stimulus["strength"]
+    question(
+        columns,
+        notes,
+        "reversed_code",
+        f"{cells.name}: responses are less often right the stronger stimuli are by {column} (correlation "
+        f"{correlation:.2f} over {int(kept.sum()):,} responses), so that it may count difficulty. Give strengths: "
+        f"--column 'strength=NUMBER - {column}' with the largest number, or --column 'recode.{column}=...'",
+    )
+
+
+# What columns seem to mean -----------------------------------------------------------------------
+
+
+def recognise(table: TableSignature) -> Reading | None:
+    """How strong stimuli were, a time, and whether the response was right, or the response beside the right one."""
+    time = table.time or time_by_values(table)
+    if not time:
+        return None
+    columns = [item for item in table.free if item.name not in (time, table.response)]
+    named = [item for item in columns if _is_strength(item)]
+    words = [item for item in columns if _is_word_or_not(item)]
+    if len(named) != 1 and not (words and not named):
+        return None
+    stimulus: dict[str, Any] = {"strength": named[0].name} if named else {}
+    shown = tuple(item.name for item in (*named, *words[:1]))
+    judged = judged_accuracy(table)
+    keys = pressed_and_right(table) or _alike(table, judged)
+    if keys is not None and len(keys[1].distinct) == 2:
+        right = keys[1]
+        code = guessed_keys({cell.casefold() for cell in right.distinct})
+        code = code or {cell.casefold(): place for place, cell in enumerate(sorted(right.distinct))}
+        stimulus |= {"right_key": right.name}
+        return Reading(stimulus, shown, response=keys[0].name, time=time, responses=code)
+    is_signed = bool(named) and named[0].is_number and bool((named[0].values < 0).any())
+    if judged is not None:
+        stimulus |= {"side": named[0].name} if is_signed else {}
+        return Reading(stimulus, shown, response=judged.name, time=time)
+    if is_signed and (pressed := _signed_response(table, named[0])):
+        stimulus |= {"right_key": named[0].name}
+        return Reading(stimulus, shown, response=pressed[0], time=time, responses=pressed[1])
+    return None
+
+
+def _is_strength(item: ColumnSignature) -> bool:
+    """Whether a column is called like strengths and holds numbers or words for levels."""
+    if not item.words & STRENGTHS or len(item.distinct) < 2:
+        return False
+    said = {cell.casefold() for cell in item.distinct}
+    return said <= set(PLACE_OF) or (item.is_number and bool(np.isfinite(item.values).all()))
+
+
+def _is_word_or_not(item: ColumnSignature) -> bool:
+    """Whether a column says of each row whether letters were a word."""
+    said = {cell.casefold() for cell in item.distinct}
+    fits = [said & words for words in WORDS]
+    return len(said) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
+
+
+def _alike(
+    table: TableSignature, judged: ColumnSignature | None
+) -> tuple[ColumnSignature, ColumnSignature] | None:
+    """The response, by its name, and the only column with the same two cells that is mostly equal to it.
+
+    Where a column judges responses, it must say which rows are equal.
+    """
+    two = [item for item in table.columns.values() if len(item.distinct) == 2]
+    found = []
+    for pressed, right in permutations(two, 2):
+        is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
+        if not is_response or set(pressed.distinct) != set(right.distinct):
+            continue
+        same = (pressed.cells == right.cells).to_numpy()
+        if same.mean() < MOSTLY_RIGHT or judged in (pressed, right):
+            continue
+        code = {} if judged is None else judged_code(judged)
+        if (
+            judged is None
+            or ((judged.cells.str.casefold().map(code) == 0) == same).mean() >= NEARLY_ALL
+        ):
+            found.append((pressed, right))
+    return found[0] if len(found) == 1 else None
+
+
+def _signed_response(
+    table: TableSignature, signed: ColumnSignature
+) -> tuple[str, dict[str, int]] | None:
+    """The column of two responses that goes with the sign of evidence, and which of them is the second one."""
+    for item in table.columns.values():
+        is_response = item.name == table.response or bool(item.words & PRESSED)
+        if not is_response or len(item.distinct) != 2 or item is signed:
+            continue
+        first, second = sorted(item.distinct)
+        is_second = (item.cells == second).to_numpy()
+        positive = signed.values > 0
+        known = signed.values != 0
+        agreement = float((is_second == positive)[known].mean())
+        if max(agreement, 1 - agreement) < MOSTLY_RIGHT:
+            continue
+        pair = (first, second) if agreement > 0.5 else (second, first)
+        return item.name, {cell.casefold(): place for place, cell in enumerate(pair)}
+    return None
+
+
+def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
+    """Names alone tell too little of this kind of task."""
+    return {}
+
+
+LAYOUT = StimulusLayout(
+    PARTS,
+    (),
+    None,
+    guess_cells=guessed_parts,
+    recognise=recognise,
+    guess_rank=6,
+    from_rows=perception_answers,
+    properties=lambda stimuli: {name: stimuli[name] for name in ("strength", "side")},
+    inputs={
+        "keys": NeededParts(
+            ("right_key", "side"), "which response was right", "biases towards a response"
+        ),
+        "strengths": NeededParts(
+            ("strength",), "how strong stimuli were", "how evidence grows with strength"
+        ),
+    },
+)
+"""The trials of this kind of task as columns."""
+
+
+@lru_cache(maxsize=8)
+def layout_within(scale: AnswerScale) -> StimulusLayout:
+    """The layout where responses count between the first and the last edge of a scale."""
+    return replace(LAYOUT, from_rows=partial(perception_answers, scale=scale))

@@ -1,0 +1,206 @@
+"""Files of perceptual decisions: what columns are recognised as, which trials they are, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lakatos
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.tables import table_of_frame
+from lakatos.experiments.errors import TrialsError
+from tests.domains.attention.test_reader import rows as conflict_rows
+
+SCALE = DOMAINS["perception"].scale
+KEYS = np.array(["left", "right"])
+
+
+def dots(n_people: int = 5, n_trials: int = 60, seed: int = 1) -> pd.DataFrame:
+    """Dots that move, of which the more coherent ones are seen more often rightly."""
+    rng = np.random.default_rng(seed)
+    n = n_people * n_trials
+    coherence = rng.choice([0.064, 0.128, 0.512], n)
+    side = rng.integers(0, 2, n)
+    is_right = rng.random(n) < 0.5 + 0.49 * (coherence / 0.512) ** 0.5
+    return pd.DataFrame(
+        {
+            "subject": np.repeat([f"s{who}" for who in range(n_people)], n_trials),
+            "trial": np.tile(np.arange(1, n_trials + 1), n_people),
+            "coherence": coherence,
+            "direction": KEYS[side],
+            "response": KEYS[np.where(is_right, side, 1 - side)],
+            "rt": (300 + rng.gamma(2.0, 150.0, n)).round(1),
+        }
+    )
+
+
+def only(frame: pd.DataFrame, **said: Any) -> Any:
+    """The trials of the only experiment of a file of perception."""
+    found = lakatos.adopt(frame, "perception", said)
+    (trials,) = found.trials
+    return trials
+
+
+def described(frame: pd.DataFrame) -> Any:
+    return describe_table(table_of_frame("rows.csv", frame))
+
+
+def test_dots_are_recognised_and_read_row_by_row():
+    frame = dots()
+    assert described(frame).domain == "perception"
+    found = lakatos.adopt(frame)
+    (trials,) = found.trials
+    assert trials.stimuli["strength"][trials.trial] == pytest.approx(frame["coherence"] / 0.512)
+    side = np.where(frame["direction"] == "right", 1, -1)
+    assert (trials.stimuli["side"][trials.trial] == side).all()
+    is_right = trials.response < len(SCALE.edges) - 1
+    assert (is_right == (frame["direction"] == frame["response"])).all()
+    assert any("coherence: strength 1 is 0.512" in note for note in found.notes)
+
+
+def test_a_unit_or_the_name_of_responses_changes_no_trial():
+    frame = dots()
+    words = {"left": "nonword", "right": "word"}
+    other = frame.assign(
+        coherence=100 * frame["coherence"], rt=frame["rt"] / 1000,
+        direction=frame["direction"].map(words), response=frame["response"].map(words),
+    )  # fmt: skip
+    assert only(other).digest == only(frame).digest
+
+
+def test_signed_evidence_says_how_strong_it_is_and_for_which_response():
+    frame = dots()
+    sign = np.where(frame["direction"] == "right", 1, -1)
+    signed = frame.assign(coherence=frame["coherence"] * sign).drop(columns="direction")
+    found = described(signed)
+    assert found.domain == "perception"
+    assert found.mapping.stimulus == {"strength": "coherence", "right_key": "coherence"}
+    assert only(signed).digest == only(frame).digest
+
+
+def test_right_and_wrong_are_enough_and_then_no_side_is_known():
+    frame = dots()
+    correct = (frame["direction"] == frame["response"]).astype(int)
+    found = lakatos.adopt(frame.assign(correct=correct).drop(columns=["direction", "response"]))
+    assert found.domain.name == "perception"
+    (trials,) = found.trials
+    assert set(trials.stimuli["side"]) == {1.0}
+    assert "keys" in found.closed
+    assert "strengths" not in found.closed
+
+
+def test_words_for_levels_are_ordered_by_what_they_mean():
+    frame = dots()
+    words = {0.064: "hard", 0.128: "medium", 0.512: "easy"}
+    levels = frame.assign(difficulty=frame["coherence"].map(words)).drop(columns="coherence")
+    assert described(levels).domain == "perception"
+    trials = only(levels)
+    known = frame["coherence"].map({0.064: 1 / 3, 0.128: 2 / 3, 0.512: 1.0})
+    assert trials.stimuli["strength"][trials.trial] == pytest.approx(known)
+
+
+def test_words_and_nonwords_have_no_strength():
+    frame = dots().drop(columns="coherence")
+    words = {"left": "nonword", "right": "word"}
+    lexical = frame.assign(
+        stimulus=frame["direction"].map(words), response=frame["response"].map(words)
+    ).drop(columns="direction")
+    found = described(lexical)
+    assert found.domain == "perception"
+    assert found.mapping.stimulus == {"right_key": "stimulus"}
+    adopted = lakatos.adopt(lexical)
+    assert set(adopted.trials[0].stimuli["strength"]) == {1.0}
+    assert "strengths" in adopted.closed
+
+
+def test_without_evidence_the_second_response_counts_as_right():
+    frame = dots()
+    frame.loc[:9, "coherence"] = 0.0
+    frame.loc[:9, "direction"] = ["left", "right"] * 5
+    frame.loc[:9, "response"] = ["left", "left", "right", "right", "left"] * 2
+    trials = only(frame)
+    first = trials.trial[:10]
+    assert set(trials.stimuli["strength"][first]) == {0.0}
+    assert set(trials.stimuli["side"][first]) == {1.0}
+    is_right = trials.response[:10] < len(SCALE.edges) - 1
+    assert is_right.tolist() == [False, False, True, True, False] * 2
+
+
+def test_anticipations_slow_and_missed_responses_are_left_out():
+    frame = dots()
+    frame.loc[0, "rt"], frame.loc[1, "rt"], frame.loc[2, "rt"] = 120.0, 9000.0, np.nan
+    found = lakatos.adopt(frame)
+    assert found.trials[0].n_responses == len(frame) - 3
+    assert any("1 are below 0.2 s and 1 above 5 s" in note for note in found.notes)
+    wide = only(frame, time_window=[0.1, 10.0])
+    assert wide.n_responses == len(frame) - 1
+
+
+def test_many_strengths_are_rounded_to_hundredths_of_the_strongest():
+    frame = dots(n_trials=120)
+    frame["coherence"] = np.linspace(0.1, 51.2, len(frame))
+    found = lakatos.adopt(frame)
+    strengths = found.trials[0].stimuli["strength"]
+    assert len(np.unique(strengths)) <= 101
+    assert strengths == pytest.approx(np.round(strengths, 2), abs=1e-12)
+    assert any("rounded to hundredths of it" in note for note in found.notes)
+
+
+def test_a_strongest_stimulus_can_be_named():
+    frame = dots()
+    said = {"strength": "coherence", "right_key": "direction", "strongest": 1.024}
+    trials = only(frame, stimulus=said)
+    assert trials.stimuli["strength"][trials.trial] == pytest.approx(frame["coherence"] / 1.024)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rt": 500.0}, "all times in rt are 0.5 s; name the column"),
+        ({"coherence": "faint"}, r"rows 2, 3.*: coherence is 'faint', which is no strength"),
+        ({"stimulus": {"strength": "coherence", "strongest": 0}}, "the strongest stimulus of coherence is 0"),
+        ({"stimulus": {"strength": "coherence", "strongest": 0.2}}, "is stronger than the strongest stimulus"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_row(changes, words):
+    frame = dots()
+    said = {"stimulus": {"strength": "coherence", "right_key": "direction"}}
+    if "stimulus" in changes:
+        said = {"stimulus": {**said["stimulus"], **changes["stimulus"]}}
+    else:
+        frame = frame.assign(**changes)
+    with pytest.raises(TrialsError, match=words):
+        only(frame, **said)
+
+
+def test_a_time_below_zero_is_refused_with_its_row():
+    frame = dots()
+    frame.loc[3, "rt"] = -500.0
+    with pytest.raises(TrialsError, match=r"row 5.*rt.*is a time below zero"):
+        only(frame)
+
+
+def test_strengths_that_count_difficulty_are_questioned():
+    frame = dots(n_people=20)
+    turned = frame.assign(coherence=0.6 - frame["coherence"])
+    with pytest.raises(TrialsError, match="it may count difficulty"):
+        only(turned)
+    assert only(turned, accept=["reversed_code"]).n_responses == len(frame)
+
+
+def test_more_errors_than_by_chance_are_questioned():
+    frame = dots(n_people=20)
+    turned = frame.assign(response=np.where(frame["response"] == "left", "right", "left"))
+    said = {"response": "response", "stimulus": {"strength": "coherence", "right_key": "direction"}}
+    with pytest.raises(TrialsError, match="fewer than by chance"):
+        only(turned, **said)
+
+
+def test_a_conflict_task_is_not_taken_for_perception():
+    assert described(conflict_rows()).domain == "attention"
+    both = conflict_rows("abcdef").assign(difficulty=1)
+    assert described(both).domain == "attention"
