@@ -32,7 +32,6 @@ from lakatos.flows.audit.audit import audit_place
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.lab import LAB_FOLDER
 from lakatos.flows.operations.people_export import (
-    REPORTS,
     SHOWN,
     _config,
     _designs,
@@ -45,6 +44,7 @@ from lakatos.flows.roles.remember import library_path
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
+from lakatos.flows.run.places import REPORTS
 from lakatos.flows.run.records import ACTS, NAMED, RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.study import CampaignConfig
@@ -52,6 +52,7 @@ from lakatos.flows.run.summary import SUMMARY_FILE
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.asked import erased, key_of, waiting_in
 from lakatos.flows.stages.enough import more_asked
+from lakatos.traces.digest import is_digest
 from lakatos.traces.erasure import erase_file
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
@@ -226,6 +227,8 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
         people = {item.record.person for item in trace.records(AnswersArrived)}
         people |= {answers["person"] for _, answers in _batches(trace)}
         people |= {item.record.person for item in trace.records(PersonWithdrawn)}
+        # A withdrawal may have been cut short before it recorded anything: keys of batches end in the pseudonym.
+        people |= {key[-64:] for key in trace.inbox.erased_keys() if is_digest(key[-64:])}
     people |= _identified(folder)  # somebody may be taking part now
     found = sorted(person for person in people if person.startswith(name))
     if len(found) != 1 or len(name) < 6:
