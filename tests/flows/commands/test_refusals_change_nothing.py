@@ -66,7 +66,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory path": ("nosuch", "new", "damaged", "done --clauses 99", "done --clauses -1"),
     "design": ("nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
     "preregister": ("new", "waiting --experiment 9.9", "waiting --format nosuch", "waiting --out notes"),
-    "run": ("nosuch.toml", "pipe.csv", "/dev/zero", "notes", "study.toml --name ../x", "study.toml --seed -1"),
+    "run": (
+        *("contrary.toml", "forbidding.toml", "contrary.toml --runs new/place"),
+        *("nosuch.toml", "pipe.csv", "/dev/zero", "notes", "study.toml --name ../x", "study.toml --seed -1"),
+    ),
     "resume": (
         *("nosuch", "damaged", "newer", "done --enough", "begun --enough", "new --because reason"),
         *("other", "other --enough", "other --accept-code 12345678 --because so", "filed --accept-code ''"),
@@ -177,6 +180,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "good.csv").write_text("subject,choice\ns1,0\ns1,1\n")
     os.mkfifo(folder / "pipe.csv")
     write_study(folder, **SHORT).rename(folder / "study.toml")
+    program = '"""A: b."""\nPARAMETERS = {}\ndef choose(parameters, trials, xp):\n    return 5\n'
+    for name, change in {
+        "contrary": {"theories__programs": [program]},
+        "forbidding": {"design__forbidden": ["n_cues_favouring <= 99"]},
+    }.items():
+        write_study(folder, **{**SHORT, **change}).rename(folder / f"{name}.toml")
     write_study(folder, **WEB, name="web").rename(folder / "web.toml")
     return folder
 
@@ -241,7 +250,7 @@ def test_no_command_writes_over_what_a_run_or_a_user_needs(
         words = [option] * option.startswith("-") + [taken]
         for item in needed:
             if item.name != parameter:
-                typed = {"n": "3", "to": "tables"}.get(item.name, "good.csv")
+                typed = {"people": "3", "to": "tables"}.get(item.name, "good.csv")
                 words = [item.opts[0]] * item.opts[0].startswith("-") + [typed, *words]
         if taken == "good.csv" and words.count(taken) == 1:  # it is not read
             continue
