@@ -184,8 +184,8 @@ def _exports(folder: Path) -> list[str]:
     )
     own = [(folder / name).resolve() for name in OWN_EXPORTS]
     found = [path for path in found if not any(map(Path(path).is_relative_to, own))]
-    branches = [str(folder / "branches")] if (folder / "branches").exists() else []
-    return [*dict.fromkeys(found), *branches]
+    elsewhere = (folder / "branches", folder.resolve().parent / ".lab" / "prefect" / "prefect.db")
+    return [*dict.fromkeys(found), *(str(place) for place in elsewhere if place.exists())]
 
 
 @dataclass(frozen=True)
