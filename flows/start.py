@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lakatos.experiments.errors import DesignError
 from lakatos.flows.campaign import run_campaign
-from lakatos.flows.errors import UnusableError
+from lakatos.flows.errors import StudyError, UnusableError
 from lakatos.flows.run.analyses import note_analysis
+from lakatos.flows.run.begun import forget_begun
 from lakatos.flows.run.engine import cool_down, execute, warm_up
 from lakatos.flows.run.next_pass import look, mark_pass
 from lakatos.flows.run.notify import notify
@@ -19,7 +21,9 @@ from lakatos.flows.run.summary import keep_summary, summary_of
 from lakatos.flows.stages.asked import AnswersAwaited, waiting_in
 from lakatos.flows.stages.collect import n_counting, take_answers
 from lakatos.flows.stages.enough import close_collection
+from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
+from lakatos.traces.place import holds_journal, is_elsewhere
 from lakatos.traces.step import Recorded, Trace
 
 
@@ -42,6 +46,10 @@ def run_study(
         progress: Where to show what happens.
         n_workers: Theories that run at the same time; does not change results.
 
+    Raises:
+        StudyError: The study was refused, like the errors of designs and theories; where that happens before the first
+            design, nothing of the run is left.
+
     Returns:
         The verdict, or what is waited for; `lakatos.flows.run.run.read_state` gives everything else.
 
@@ -52,6 +60,8 @@ def run_study(
     config = study if isinstance(study, CampaignConfig) else load_study(study)
     shown = progress or CampaignProgress()
     warm_up(engine)
+    folder = Path(folder)
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         with (
             shown,
@@ -61,8 +71,14 @@ def run_study(
                 found = execute(
                     engine, run_campaign, run, on_wait=shown.waiting, title=run.folder.name
                 )
+            except (StudyError, DesignError, TheoryError):
+                if new and not run.state.experiments.designs and not is_elsewhere(folder):
+                    run.close()
+                    forget_begun(config, folder, new)
+                raise
             finally:
-                note_analysis(run)  # also of a run that is stopped before its verdict
+                if holds_journal(folder):
+                    note_analysis(run)  # also of a run that is stopped before its verdict
             return _result(run.folder, run.state, run.trace, found)
     finally:
         cool_down()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -49,10 +49,12 @@ class ApartKinds:
     """Kinds of records that bring responses of participants who may withdraw; what derives from them is kept apart."""
     stay: frozenset[str]
     """Kinds of records that stay in the journal, whatever they derive from."""
+    named: frozenset[str] = frozenset()
+    """Kinds of records that are kept apart, and stay where a record that stays names what they made."""
 
     def to_json(self) -> dict[str, list[str]]:
         """Write the rules for a journal's description."""
-        return {"roots": sorted(self.roots), "stay": sorted(self.stay)}
+        return {name: sorted(kinds) for name, kinds in vars(self).items() if kinds}
 
     @staticmethod
     def of(meta: Mapping[str, Any]) -> ApartKinds | None:
@@ -65,8 +67,8 @@ class ApartKinds:
         if told is None:
             return None
         try:
-            return ApartKinds(frozenset(map(str, told["roots"])), frozenset(map(str, told["stay"])))
-        except (KeyError, TypeError) as error:
+            return ApartKinds(**{name: frozenset(map(str, kinds)) for name, kinds in told.items()})
+        except (AttributeError, TypeError) as error:
             raise JournalError(
                 "the description of the journal was damaged: it does not say which bodies are kept apart; restore it "
                 "from a copy."
@@ -151,7 +153,13 @@ class BodiesApart:
         return body if isinstance(body, dict) else None
 
     def erase(
-        self, gone: set[Digest], rows: Sequence[EventRow], meta: str, *, sweep: bool = False
+        self,
+        gone: set[Digest],
+        rows: Sequence[EventRow],
+        meta: str,
+        *,
+        named: Container[str] = (),
+        sweep: bool = False,
     ) -> int:
         """Erase the bodies of records, and every artifact that only they name; returns the number of bodies.
 
@@ -160,8 +168,9 @@ class BodiesApart:
 
         Args:
             gone: Digests of the records.
-            rows: All rows of the journal.
+            rows: All rows of the journal but intents, which name nothing that their records do not name as well.
             meta: The journal's description; what it names stays.
+            named: Kinds of records whose rows stay although their bodies go.
             sweep: Whether artifacts that nothing names are erased although no body is left to erase.
         """
         pointers = {_pointer(row) for row in rows if row.record_digest in gone} - {None}
@@ -171,19 +180,19 @@ class BodiesApart:
         self._replace_secret()
         self._read.clear()
         # Numbers that were computed on the way, and what a pass that was cut short left behind, go as well; a later
-        # pass makes again what it still needs. Inputs stay: they are theories and names of responses.
-        texts = [meta, *(f"{row.inputs} {row.position}" for row in rows)]
-        texts += [row.body for row in rows if row.record_digest not in gone]
-        named = self._named("\n".join(texts).encode())
-        unnamed = [digest for digest in self.artifacts.digests() if digest not in named]
+        # pass makes again what it still needs.
+        texts = [meta, *(f"{row.inputs} {row.position}" for row in rows if row.kind in named)]
+        texts += [told_by(row) for row in rows if row.record_digest not in gone]
+        names = self.named_by("\n".join(texts))
+        unnamed = [digest for digest in self.artifacts.digests() if digest not in names]
         for digest in sorted(unnamed, key=bodies.__contains__):  # bodies last, as they are counted
             self.artifacts.erase(digest)
         return len(bodies)
 
-    def _named(self, text: bytes) -> set[Digest]:
+    def named_by(self, text: str) -> set[Digest]:
         """Artifacts that a text names, and those that these name."""
         held, found = set(self.artifacts.digests()), set[Digest]()
-        texts = [text]
+        texts = [text.encode()]
         while texts:
             new = {digest.decode() for digest in _DIGESTS.findall(texts.pop())} & held - found
             found |= new
@@ -205,6 +214,11 @@ def make_secret(folder: Path) -> None:
     """Make the secret of a run that has none."""
     if not (folder / SECRET_FILE).exists():
         write_whole(folder / SECRET_FILE, os.urandom(32), private=True)
+
+
+def told_by(row: EventRow) -> str:
+    """The text of a row in which digests of artifacts stand."""
+    return f"{row.inputs} {row.position} {row.body}"
 
 
 def pointer_to(digest: Digest) -> bytes:

@@ -219,6 +219,14 @@ def kept_apart(name: Digest) -> Path:
     return _in_second_place(name, ".jsonl")
 
 
+def forget_heads(folder: Path) -> None:
+    """Remove the heads in the second place of a journal that was begun in ``folder`` and holds nothing yet."""
+    with Journal.open(Path(folder) / "journal.sqlite", read_only=True) as journal:
+        name = identity(journal)
+    for path in (kept_apart(name), _place_note(name)):
+        path.unlink(missing_ok=True)
+
+
 def _in_second_place(name: Digest, suffix: str) -> Path:
     # A damaged journal may say anything of itself, which must not become part of a path.
     known = name if is_digest(name) else digest_bytes(name.encode(errors="surrogateescape"))

@@ -139,6 +139,14 @@ class Inbox:
         """Batches whose payload is here, taken or not, in the order of their arrival."""
         return self._select("payload IS NOT NULL")
 
+    def erased_keys(self) -> list[str]:
+        """Keys of batches whose payload was erased, which may be all that is left of an erasure that was cut short."""
+        if self.is_absent:
+            return []
+        with self._connection("reading") as connection:
+            rows = connection.execute("SELECT batch_key FROM batch WHERE payload IS NULL")
+            return [str(key) for (key,) in rows]
+
     def _select(self, condition: str) -> list[InboxBatch]:
         if self.is_absent:
             return []

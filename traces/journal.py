@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from lakatos.traces import standalone
-from lakatos.traces.apart import APART, ERASED, SALT, BodiesApart, erased_body, pointer_to
+from lakatos.traces.apart import APART, ERASED, SALT, BodiesApart, erased_body, pointer_to, told_by
 from lakatos.traces.digest import Digest, canonical_json, digest_of, is_digest
 from lakatos.traces.errors import ChainBrokenError, JournalError, RecordError
 from lakatos.traces.stores import located, store_of
@@ -300,7 +300,9 @@ class Journal:
             return row
         return row._replace(kind=event.kind, body=canonical_json(event.body).decode())
 
-    def erase(self, records: Iterable[Digest], *, sweep: bool = False) -> int:
+    def erase(
+        self, records: Iterable[Digest], *, named: Container[str] = (), sweep: bool = False
+    ) -> int:
         """Erase the bodies of records that are kept apart, and the artifacts that nothing else names.
 
         Returns the number of bodies; 0 for a journal whose bodies all stand in it. Doing it again changes nothing. With
@@ -313,8 +315,31 @@ class Journal:
             return 0
         with self._guard:
             return self._apart.erase(
-                set(records), list(self._store.rows()), self._store.meta()["meta"], sweep=sweep
+                set(records),
+                [row for row in self._store.rows() if row.kind != INTENT],
+                self._store.meta()["meta"],
+                named=named,
+                sweep=sweep,
             )
+
+    def unnamed(self, made: Mapping[Digest, Digest], gone: Container[Digest]) -> set[Digest]:
+        """Of records, those of which no other record that stays names what they made.
+
+        Args:
+            made: What a record made, by the record's digest.
+            gone: Records that do not stay.
+        """
+        if self._apart is None:
+            return set()
+        left = set(made)
+        rows = [row for row in self._store.rows() if row.kind != INTENT]
+        while True:
+            staying = (row for row in rows if row.record_digest not in gone)
+            texts = (told_by(row) for row in staying if row.record_digest not in left)
+            named = self._apart.named_by("\n".join(texts))
+            if left == (fewer := {record for record in left if made[record] not in named}):
+                return left
+            left = fewer
 
     def erasable(self, records: Container[Digest], named: Container[str] = ()) -> list[EventRow]:
         """Rows of records whose bodies were erased, and of the beginnings of their steps, in order.

@@ -261,10 +261,9 @@ class ErasureCheck:
 
         ``has_artifact`` says whether an artifact is there.
         """
-        apart = meta.get("apart") or {"roots": [], "stay": []}
-        self._roots, self._stay = (
-            {kind.encode() for kind in apart[name]} for name in ("roots", "stay")
-        )
+        apart = meta.get("apart") or {}
+        self._roots = {kind.encode() for kind in apart.get("roots", [])}
+        self._stay = {kind.encode() for name in ("stay", "named") for kind in apart.get(name, [])}
         self._has_artifact = has_artifact
         self._places: dict[int, ChainPlace] = {}
         self._responses: dict[bytes, int] = {}

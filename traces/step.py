@@ -403,6 +403,7 @@ class Trace:
         *,
         acts: frozenset[str],
         named: frozenset[str] = frozenset(),
+        made: Mapping[str, str] | None = None,
         sweep: bool = False,
     ) -> int:
         """Erase the bodies of records that derive from erased ones, where bodies are kept apart.
@@ -411,6 +412,7 @@ class Trace:
             gone: Records of which a tombstone says that they no longer hold.
             acts: As for `Validity`; what was done stays, and so does what rests on it alone.
             named: Kinds of records whose rows keep their names: only their bodies are erased.
+            made: Acts that go as well unless a record that stays names what they made: the field with it, by kind.
             sweep: Whether artifacts that no record names are erased although no body is left to erase.
 
         Returns:
@@ -421,10 +423,28 @@ class Trace:
         """
         if (not gone and not sweep) or not self.journal.erases:
             return 0
-        validity = Validity(self.journal.events(), roots=self.artifacts.has, acts=acts)
-        derived = {name for target in gone for name in validity.downstream(target)}
-        stale = {name for name in derived if not validity.valid(name)}
-        n_bodies = self.journal.erase(stale, sweep=sweep)
+        made, events = made or {}, list(self.journal.events())
+        stale, derived = (
+            {
+                name
+                for target in gone
+                for name in validity.downstream(target)
+                if not validity.valid(name)
+            }
+            for validity in (
+                Validity(events, roots=self.artifacts.has, acts=kinds)
+                for kinds in (acts, acts - set(made))
+            )
+        )
+        stale |= self.journal.unnamed(
+            {
+                event.record_digest: event.body[made[event.kind]]
+                for event in events
+                if event.kind in made and event.record_digest in derived
+            },
+            stale,
+        )
+        n_bodies = self.journal.erase(stale, named=named, sweep=sweep)
         seqs = [row.seq for row in self.journal.erasable(stale, named)]
         self.list_erased(seqs)
         if seqs or sweep:

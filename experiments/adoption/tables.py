@@ -467,9 +467,9 @@ def _read_parquet(path: Path) -> AnswerTable:
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             parts, n_letters = list[pd.DataFrame](), 0
             for batch in file.iter_batches(ROWS_AT_ONCE):
-                part = _of_frame(
-                    path.name, _plain(path, batch, sum(map(len, parts))).to_pandas()
-                ).frame
+                whole = _plain(path, batch, sum(map(len, parts)))
+                check_letters(path, n_letters + _letters(whole))  # before shared texts are repeated
+                part = _of_frame(path.name, whole.to_pandas()).frame
                 n_letters += sum(int(part[name].str.len().sum()) for name in part)
                 check_letters(path, n_letters)
                 parts.append(part)
@@ -482,6 +482,17 @@ def _read_parquet(path: Path) -> AnswerTable:
 def _is_text(kind: pa.DataType) -> bool:
     is_kind = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary)
     return any(is_of(kind) for is_of in is_kind)
+
+
+def _letters(batch: pa.RecordBatch) -> int:
+    """Letters of all cells whose texts are shared, each counted as often as it stands in a cell."""
+    shared = [cells for cells in batch.columns if pa.types.is_dictionary(cells.type)]
+    lengths = [
+        pc.binary_length(cells.dictionary).take(cells.indices)
+        for cells in shared
+        if _is_text(cells.type.value_type)
+    ]
+    return sum(pc.sum(item).as_py() or 0 for item in lengths)
 
 
 def _plain(path: Path, batch: pa.RecordBatch, n_before: int) -> pa.RecordBatch:

@@ -295,6 +295,7 @@ class _WalkedTrace(Trace):
         *,
         acts: frozenset[str],
         named: frozenset[str] = frozenset(),
+        made: Mapping[str, str] | None = None,
         sweep: bool = False,
     ) -> int:
         """Nothing: an audit erases nothing."""

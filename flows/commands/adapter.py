@@ -26,7 +26,7 @@ from lakatos.flows.argument import Argument, RunArgument
 from lakatos.flows.errors import RunMissingError
 from lakatos.flows.result import PlainText, Result, show_lines
 from lakatos.flows.run.console import Console, escape, write
-from lakatos.flows.run.places import find_run
+from lakatos.flows.run.places import check_output, files_of_study, find_run
 
 SECTIONS = ("Args", "Returns", "Raises", "Yields", "Example", "Examples", "Reference", "References")
 Reader = Callable[[dict[str, Any]], Any]
@@ -45,8 +45,8 @@ class Docstring:
     examples: tuple[str, ...]
 
 
-FILES = ("out", "figure", "simulate")
-"""Options that name a file to which numbers are written that may be about participants."""
+FILES = ("out", "figure", "simulate", "write", "page")
+"""Arguments that name a file or folder to write. Numbers in it may be about participants."""
 
 
 def read_docstring(text: str) -> Docstring:
@@ -101,6 +101,7 @@ def command_of(function: Callable[..., Any]) -> tuple[Callable[..., None], Docst
     def command(**given: Any) -> None:
         ways = {item.name: given.pop(item.name) for item in shown}
         with by_command():
+            check_files({**given, **ways})
             found = function(**{name: read(given) for name, read in readers.items()})
             try:
                 show(found, **ways)
@@ -119,20 +120,46 @@ def note_files(given: Mapping[str, Any]) -> None:
     Args:
         given: What was typed, by name.
     """
-    named = [Path(given[name]) for name in FILES if given.get(name)]
-    files = [path for path in named if path.is_file()]
+    files = [path for path in _written(given) if path.is_file()]
     if not files:
         return
     from lakatos.flows.operations.people_export import note_export
 
+    for folder in _runs_named(given):
+        for file in files:
+            note_export(folder, file)
+
+
+def check_files(given: Mapping[str, Any]) -> None:
+    """Refuse places to write at which something stands that a run or a user needs, before anything is done.
+
+    Args:
+        given: What was typed, by name.
+
+    Raises:
+        UnusableError: One is such a place; see `check_output`.
+    """
+    if not (written := _written(given)):
+        return
+    typed = [value for name, value in given.items() if name not in FILES]
+    words = [word for value in typed for word in (value if isinstance(value, list) else [value])]
+    read = [Path(word) for word in words if isinstance(word, str | Path)]
+    for folder in _runs_named(given):
+        read += files_of_study(folder)
+    for path in written:
+        check_output(path, read)
+
+
+def _written(given: Mapping[str, Any]) -> list[Path]:
+    return [Path(given[name]) for name in FILES if given.get(name)]
+
+
+def _runs_named(given: Mapping[str, Any]) -> Iterator[Path]:
     runs = given.get("runs") or Path("runs")
     for name, value in given.items():
-        if name in FILES or not (isinstance(value, str) and (value or name == "run_name")):
-            continue
-        with suppress(RunMissingError):
-            folder = find_run(value, runs)
-            for file in files:
-                note_export(folder, file)
+        if name not in FILES and isinstance(value, str) and (value or name == "run_name"):
+            with suppress(RunMissingError):
+                yield find_run(value, runs)
 
 
 def in_present_words(args: Sequence[str], options: Sequence[str]) -> list[str]:

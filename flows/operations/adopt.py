@@ -23,6 +23,7 @@ from lakatos.experiments.participants.archival import trials_to_use_all
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
+from lakatos.flows.run.places import check_output
 from lakatos.theories.engine.scoreboard import LEAST_SEALED
 from lakatos.theories.language.family import find_family
 from lakatos.traces.artifact import write_whole
@@ -109,11 +110,13 @@ def new_study(
         columns: Meanings of columns that replace guessed ones.
 
     Raises:
-        StudyError: ``study`` exists, or the domain can be neither read off nor guessed.
+        UnusableError: ``study`` is in a folder of a run.
+        StudyError: It exists, or the domain can be neither read off nor guessed.
         TrialsError: The file of answers cannot be read, or answers of this domain cannot be brought in so.
     """
     if study.exists():
         raise StudyError(f"{study} exists; name another file, or delete it.")
+    check_output(study)
     chosen = open_domain(domain) if domain else None
     if chosen is not None:
         known_layout(chosen)

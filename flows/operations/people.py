@@ -32,7 +32,6 @@ from lakatos.flows.audit.audit import audit_place
 from lakatos.flows.errors import UnusableError
 from lakatos.flows.operations.lab import LAB_FOLDER
 from lakatos.flows.operations.people_export import (
-    REPORTS,
     SHOWN,
     _config,
     _designs,
@@ -45,13 +44,15 @@ from lakatos.flows.roles.remember import library_path
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
-from lakatos.flows.run.records import ACTS, NAMED, RECORD_TYPES
+from lakatos.flows.run.places import REPORTS
+from lakatos.flows.run.records import ACTS, MADE, NAMED, RECORD_TYPES
 from lakatos.flows.run.run import check_run, read_state
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.summary import SUMMARY_FILE
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.stages.asked import erased, key_of, waiting_in
 from lakatos.flows.stages.enough import more_asked
+from lakatos.traces.digest import is_digest
 from lakatos.traces.erasure import erase_file
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
@@ -180,7 +181,7 @@ class WithdrawalReport(Result):
     n_sessions: int
     """Erased from what the page keeps."""
     exports: tuple[str, ...]
-    """Exports, bundles and branches that may hold the rows, or numbers computed from them."""
+    """Exports, bundles, branches and the database of Prefect, which may hold rows, or numbers computed from them."""
     n_derived: int = 0
     """Records that were derived from the responses, and whose content is erased with them."""
     keeps_numbers: bool = False
@@ -196,8 +197,9 @@ class WithdrawalReport(Result):
         )
         if self.n_derived:
             yield (
-                "A reader of the journal can still see how many rows were erased, when passes ended, and the designs "
-                "and predictions that were frozen later."
+                "A reader of the journal can still see how many rows were erased, when passes ended, why more "
+                "participants were requested or collection was closed, and the designs, theories and predictions that "
+                "were frozen later. From these, whoever has all other responses can compute the person's."
             )
         if self.keeps_numbers:
             yield (
@@ -206,7 +208,10 @@ class WithdrawalReport(Result):
             )
         for path in self.exports:
             yield f"delete the person's rows here yourself, or make it anew: {escape(path)}"
-        yield "Backups of the run's folder, and books of a recruitment service, are out of this command's reach."
+        yield (
+            "Backups of the run's folder, books of a recruitment service, and messages that were sent with a verdict "
+            "are out of this command's reach."
+        )
 
 
 def find_person(folder: Path, name: str, service: str = "") -> str:
@@ -226,6 +231,8 @@ def find_person(folder: Path, name: str, service: str = "") -> str:
         people = {item.record.person for item in trace.records(AnswersArrived)}
         people |= {answers["person"] for _, answers in _batches(trace)}
         people |= {item.record.person for item in trace.records(PersonWithdrawn)}
+        # A withdrawal may have been cut short before it recorded anything: keys of batches end in the pseudonym.
+        people |= {key[-64:] for key in trace.inbox.erased_keys() if is_digest(key[-64:])}
     people |= _identified(folder)  # somebody may be taking part now
     found = sorted(person for person in people if person.startswith(name))
     if len(found) != 1 or len(name) < 6:
@@ -290,7 +297,7 @@ def withdraw(folder: Path, person: str, reason: str = "withdrew") -> WithdrawalR
         for item in own:
             trace.artifacts.erase(item.record.answers)
         n_derived = trace.erase_derived(
-            [item.digest for item in own], acts=ACTS, named=NAMED, sweep=True
+            [item.digest for item in own], acts=ACTS, named=NAMED, made=MADE, sweep=True
         )
         keeps_numbers = bool(own) and not trace.journal.erases
     for path in _told_elsewhere(folder):

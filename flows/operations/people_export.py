@@ -33,6 +33,7 @@ from lakatos.flows.operations.codebook import (
 )
 from lakatos.flows.report.spreadsheet import safe_cell
 from lakatos.flows.run.evidence import trials_in
+from lakatos.flows.run.places import OWN_EXPORTS
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
@@ -44,10 +45,6 @@ from lakatos.traces.step import Recorded, Trace
 
 EXPORTS_FILE = "exports.jsonl"
 """List of the exports and bundles of a run, so that a participant who withdraws can be informed of them."""
-OWN_EXPORTS = ("export", "exports", "prov.json")
-"""Where exports of a run are written in its own folder; a withdrawal removes them."""
-REPORTS = ("report.html", "summary.html")
-"""Pages of a run that may show responses; a withdrawal removes them."""
 SHOWN = 16
 """Digits of a pseudonym in exports and lists: enough to find rows again, too few to be mistaken for the whole."""
 
@@ -187,8 +184,8 @@ def _exports(folder: Path) -> list[str]:
     )
     own = [(folder / name).resolve() for name in OWN_EXPORTS]
     found = [path for path in found if not any(map(Path(path).is_relative_to, own))]
-    branches = [str(folder / "branches")] if (folder / "branches").exists() else []
-    return [*dict.fromkeys(found), *branches]
+    elsewhere = (folder / "branches", folder.resolve().parent / ".lab" / "prefect" / "prefect.db")
+    return [*dict.fromkeys(found), *(str(place) for place in elsewhere if place.exists())]
 
 
 @dataclass(frozen=True)

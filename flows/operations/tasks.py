@@ -16,6 +16,7 @@ from lakatos.domains import DOMAINS, open_domain
 from lakatos.domains.declared.declaration import MEANINGS, read_task
 from lakatos.experiments.errors import StimuliError, TaskFileError
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.flows.run.places import check_output
 from lakatos.judges.items.ground_truth import SETTINGS
 from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.language.family import find_family
@@ -139,11 +140,13 @@ def new_task(file: Path) -> Path:
 
     Raises:
         TaskFileError: The file exists, or is not called something.toml.
+        UnusableError: It is in a folder of a run.
     """
     if file.suffix != ".toml":
         raise TaskFileError(f"{file}: a declaration is a TOML file; call it {file.stem}.toml.")
     if file.exists():
         raise TaskFileError(f"{file} exists; name another file, or delete it.")
+    check_output(file)
     name = re.sub(r"[^a-z0-9]+", "_", file.stem.lower()).strip("_")
     name = (
         name

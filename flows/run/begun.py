@@ -7,6 +7,8 @@ folder holds no run any more is removed when it is looked for.
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import canonical_json, digest_bytes
 from lakatos.traces.errors import ArtifactError
+from lakatos.traces.head import forget_heads
 from lakatos.traces.home import home
 from lakatos.traces.place import holds_journal
 
@@ -23,10 +26,25 @@ if TYPE_CHECKING:
 
 def note_begun(study: CampaignConfig, folder: Path) -> None:
     """Note that a run of a study was begun; a home that cannot be written stops no run."""
-    place = str(folder.resolve())
-    path = _folder() / f"{study.digest}-{digest_bytes(place.encode())[:16]}.json"
+    told = canonical_json({"folder": str(folder.resolve())})
     with suppress(OSError, ArtifactError):
-        write_whole(path, canonical_json({"folder": place}), private=True)
+        write_whole(_note(study, folder), told, private=True)
+
+
+def forget_begun(study: CampaignConfig, folder: Path, made: Sequence[Path]) -> None:
+    """Remove a run that was refused before its first design, and what this laboratory's home keeps of it.
+
+    Args:
+        study: Its study.
+        folder: Of the run, which is closed.
+        made: Folders that were made for it, the innermost first; those that hold something else stay.
+    """
+    forget_heads(folder)
+    _note(study, folder).unlink(missing_ok=True)
+    shutil.rmtree(folder)
+    for place in (*made[1:], _folder()):
+        with suppress(OSError):
+            place.rmdir()
 
 
 def begun_of(study: CampaignConfig) -> list[Path]:
@@ -40,6 +58,11 @@ def begun_of(study: CampaignConfig) -> list[Path]:
             else:
                 path.unlink()
     return found
+
+
+def _note(study: CampaignConfig, folder: Path) -> Path:
+    place = str(folder.resolve()).encode()
+    return _folder() / f"{study.digest}-{digest_bytes(place)[:16]}.json"
 
 
 def _folder() -> Path:

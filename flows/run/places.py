@@ -2,18 +2,81 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from lakatos.flows.errors import FlowError, RunMissingError
-from lakatos.traces.files import JOURNAL_FILE
-from lakatos.traces.place import is_elsewhere, run_folders
+from lakatos.flows.errors import FlowError, RunMissingError, UnusableError
+from lakatos.traces.errors import TraceError
+from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
+from lakatos.traces.home import home
+from lakatos.traces.place import address_file, is_elsewhere, run_folders
 from lakatos.traces.stores import located
 from lakatos.traces.wording import did_you_mean
 
 RUN_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,90}"
 """Pattern of run names: a folder directly inside the runs folder, safe in shells and addresses."""
+
+KEPT: Final = (
+    JOURNAL_FILE,
+    address_file(JOURNAL_FILE),
+    INBOX_FILE,
+    "collection.sqlite",
+    "library.json",
+)
+"""Files by which a folder is recognised that a run, an inbox, a page or the library keeps."""
+OWN_EXPORTS: Final = ("export", "exports", "prov.json")
+"""Where exports of a run are written in its own folder; a withdrawal removes them."""
+REPORTS: Final = ("report.html", "summary.html")
+"""Pages of a run that may show responses; a withdrawal removes them."""
+
+
+def check_output(out: Path, read: Iterable[Path] = ()) -> None:
+    """Refuse a file or folder that a command is to write, if it would replace what a run or its user needs.
+
+    Args:
+        out: The file or folder.
+        read: Files that the command reads.
+
+    Raises:
+        UnusableError: It is part of a run, an inbox, a page, the library or the laboratory's home (exports have places
+            of their own in a run), is a TOML file that exists, or is or holds a file that is read.
+    """
+    place = out.resolve()
+    for folder in (place, *place.parents):
+        is_kept = folder == home().resolve() or folder.name == ".lab"
+        if is_kept or any(os.path.lexists(folder / name) for name in KEPT):
+            if place.relative_to(folder).parts[:1] in {
+                (name,) for name in (*OWN_EXPORTS, *REPORTS)
+            }:
+                continue
+            raise UnusableError(
+                f"{out} is in {folder}, whose files are the laboratory's own; name another place."
+            )
+    if place.suffix == ".toml" and place.exists():
+        raise UnusableError(f"{out} exists and may be a study; name another file, or delete it.")
+    for file in read:
+        if place in (file.resolve(), file.resolve().parent) and file.is_file():
+            raise UnusableError(
+                f"{out} {'holds' if place.is_dir() else 'is'} a file that is read; name another place."
+            )
+
+
+def files_of_study(folder: Path) -> Iterator[Path]:
+    """Files that the study of a run names, of responses, theories or a task; none where its journal is damaged."""
+    from lakatos.traces.step import Trace
+
+    todo: list[Any] = []
+    with suppress(TraceError), Trace.open(folder, {}, read_only=True) as trace:
+        todo.append(trace.journal.meta.get("study"))
+    for item in todo:
+        if isinstance(item, dict | list):
+            todo += item.values() if isinstance(item, dict) else item
+        elif isinstance(item, str) and 0 < len(item) < 4096 and os.path.isfile(item):
+            yield Path(item)
 
 
 def check_name(name: str) -> str:

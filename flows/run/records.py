@@ -283,8 +283,13 @@ ACTS = frozenset(
     )
 )
 """Acts, which remain valid when the evidence behind them is withdrawn; see `traces.validity.Validity`."""
+MADE = {kind_of(TheoryChecked): "theory"}
+"""Acts that a withdrawal takes as well unless another record that stays names what they made, such as a theory that a
+preregistration compares: the text of a theory that was found in responses may hold numbers that were fitted to them."""
 APART_KINDS = ApartKinds(
-    roots=frozenset([kind_of(AnswersArrived)]), stay=ACTS | {kind_of(Tombstone)}
+    roots=frozenset([kind_of(AnswersArrived)]),
+    stay=(ACTS | {kind_of(Tombstone)}) - set(MADE),
+    named=frozenset(MADE),
 )
 """Bodies that a run with single participants keeps apart, so that a withdrawal can erase them."""
 NAMED = frozenset([kind_of(TrialsCollected)])

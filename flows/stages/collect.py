@@ -46,7 +46,7 @@ from lakatos.experiments.task import Design, Domain, Trials
 from lakatos.flows.errors import FlowError
 from lakatos.flows.roles.interview import interview
 from lakatos.flows.run.parts import task
-from lakatos.flows.run.records import ACTS, NAMED
+from lakatos.flows.run.records import ACTS, MADE, NAMED
 from lakatos.flows.run.run import Run
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
@@ -369,7 +369,7 @@ def take_answers(run: Run) -> None:
         if item.digest in gone:
             run.trace.artifacts.erase(item.record.answers)
             left.append(item.digest)
-    run.trace.erase_derived(left, acts=ACTS, named=NAMED)
+    run.trace.erase_derived(left, acts=ACTS, named=NAMED, made=MADE)
     pending = [batch for batch in run.trace.inbox.pending() if "person" in batch.json()]
     if not pending:
         return

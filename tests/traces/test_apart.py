@@ -43,6 +43,23 @@ class Scored(Record):
     table: Digest
 
 
+class Found(Record):
+    """A theory was found in responses."""
+
+    kind: Literal["found"] = "found"
+    version: Literal[1] = 1
+    theory: Digest
+    parents: tuple[Digest, ...] = ()
+
+
+class Frozen(Record):
+    """Predictions of theories were frozen."""
+
+    kind: Literal["frozen"] = "frozen"
+    version: Literal[1] = 1
+    predictions: Digest
+
+
 class Decided(Record):
     """Something was done after a look at scores."""
 
@@ -112,6 +129,46 @@ def test_a_withdrawal_leaves_no_number_in_any_file_of_the_run(tmp_path: Path) ->
     assert kinds == ["answered", "answered", "erased", "decided", "tombstone", "rows_erased"]
     assert verify(folder, TYPES, unsigned=True).ok
     assert withdraw(folder, items[1].digest) == 0
+
+
+def test_theories_that_were_found_in_withdrawn_responses_go_unless_a_frozen_plan_names_them(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "run"
+    acts = frozenset(["answered", "found", "frozen"])
+    kinds = ApartKinds(
+        roots=frozenset(["answered"]),
+        stay=frozenset(["answered", "frozen", "tombstone"]),
+        named=frozenset(["found"]),
+    )
+    types = {"answered": Answered, "found": Found, "frozen": Frozen}
+    with Trace.create(folder, seed=1, types=types, apart=kinds) as trace:
+        put = trace.artifacts.put
+        texts = [put(f"weight {number}".encode()) for number in range(3)]
+        answered = trace.record(Answered(answers=put(ANSWERS[0])), name="answer")
+        for number, parents in ((0, ()), (1, (texts[0],)), (2, (texts[1],))):
+            trace.record(
+                Found(theory=texts[number], parents=parents),
+                name=f"check {number}",
+                inputs=[answered.digest],
+                position={"theory": texts[number]},
+            )
+        plan = trace.artifacts.put_json({"theories": [texts[1]]})
+        trace.record(Frozen(predictions=plan), name="freeze", inputs=[answered.digest])
+    for n_erased in (1, 0):
+        with Trace.open(folder, types) as trace:
+            if n_erased:
+                trace.record(Tombstone(target=answered.digest, reason="withdrew"), name="erase")
+            gone = [answered.digest]
+            assert (
+                trace.erase_derived(gone, acts=acts, made={"found": "theory"}, sweep=True)
+                == n_erased
+            )
+            assert [trace.artifacts.has(text) for text in texts] == [True, True, False]
+            left = [item.record.theory for item in trace.records(Found)]
+            assert left == texts[:2]
+    assert texts[2].encode() not in (folder / JOURNAL_FILE).read_bytes()
+    assert verify(folder, types, unsigned=True).ok
 
 
 def test_two_runs_that_differ_in_withdrawn_responses_hold_the_same_afterwards(

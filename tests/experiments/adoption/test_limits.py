@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lakatos.experiments.adoption import tables
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import READERS, read_answers
@@ -124,6 +125,19 @@ def test_parquet_is_looked_at_before_it_fills_the_memory(
 ) -> None:
     pq.write_table(pa.table(made()), tmp_path / "a.parquet")
     with pytest.raises(TrialsError, match=said):
+        read_answers(tmp_path / "a.parquet")
+
+
+def test_texts_that_cells_of_parquet_share_are_counted_before_they_are_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def repeated(*_: object) -> None:
+        raise AssertionError("the cells were repeated")
+
+    monkeypatch.setattr(tables, "_of_frame", repeated)
+    cells = pa.DictionaryArray.from_arrays(np.zeros(30_000, np.int32), ["x" * 60_000])
+    pq.write_table(pa.table({"a": cells}), tmp_path / "a.parquet")
+    with pytest.raises(TrialsError, match="more than 1,073,741,824 letters"):
         read_answers(tmp_path / "a.parquet")
 
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from typer.testing import Result as Ended
 
 from lakatos.flows.argument import Argument
-from lakatos.flows.commands.adapter import command_of, read_docstring
+from lakatos.flows.commands.adapter import FILES, command_of, read_docstring
 from lakatos.flows.commands.lazy import LazyCommand, LazyGroup, first_line
 from lakatos.flows.commands.main import PANELS, app
 from lakatos.flows.result import Result
@@ -234,3 +234,22 @@ def test_no_help_of_an_option_shows_how_its_type_is_annotated() -> None:
         page = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
         assert "Usage" in page
         assert "Annotated" not in page, words
+
+
+READ = {
+    *("answers", "archive", "bonus", "check", "data", "file", "folder", "items", "runs"),
+    *("settings", "studies", "study", "trials", "trusted", "log"),
+}
+"""Names of parameters for files and folders that a command reads, keeps or refuses if they exist."""
+
+
+def test_every_place_that_a_command_writes_is_checked() -> None:
+    made = [command_of(resolve_name(command.place))[0] for command in all_commands()]
+    found = {
+        name
+        for command in made
+        for name, item in inspect.signature(command).parameters.items()
+        if "Path" in str(item.annotation)
+    }
+    assert found <= READ | set(FILES)
+    assert set(FILES) <= found

@@ -8,15 +8,21 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from lakatos.flows.commands.lazy import Noun
+from lakatos.flows.commands.adapter import FILES
+from lakatos.flows.commands.lazy import LazyCommand, Noun
 from lakatos.flows.commands.main import PANELS, app
+from lakatos.flows.errors import UnusableError
+from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.operations.known_errors import exit_status, known_errors
+from lakatos.flows.run.places import check_output, files_of_study
 from lakatos.flows.run.run import begin, create_run
+from lakatos.flows.run.study import load_study
 from lakatos.flows.start import run_study
 from lakatos.traces.home import home
 from tests.flows.arriving import ask
@@ -26,6 +32,7 @@ WEB = {
     **{key: value for key, value in SHORT.items() if key != "participants__careless"},
     "participants": {"source": "web"},
 }
+RESPONSES = Path(__file__).resolve().parents[3] / "studies" / "responses.csv"
 REFUSED: dict[str, tuple[str, ...]] = {
     "demo": ("--seed x", "--engine nosuch", "--workers 0"),
     "explain": ("nosuch.csv", "pipe.csv", "study.toml", "good.csv --domain nosuch"),
@@ -59,7 +66,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory path": ("nosuch", "new", "damaged", "done --clauses 99", "done --clauses -1"),
     "design": ("nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
     "preregister": ("new", "waiting --experiment 9.9", "waiting --format nosuch", "waiting --out notes"),
-    "run": ("nosuch.toml", "pipe.csv", "/dev/zero", "notes", "study.toml --name ../x", "study.toml --seed -1"),
+    "run": (
+        *("contrary.toml", "forbidding.toml", "contrary.toml --runs new/place"),
+        *("nosuch.toml", "pipe.csv", "/dev/zero", "notes", "study.toml --name ../x", "study.toml --seed -1"),
+    ),
     "resume": (
         *("nosuch", "damaged", "newer", "done --enough", "begun --enough", "new --because reason"),
         *("other", "other --enough", "other --accept-code 12345678 --because so", "filed --accept-code ''"),
@@ -128,17 +138,17 @@ WITH = dict.fromkeys(("explain", "run", "resume", "wake"), ("--engine", "none"))
 NOT_REFUSALS = {0, 3, 4}
 
 
-def commands(noun: Noun, before: str = "") -> Iterator[str]:
-    """Names of all commands of a noun."""
+def placed(noun: Noun, before: str = "") -> Iterator[tuple[str, str]]:
+    """Names of all commands of a noun, with the places of their functions."""
     for name, item in noun.commands.items():
         if isinstance(item, Noun):
-            yield from commands(item, f"{before}{name} ")
+            yield from placed(item, f"{before}{name} ")
         else:
-            yield f"{before}{name}"
+            yield f"{before}{name}", item
 
 
 def test_every_command_has_its_refusals() -> None:
-    assert set(REFUSED) == {name for noun in PANELS.values() for name in commands(noun)}
+    assert set(REFUSED) == {name for noun in PANELS.values() for name, _ in placed(noun)}
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +180,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "good.csv").write_text("subject,choice\ns1,0\ns1,1\n")
     os.mkfifo(folder / "pipe.csv")
     write_study(folder, **SHORT).rename(folder / "study.toml")
+    program = '"""A: b."""\nPARAMETERS = {}\ndef choose(parameters, trials, xp):\n    return 5\n'
+    for name, change in {
+        "contrary": {"theories__programs": [program]},
+        "forbidding": {"design__forbidden": ["n_cues_favouring <= 99"]},
+    }.items():
+        write_study(folder, **{**SHORT, **change}).rename(folder / f"{name}.toml")
     write_study(folder, **WEB, name="web").rename(folder / "web.toml")
     return folder
 
@@ -204,3 +220,69 @@ def test_a_refusal_changes_nothing(
         status = error.code if isinstance(error, SystemExit) else exit_status(error)
         assert status not in NOT_REFUSALS, (arguments, status, done.output)
         assert content_of(place, home()) == before, arguments
+
+
+TAKEN = (
+    *("runs/done/journal.sqlite", "runs/done/heads.jsonl", "runs/done/apart.key", "runs/done/new.csv", "runs/done"),
+    *("runs/filed/inbox.sqlite", "runs/waiting/collection.sqlite", "runs/done/artifacts/x", "runs/.lab/x"),
+    *("study.toml", "linked/journal.sqlite", "good.csv"),
+)  # fmt: skip
+WRITING = [
+    (name, parameter.name, parameter.opts[0])
+    for noun in PANELS.values()
+    for name, function in placed(noun)
+    for parameter in LazyCommand(name, function).loaded().params
+    if parameter.name in FILES
+]
+
+
+@pytest.mark.parametrize(("command", "parameter", "option"), WRITING)
+def test_no_command_writes_over_what_a_run_or_a_user_needs(
+    command: str, parameter: str, option: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(place)
+    if not Path("linked").exists():
+        Path("linked").symlink_to("runs/done")
+    before = content_of(place, home())
+    loaded = LazyCommand(command, dict(chain(*map(placed, PANELS.values())))[command]).loaded()
+    needed = [item for item in loaded.params if item.required]
+    for taken in (*TAKEN, str(home() / "x"), str(home())):
+        words = [option] * option.startswith("-") + [taken]
+        for item in needed:
+            if item.name != parameter:
+                typed = {"people": "3", "to": "tables"}.get(item.name, "good.csv")
+                words = [item.opts[0]] * item.opts[0].startswith("-") + [typed, *words]
+        if taken == "good.csv" and words.count(taken) == 1:  # it is not read
+            continue
+        done = CliRunner().invoke(app, [*command.split(), *words])
+        assert isinstance(done.exception, UnusableError), (taken, done.output, done.exception)
+    assert content_of(place, home()) == before
+
+
+def test_exports_have_places_of_their_own_in_a_run(place: Path) -> None:
+    for name in (
+        "report.html",
+        "summary.html",
+        "export/answers.csv",
+        "exports/tables",
+        "prov.json",
+    ):
+        check_output(place / "runs" / "done" / name)
+    check_output(place / "new" / "table.csv", [place / "good.csv"])
+
+
+def test_files_that_the_study_of_a_run_names_are_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(RESPONSES, "responses.csv")
+    new_study(Path("study.toml"), Path("responses.csv"))
+    create_run(load_study(Path("study.toml")), Path("runs/one")).close()
+    assert [file.resolve() for file in files_of_study(Path("runs/one"))] == [
+        tmp_path / "responses.csv"
+    ]
+    before = content_of(tmp_path)
+    for name in ("responses.csv", "."):
+        done = CliRunner().invoke(app, ["theory", "score", "one", "--out", name])
+        assert isinstance(done.exception, UnusableError)
+    assert content_of(tmp_path) == before

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle
 from lakatos.flows.commands.main import app
 from lakatos.flows.operations.people import withdraw
-from lakatos.flows.operations.people_export import OWN_EXPORTS
 from lakatos.flows.report.report import write_report
+from lakatos.flows.run.places import OWN_EXPORTS
 from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.start import resume_run
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
@@ -189,6 +190,32 @@ def test_a_withdrawal_removes_exports_in_the_folder_and_lists_all_others(
     assert all(Path(path).exists() for path in outside)
     left = {path.relative_to(folder).parts[0] for path in folder.rglob("*") if path.is_file()}
     assert left.isdisjoint(OWN_EXPORTS)
+
+
+@pytest.mark.parametrize("cut", ["erase_derived", ""])
+def test_a_withdrawal_before_any_pass_ends_though_it_was_cut_short_or_is_repeated(
+    cut: str, asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = asked.copy(tmp_path / "run")
+    asked.deliver(folder, GONE)
+    monkeypatch.chdir(tmp_path)
+    write(folder, "data", "export", "{run}")
+    write(folder, "data", "export", "{run}", "--out", "shared")
+    if cut:
+
+        def end(*_: Any, **__: Any) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+            patch.setattr(Trace, cut, end)
+            withdraw(folder, asked.people[GONE].person)
+    else:
+        withdraw(folder, asked.people[GONE].person)
+    for _ in range(2):
+        again = withdraw(folder, asked.people[GONE].person)
+        assert (again.n_batches, again.n_derived) == (0, 0)
+        assert again.exports == (str(tmp_path / "shared"),)
+        assert not (folder / "export").exists() or not list((folder / "export").iterdir())
 
 
 def test_an_owner_who_empties_rows_before_the_withdrawn_responses_fails_the_audit(
