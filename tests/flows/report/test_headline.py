@@ -34,7 +34,9 @@ def test_three_participants_who_click_at_random_show_nothing(seed: int, tmp_path
     )
     assert "Supported:" not in page
     assert "Result Undecided: " in page
-    assert re.search("These data give no evidence of a misfit of|was shown to predict|Undecided: ", page)
+    assert re.search(
+        "These data give no evidence of a misfit of|was shown to predict|Undecided: ", page
+    )
     assert "There is no clear evidence that" in page
     assert "with fewer than 10 no difference is claimed" in page
 
