@@ -291,16 +291,10 @@ def _signed_response(
     return None
 
 
-def guessed_parts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Names alone tell too little of this kind of task."""
-    return {}
-
-
 LAYOUT = StimulusLayout(
     PARTS,
     (),
     None,
-    guess_cells=guessed_parts,
     recognise=recognise,
     guess_rank=6,
     from_rows=perception_answers,
