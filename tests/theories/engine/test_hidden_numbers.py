@@ -275,3 +275,73 @@ def test_letters_of_keys_are_counted_whatever_makes_numbers_of_them(
         f"    return xp.array([{number} for i in range(240)])\n"
     )
     assert table_size(source) > MOST_NUMBERS
+
+
+def in_many(shapes: Sequence[str], entries: Sequence[str], size: int) -> str:
+    """A body of short statements of many shapes, each with ``size`` entries."""
+    each = -(-len(entries) // size // len(shapes))
+    lines = [", ".join(entries[start : start + size]) for start in range(0, len(entries), size)]
+    return "\n    ".join(
+        ["t = ()", *(shapes[place // each].format(line) for place, line in enumerate(lines))]
+    )
+
+
+WHOLE = np.random.default_rng(3).integers(0, 10, 400).tolist()
+WHOLE_NAMES = ["abcdefghij"[digit] for digit in WHOLE]
+PAIRS = [int(f"{a}{b}") for a, b in zip(WHOLE[::2], WHOLE[1::2], strict=True)]
+WORDS = ["x" + "".join(WHOLE_NAMES[start : start + 38]) for start in range(0, 400, 38)]
+WIDE_TEXT = "".join(chr(0x4E00 + 100 * a + b) for a, b in zip(PAIRS[::2], PAIRS[1::2], strict=True))
+
+
+def sums(names: Sequence[str]) -> str:
+    """A number whose digits stand for names."""
+    total = "m"
+    for name in names:
+        total = f"({total} * k + {name})"
+    return total
+
+
+SHAPES = ("t = t, ({})", "t = t, [{}]", "t = (t, ({}))", "t = [t, ({})]", "t = [t, [{}]]")
+CALLS = ("t += g({})", "t = t + g({})", "t = (*t, *g({}))", "t += (*g({}),)", "t = g(*t, *g({}))")
+IN_TOTAL = {
+    "exponents": source(in_many(SHAPES, [f"1e-{pair}" for pair in PAIRS], 8)),
+    "places of a digit": source(in_many(SHAPES, [hex(1 << 4 * pair) for pair in PAIRS], 8)),
+    "names in short rows": source(in_many(SHAPES, WHOLE_NAMES, 8)),
+    "digits in short rows": source(in_many(SHAPES, list(map(str, WHOLE)), 8)),
+    "arguments of many calls": source(in_many(CALLS, WHOLE_NAMES, 8)),
+    "texts of names": source(in_many(SHAPES, [f'f"{{{name}}}"' for name in WHOLE_NAMES], 8)),
+    "sums of names": source(
+        in_many(SHAPES, [sums(WHOLE_NAMES[start : start + 9]) for start in range(0, 400, 9)], 1)
+    ),
+    "brackets in brackets": source("t = " + ", ".join("[" * run + "]" * run for run in [60] * 7)),
+    "letters of parameters by base": source(
+        "t = [int(c, 36) for name in parameters for c in name]",
+        head=HEAD.replace("{", "{" + "".join(f'"{word}": {PRIOR}, ' for word in WORDS), 1),
+    ),
+    "letters of keywords by base": source(
+        "t = [int(c, 36) for name in dict("
+        + ", ".join(f"{word}=0" for word in WORDS[:8])
+        + ") for c in name]"
+    ),
+    "narrow ranges": source(
+        "t = list(parameters)",
+        head=HEAD.replace(
+            "{",
+            "{"
+            + "".join(
+                f'"w{place}": {{"prior": "uniform", "low": {part}.3, "high": {part}.6}}, '
+                for place, part in enumerate(parts("".join(map(str, WHOLE)), 12))
+            ),
+            1,
+        ),
+    ),
+    "wide characters": source(f't = "{WIDE_TEXT}"'),
+    "wide characters of keys": source(
+        "d = {}\n    " + "\n    ".join(f'd["{part}"] = 0' for part in parts(WIDE_TEXT, 25))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_TOTAL)
+def test_a_table_in_many_small_parts_is_counted_as_a_whole(name: str) -> None:
+    assert table_size(IN_TOTAL[name]) > MOST_NUMBERS

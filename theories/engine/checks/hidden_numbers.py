@@ -1,8 +1,8 @@
 """How many numbers a theory's source could hide: a table of answers is no rule, in whatever form it is written down.
 
 A number of two digits is the unit. Counted are digits and texts, and what stands for numbers without being one: truth
-values, entries of long rows, long chains of comparisons and operators, statements that are alike or long, digits in
-names, and declarations (clauses, units) that the functions read. The limit (`exam.MOST_NUMBERS`) leaves room for what
+values, entries of long rows and of all rows together, long chains, statements that are alike or long, digits in names,
+and declarations (clauses, units) that the functions read. The limit (`exam.MOST_NUMBERS`) leaves room for what
 honest theories hold.
 """
 
@@ -21,8 +21,6 @@ LONGEST_ROW = 8
 """Entries of a row (a list, arguments, a chain) from which on each counts, even one of a single digit."""
 LONGEST_ROWS = 16
 """Entries of rows within rows, constants of a statement, and links of a chain, from which on each counts."""
-MOST_OPERANDS = 20
-"""Operands of a chain of operators, or parts of a text with places, from which on each counts."""
 MOST_ALIKE = 24
 """Statements of one shape, in whatever block, from which on each counts."""
 MOST_ALIKE_BARE = 12
@@ -40,15 +38,27 @@ FREE_LETTERS = 60
 theories have up to 50."""
 FREE_KEYS = 300
 """Letters of all that is looked up by a text; published theories need up to 169."""
-MOST_CONSTANTS = 400
-"""Constants of a source, beyond which each counts; what the grammar writes holds fewer."""
+MOST_ENTRIES = 300
+"""Entries of all brackets, arguments of calls of four or more, operands of chains of seven or more, and parts of texts
+with places, beyond which each counts, however short its row is; published and composed theories hold up to 283."""
+MOST_PARAMETER_LETTERS = 240
+"""Letters of all names of parameters, beyond which they count; published theories have up to 231."""
+MOST_FREE_OPERANDS = 6
+"""Operands of a chain that are not counted among the entries of a source."""
+MOST_FREE_ARGUMENTS = 3
+"""Arguments of a call that are not counted among them."""
+MOST_ZEROS = 9
+"""Places of an exponent, or zeros at the end of a number, beyond which their number counts as digits."""
+WIDE = 6
+"""Letters as which a character outside ASCII counts: there are a million of them, as of three numbers."""
 READS_NAMES = frozenset((
     "ascii", "dir", "fields", "getdoc", "getmembers", "getsource", "globals", "inspect", "locals", "repr", "signature",
     "vars",
 ))  # fmt: skip
 """Functions and modules by which a source can read its own names and comments as text."""
 READS_LETTERS = frozenset((
-    "bytearray", "bytes", "encode", "find", "frombuffer", "fromstring", "hash", "index", "ord", "rfind", "translate",
+    "bytearray", "bytes", "chr", "encode", "find", "frombuffer", "fromstring", "hash", "index", "ord", "rfind",
+    "translate",
 ))  # fmt: skip
 """Functions that make numbers of letters."""
 
@@ -71,15 +81,19 @@ def table_size(source: str) -> int:
     constants = [item for item in nodes if isinstance(item, ast.Constant)]
     size = sum(_in_constant(item, keys, comments) for item in constants)
     # What stands in a long row counts once at least.
-    listed = _listed(nodes, free).values()
+    listed = _listed(nodes).values()
     size += sum(_in_constant(item, keys, comments) == 0 for item in listed)
-    size += _chained(nodes, free) + _excess(nodes, comments | free)
+    size += _chained(nodes)
     size += _nameless(nodes) + _long_statements(nodes)
     size += sum(map(_digits, names | keys)) // 2
     apart = [item.value for item in constants if id(item) not in free and item.value in keys]
-    written = sum(map(len, [*(_written_keys(nodes) & keys), *apart]))
-    size += 2 * max(written - FREE_LETTERS, 0) // 3  # a letter holds two thirds of two digits
-    size += max(sum(map(len, keys - priors)) - FREE_KEYS, 0) // 2
+    written = sum(map(_n_letters, [*(_written_keys(nodes) & keys), *apart]))
+    named = sum(map(_n_letters, priors)) - MOST_PARAMETER_LETTERS
+    size += (
+        2 * (max(written - FREE_LETTERS, 0) + max(named, 0)) // 3
+    )  # a letter holds two thirds of two digits
+    size += max(_entries(nodes) - MOST_ENTRIES, 0) + _in_ranges(source)
+    size += max(sum(map(_n_letters, keys - priors)) - FREE_KEYS, 0) // 2
     return size + _letters(nodes, names, keys, comments)
 
 
@@ -94,13 +108,57 @@ def _letters(nodes: Sequence[ast.AST], names: set[str], keys: set[str], comments
     """What letters of names and comments could hide, where something makes numbers, or texts, of them."""
     reads_names = _reads_names(nodes, names)
     read: list[str] = []
-    if reads_names or names & READS_LETTERS:
+    with_base = any(_name_called(item) == "int" and len(_row(item)) > 1 for item in nodes)
+    if reads_names or names & READS_LETTERS or with_base:
         arguments = (item.arg for item in nodes if isinstance(item, ast.keyword))
         read += {*keys, *filter(None, arguments)}
     if reads_names:
         texts = (item for item in nodes if isinstance(item, ast.Constant) and id(item) in comments)
         read += [*names, *(str(item.value) for item in texts)]
-    return sum(map(len, read)) // 2
+    return sum(map(_n_letters, read)) // 2
+
+
+def _n_letters(text: str | bytes) -> int:
+    """Letters of a text; one outside ASCII holds as much as several."""
+    return len(text) if isinstance(text, bytes) else sum(1 if c.isascii() else WIDE for c in text)
+
+
+def _name_called(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+def _entries(nodes: Sequence[ast.AST]) -> int:
+    """Entries of all rows and chains of a source, where each bracket within brackets is an entry, too."""
+    inner = {id(item) for node in nodes for item in _operands(node)}
+    chains = [node for node in nodes if id(node) not in inner]
+    operands = sum(n for n in map(_length_of_chain, chains) if n > MOST_FREE_OPERANDS)
+    texts = sum(len(node.values) for node in nodes if isinstance(node, ast.JoinedStr))
+    calls = [len(_row(node)) for node in nodes if isinstance(node, ast.Call)]
+    size = operands + texts + sum(n for n in calls if n > MOST_FREE_ARGUMENTS)
+    stored = {id(item) for item in nodes if isinstance(getattr(item, "ctx", None), ast.Store)}
+    rows = [_row(item) for item in nodes if isinstance(item, DISPLAYS) and id(item) not in stored]
+    return size + sum(not _is_axis(item) for row in rows for item in row)
+
+
+def _is_axis(node: ast.AST) -> bool:
+    """Whether an entry of a subscript only says which axis is meant."""
+    return isinstance(node, ast.Slice) or (
+        isinstance(node, ast.Constant) and node.value in (None, ...)
+    )
+
+
+def _in_ranges(source: str) -> int:
+    """What the digits of ranges of parameters could hide beyond the two that a range needs."""
+    declared = (node for node in parse(source).body if _declared(node) == "PARAMETERS")
+    numbers = (
+        item for node in declared for item in ast.walk(node) if isinstance(item, ast.Constant)
+    )
+    digits = (
+        len(significant_digits(item.value))
+        for item in numbers
+        if not isinstance(item.value, str | bool)
+    )
+    return sum(max(0, n - 2) for n in digits) // 2
 
 
 def _nodes_that_count(source: str) -> list[ast.AST]:
@@ -158,10 +216,10 @@ def _in_constant(node: ast.AST, keys: set[str], comments: set[int]) -> int:
         return len(significant_digits(value)) // 2
     if isinstance(value, str) and id(node) in comments:
         return _digits(value) // 2
-    return len(value) // 2 if isinstance(value, str | bytes) else 0
+    return _n_letters(value) // 2 if isinstance(value, str | bytes) else 0
 
 
-def _listed(nodes: Sequence[ast.AST], free: set[int]) -> dict[int, ast.AST]:
+def _listed(nodes: Sequence[ast.AST]) -> dict[int, ast.AST]:
     """Constants, names and empty brackets that stand in long rows or in statements with many constants, by id."""
     found: dict[int, ast.AST] = {}
     for node in nodes:
@@ -173,31 +231,14 @@ def _listed(nodes: Sequence[ast.AST], free: set[int]) -> dict[int, ast.AST]:
                 for item in entries
                 if isinstance(item, ast.Constant | ast.Name) or _is_empty(item)
             }
-        if len(row) > LONGEST_ROW and isinstance(node, DISPLAYS):
+        if len(row) > LONGEST_ROW and isinstance(node, (*DISPLAYS, ast.FunctionDef)):
             found |= {
                 id(item): item
                 for entry in row
                 for item in ast.walk(entry)
                 if isinstance(item, ast.Constant)
             }
-        if isinstance(node, ast.stmt):
-            constants = _own_constants(node, free)
-            if len(constants) > LONGEST_ROWS:
-                found |= {id(item): item for item in constants}
     return found
-
-
-def _own_constants(node: ast.stmt, free: set[int]) -> list[ast.AST]:
-    """Constants of a statement, without those of statements inside it, that look nothing up and are no text."""
-    inside = [
-        item
-        for item in ast.iter_child_nodes(node)
-        if not isinstance(item, ast.stmt | ast.match_case | ast.ExceptHandler)
-    ]
-    every = (item for part in inside for item in ast.walk(part) if isinstance(item, ast.Constant))
-    return [
-        item for item in every if id(item) not in free and not isinstance(item.value, str | bytes)
-    ]
 
 
 def _row(node: ast.AST) -> Row:
@@ -208,6 +249,8 @@ def _row(node: ast.AST) -> Row:
         return [item for pair in zip(node.keys, node.values, strict=True) for item in pair if item]
     if isinstance(node, ast.Call):
         return [*node.args, *(item.value for item in node.keywords)]
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return list[ast.AST](node.decorator_list)
     if isinstance(node, ast.arguments):
         return [*node.defaults, *(item for item in node.kw_defaults if item)]
     return []
@@ -226,42 +269,21 @@ def _is_empty(node: ast.AST) -> bool:
     return isinstance(node, DISPLAYS) and not _row(node)
 
 
-def _chained(nodes: Sequence[ast.AST], free: set[int]) -> int:
+def _chained(nodes: Sequence[ast.AST]) -> int:
     """Links of long chains: comparisons, signs, calls of calls, cases, and statements that are all of one shape."""
     size = sum(
         len(item.ops)
         for item in nodes
         if isinstance(item, ast.Compare) and len(item.ops) > LONGEST_ROW
     )
-    rows = [row for node in nodes for row in _statements_of(node)]
-    for row in rows:
-        with_constants = (
-            item
-            for item in row
-            if any(
-                isinstance(part, ast.Constant) and id(part) not in free for part in ast.walk(item)
-            )
-        )
-        alike = Counter(map(_shape, with_constants))
-        size += sum(number for number in alike.values() if number > LONGEST_ROWS)
     inner = {id(link) for node in nodes if (link := _next_link(node)) is not None}
     lengths = (_length(node) for node in nodes if id(node) not in inner)
     return size + sum(length for length in lengths if length > LONGEST_ROWS)
 
 
-def _statements_of(node: ast.AST) -> Iterator[list[ast.AST]]:
-    """Statements, cases and handlers that stand one after another in a node."""
-    for field in ("body", "orelse", "finalbody", "cases", "handlers", "decorator_list"):
-        row = getattr(node, field, None)
-        if isinstance(row, list) and row:
-            yield row
-
-
 def _nameless(nodes: Sequence[ast.AST]) -> int:
     """What could stand for numbers without any constant: operands, entries of rows, and statements that are alike."""
-    inner = {id(item) for node in nodes for item in _operands(node)}
-    lengths = [_length_of_chain(node) for node in nodes if id(node) not in inner]
-    size = sum(length for length in lengths if length > MOST_OPERANDS)
+    size = 0
     for node in nodes:
         row = _row(node)
         made = [item for item in row if not isinstance(item, (ast.Constant, ast.Name, *DISPLAYS))]
@@ -365,16 +387,6 @@ def _length(node: ast.AST) -> int:
     return length
 
 
-def _excess(nodes: Sequence[ast.AST], uncounted: set[int]) -> int:
-    """Constants beyond those that honest theories need, wherever they stand, in patterns of ``match`` too."""
-    constants = (
-        item
-        for item in nodes
-        if isinstance(item, ast.Constant | ast.MatchSingleton) and id(item) not in uncounted
-    )
-    return max(0, sum(1 for _ in constants) - MOST_CONSTANTS)
-
-
 def _reads_names(nodes: Iterable[ast.AST], called: set[str]) -> bool:
     """Whether a source can read its own names: by functions, from exceptions, classes, or in texts with places."""
     return bool(called & READS_NAMES) or any(
@@ -390,8 +402,11 @@ def _digits(text: str) -> int:
 
 
 def significant_digits(number: object) -> str:
-    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"."""
-    text = hex(number) if isinstance(number, int) else repr(number).split("e")[0]
-    return "".join(character for character in text.removeprefix("0x") if character.isalnum()).strip(
-        "0"
-    )
+    """The digits of a number that carry something: of 0.0250 and of 2500000 "25"; and those of a long exponent."""
+    text, _, power = repr(number).partition("e")
+    if isinstance(number, int):
+        text = hex(number).removeprefix("0x")
+        power = str(len(text) - len(text.rstrip("0")))
+    digits = "".join(character for character in text if character.isalnum()).strip("0")
+    exponent = power.lstrip("-+0")
+    return digits + exponent[:2] if exponent.isdigit() and int(exponent) > MOST_ZEROS else digits
