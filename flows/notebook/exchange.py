@@ -276,9 +276,11 @@ def export_theory(
             "export it as python or json."
         )
     ending, write = PROGRAMS[form]
-    program = exported(chosen, task, answers.trials, answers.participant_names)
     beside = Path(out if out is not None else f"theory{ending}")
     data = beside.with_name(f"{beside.stem}_data.csv")
+    if out is not None and data.exists():
+        raise UnwritableError(f"{data} exists already; remove it, or give --out another name.")
+    program = exported(chosen, task, answers.trials, answers.participant_names)
     text = write(program, data.name)
     if out is None:
         return PlainText(text, answers.notes)

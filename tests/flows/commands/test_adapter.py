@@ -238,7 +238,7 @@ def test_no_help_of_an_option_shows_how_its_type_is_annotated() -> None:
 
 READ = {
     *("answers", "archive", "bonus", "check", "data", "file", "folder", "items", "runs"),
-    *("settings", "studies", "study", "trials", "trusted", "log"),
+    *("responses", "settings", "studies", "study", "trials", "trusted", "log"),
 }
 """Names of parameters for files and folders that a command reads, keeps or refuses if they exist."""
 

@@ -302,6 +302,10 @@ def test_the_command_writes_program_and_responses(tmp_path: Path) -> None:
     assert rows["participant"].nunique() == source["participant"].nunique()
     assert (rows["participant_id"].astype(str) == source["participant"].astype(str)).mean() > 0
     assert "optim(START" in out.read_text()
+    out.unlink()
+    with pytest.raises(UnwritableError, match=r"hyperbolic_data\.csv exists already"):
+        export_theory("hyperbolic", form="r", responses=STUDIES / "responses.csv", out=out)
+    assert not out.exists()
 
 
 def test_formulas_need_responses_and_code_needs_none() -> None:
