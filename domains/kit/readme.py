@@ -72,7 +72,7 @@ def _trials(domain: Domain) -> Iterator[str]:
 
 
 def _theories(family: Family) -> Iterable[Sequence[str]]:
-    """Published theories with the sources of those parts that not nearly all of them share."""
+    """Published theories with the sources of those parts that not nearly all of them share, or of all their parts."""
     sources = {(item.slot, item.name): item.source for item in family.grammar.mechanisms}
     used = {
         name: [
@@ -85,7 +85,7 @@ def _theories(family: Family) -> Iterable[Sequence[str]]:
     n_users = Counter(source for own in used.values() for source in set(own))
     for name, (title, _) in family.seeds.items():
         own = [item for item in used[name] if item and n_users[item] <= SHARED_BY * len(used)]
-        yield f"`{name}`", title, "; ".join(dict.fromkeys(own))
+        yield f"`{name}`", title, "; ".join(dict.fromkeys(own or filter(None, used[name])))
 
 
 def _mechanisms(family: Family) -> Iterable[Sequence[str]]:

@@ -163,7 +163,7 @@ STRENGTH = (
         Wording(
             clause="receive evidence that grows as a power of the strength of the stimulus (exponent {exponent}, at "
             "most {rate} a second)",
-            label="power of strength",
+            label="power law",
         ),
         PALMER,
         exponent=log_uniform(0.2, 5.0, "exponent", "1: evidence is proportional to strength"),
@@ -201,7 +201,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="receive evidence that differs between trials of the same strength (by {unevenness} a second)",
+            clause="receive evidence that varies between trials (by {unevenness} a second)",
             label="varying evidence",
         ),
         source=f"{RATCLIFF}; {TUERLINCKX}",
@@ -216,7 +216,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="{much}vary from trial to trial in their starting point (over {start_range%} of the way)",
+            clause="{much}vary in their starting point (over {start_range%} of the way)",
             parameter="start_range",
             unit=0.3,
             label="varying start",
@@ -229,7 +229,7 @@ VARIABILITY = (
         code='spread = parameters["delay_range"]',
         parameters={"delay_range": uniform(0.0, 0.6, SECONDS, "range of the delay between trials")},
         wording=Wording(
-            clause="{much}vary from trial to trial in the time for perception and movement (over {delay_range} s)",
+            clause="{much}vary in the time for perception and movement (over {delay_range} s)",
             parameter="delay_range",
             unit=0.1,
             label="varying delay",
@@ -350,7 +350,7 @@ PROCESS = (
         wording=(
             Wording(
                 clause="accumulate evidence for each response separately ({base_rate} a second whatever they see) and "
-                "give the response whose evidence is the first to reach a bound ({bound})"
+                "give the first response to reach a bound ({bound})"
             ),
             NEEDS_TIME,
         ),
@@ -366,7 +366,7 @@ PROCESS = (
         wording=(
             Wording(
                 clause="accumulate evidence for each response at a rate that differs between trials ({base_rate} a "
-                "second whatever they see) and give the response whose evidence is the first to reach a bound ({bound})"
+                "second whatever they see) and give the first response to reach a bound ({bound})"
             ),
             NEEDS_TIME,
         ),
@@ -403,7 +403,7 @@ LAPSE = (
                 0.0, 0.4, "share of responses", "responses that have nothing to do with the trial"
             )
         },
-        wording=Wording(clause="{lapse~} give any response at any time ({lapse%} of the time)"),
+        wording=Wording(clause="give any response at any time {lapse~}"),
         is_null=True,
         source=TUERLINCKX,
     ),
@@ -412,7 +412,7 @@ LAPSE = (
 HEADS = (
     (("process:diffusion", "evidence:any strength"), "Diffusion whatever the strength"),
     (("process:diffusion", "patience"), "Diffusion of falling bounds"),
-    (("process:diffusion", "variability"), "Diffusion that varies between trials"),
+    (("process:diffusion", "variability"), "Diffusion with variability"),
     (("process:diffusion",), "Diffusion"),
     (("process:a race",), "Racing diffusion"),
     (("process:a race without noise",), "Ballistic race"),
@@ -454,7 +454,7 @@ def _composition(process: str = "diffusion", **slots: str | tuple[str, ...]) -> 
 
 SEEDS: Mapping[str, tuple[str, Composition]] = {
     "ddm": ("Diffusion", _composition()),
-    "power_ddm": ("Diffusion with a power of strength", _composition(evidence="a power")),
+    "power_ddm": ("Diffusion with power-law evidence", _composition(evidence="a power")),
     "full_ddm": (
         "Full diffusion",
         _composition(variability=("varying evidence", "varying start", "varying delay")),

@@ -275,18 +275,32 @@ def export_theory(
             f"{chosen.name!r} is not composed of the package's mechanisms, and code of others runs only in a sandbox; "
             "export it as python or json."
         )
+    if task.name != answers.domain.name:
+        raise UnwritableError(
+            f"the theory is about {task.name}, and the responses are of {answers.domain.name}; name others."
+        )
     ending, write = PROGRAMS[form]
     beside = Path(out if out is not None else f"theory{ending}")
     data = beside.with_name(f"{beside.stem}_data.csv")
+    if out is not None and (beside.is_dir() or not beside.parent.is_dir()):
+        raise UnwritableError(
+            f"{beside} is no file that can be written; name a file in a folder that exists."
+        )
     if out is not None and data.exists():
         raise UnwritableError(f"{data} exists already; remove it, or give --out another name.")
     program = exported(chosen, task, answers.trials, answers.participant_names)
     text = write(program, data.name)
+    notes = answers.notes
+    if len(answers.trials) > 1:
+        notes += (
+            f"participants count once in each of {len(answers.trials)} experiments (conditions or parts of the file); "
+            "the column experiment of the responses names them",
+        )
     if out is None:
-        return PlainText(text, answers.notes)
-    pd.DataFrame(dict(program.rows)).to_csv(data, index=False)
+        return PlainText(text, notes)
+    pd.DataFrame(program.table).to_csv(data, index=False)
     beside.write_text(text, encoding="utf-8")
-    return Written(beside, data, notes=answers.notes)
+    return Written(beside, data, notes=notes)
 
 
 def _kept(text: str, out: str | os.PathLike[str] | None) -> PlainText | Written:

@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,13 @@ from lakatos.theories.findings.exchange.formula import (
     symbol,
     value_of,
 )
-from lakatos.theories.findings.exchange.written import PROGRAMS, ExportedTheory, R, statements
+from lakatos.theories.findings.exchange.written import (
+    PROGRAMS,
+    ExportedTheory,
+    R,
+    own_name,
+    statements,
+)
 from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.conftest import require
 
@@ -254,7 +261,7 @@ def test_a_pymc_program_gives_the_likelihood_of_the_theory(domain: str, name: st
     theory = published(domain, name)
     held: dict[str, Any] = {}
     exec(PROGRAMS["pymc"][1](theory, "theory_data.csv").split("if __name__")[0], held)
-    rows = pd.DataFrame(dict(theory.rows)).iloc[: theory.n_checked]
+    rows = pd.DataFrame(theory.table).iloc[: theory.n_checked]
     total = held["log_likelihood"](held["START"], rows).sum().eval()
     assert float(total) == pytest.approx(theory.log_likelihood, abs=1e-9)
     built = held["model"](rows)
@@ -265,7 +272,9 @@ def test_a_stan_program_declares_what_it_uses() -> None:
     for domain, name in SOME:
         theory = published(domain, name)
         text = PROGRAMS["stan"][1](theory, "theory_data.csv")
-        assert set(re.findall(r"array\[n_rows\] real (\w+);", text)) == set(theory.columns)
+        assert set(re.findall(r"array\[n_rows\] real (\w+);", text)) == set(
+            map(own_name, theory.columns)
+        )
         functions = text.split("functions {\n")[1].split("data {")[0]
         for body in re.findall(r"  vector \w+\(([^)]*)\) \{\n(.*?)\n  \}\n", functions, re.DOTALL):
             known = {word.split()[-1] for word in body[0].split(", ")}
@@ -323,3 +332,36 @@ def test_code_of_others_does_not_run_here(tmp_path: Path) -> None:
     )
     with pytest.raises(UnwritableError, match="code of others runs only in a sandbox"):
         export_theory(mine, form="r", responses=STUDIES / "responses.csv")
+
+
+def test_columns_never_have_the_names_of_the_programs() -> None:
+    given = ["next_state", "v1", "chosen_1", "state_value_1", "lambda", "rate"]
+    assert [own_name(name) for name in given] == [
+        "next_state_", "v1_", "chosen_1_", "state_value_1_", "lambda_", "rate",
+    ]  # fmt: skip
+    theory = published("learning", "rescorla_wagner")
+    assert "next_state" in theory.formulas.constants  # no trial of the example has a second stage
+    assert set(theory.table) >= set(map(own_name, theory.columns))
+
+
+def test_numbers_that_are_the_same_in_all_trials_are_listed_in_the_program() -> None:
+    text = PROGRAMS["r"][1](published("learning", "rescorla_wagner"), "x.csv")
+    assert "# The same in all trials of the responses, and numbers in the formulas:" in text
+    assert "#   stage = 0\n" in text
+
+
+def test_counts_have_a_likelihood_and_no_model_of_participants() -> None:
+    trials = replace(some_trials("intertemporal"), pooled=True, n_people=5)
+    theory = read_program(FAMILIES["intertemporal"].program("hyperbolic"))
+    found = exported(theory, DOMAINS["intertemporal"], [trials])
+    assert "log_likelihood <- function" in PROGRAMS["r"][1](found, "x.csv")
+    for form in ("stan", "pymc"):
+        with pytest.raises(UnwritableError, match="participants cannot be told apart"):
+            PROGRAMS[form][1](found, "x.csv")
+
+
+def test_a_file_is_written_only_into_a_folder_that_exists(tmp_path: Path) -> None:
+    for out in (tmp_path, tmp_path / "nowhere" / "x.R"):
+        with pytest.raises(UnwritableError, match="name a file in a folder that exists"):
+            export_theory("hyperbolic", form="r", responses=STUDIES / "responses.csv", out=out)
+    assert not list(tmp_path.iterdir())

@@ -77,8 +77,11 @@ def exported(
             for name in trials[0].feedback
         },
     )
-    columns = ("participant", "response", "n", *formulas.columns, *formulas.feedback)
+    columns = ("participant", "trial", "response", "n", *formulas.columns, *formulas.feedback)
     found = {name: rows[name] for name in columns}
+    if len(trials) > 1:
+        lengths = [len(item.trial) for item in trials]
+        found["experiment"] = np.repeat([item.experiment for item in trials], lengths)
     if names:
         named = zip(names, order, strict=True)
         found["participant_id"] = np.concatenate([np.array(item)[places] for item, places in named])
@@ -93,6 +96,7 @@ def exported(
         found,
         n_checked,
         checked,
+        any(item.pooled for item in trials),
     )
 
 
@@ -174,12 +178,19 @@ def _rows(domain: Domain, trials: Trials) -> dict[str, Array]:
     """Every number of each response's trial, beside who responded, what, and how often."""
     rows: dict[str, Array] = {
         "participant": np.asarray(trials.participant) + 1,
+        "trial": _places_within(np.asarray(trials.participant)),
         "response": np.asarray(trials.response) + 1,
         "n": np.asarray(trials.count),
     }
     for name, array in _shown(domain, trials).items():
         rows |= numbers_of(name, array)
     return rows | {name: np.asarray(column) for name, column in trials.feedback.items()}
+
+
+def _places_within(participant: Array) -> Array:
+    """Numbers of each participant's rows, from 1; rows stand by participant."""
+    _, first, counts = np.unique(participant, return_index=True, return_counts=True)
+    return np.arange(len(participant)) - np.repeat(first, counts) + 1
 
 
 def log_likelihood(

@@ -561,7 +561,9 @@ class TheoryFormulas:
     first: tuple[Formula, ...] = ()
     """Their values before the first trial."""
     updated: tuple[Formula, ...] = ()
-    """Their values after a trial, which read ``chosen_1``, ... : 1 for the option that was chosen, 0 for others."""
+    """Their values after a trial, which read ``@chosen_1``, ... : 1 for the option that was chosen, 0 for others."""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """Numbers of trials that are the same in all of them, and so are numbers in the formulas."""
 
 
 def formulas_of(
@@ -608,6 +610,13 @@ def formulas_of(
         found.state,
         found.first,
         found.updated,
+        {
+            name: float(column[0])
+            for shape in (trials, feedback)
+            for key, array in shape.items()
+            for name, column in numbers_of(key, array).items()
+            if len(column) and (column == column[0]).all()
+        },
     )
 
 
@@ -621,7 +630,7 @@ def _learner(
     state = {
         name: cells(
             np.array(
-                [symbol(_place(f"state_{name}", at)) for at in np.ndindex(value.shape)],
+                [symbol(_place(f"@state_{name}", at)) for at in np.ndindex(value.shape)],
                 dtype=object,
             ).reshape(value.shape)
         )
@@ -649,7 +658,7 @@ def _learner(
 
 def chosen_of(n_options: int) -> list[str]:
     """Symbols that are 1 for the option chosen and 0 for the others."""
-    return [_place("chosen", (option,)) for option in range(n_options)]
+    return [_place("@chosen", (option,)) for option in range(n_options)]
 
 
 def _symbols(name: str, array: Array) -> Cells:

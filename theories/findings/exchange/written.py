@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,21 +57,105 @@ RESERVED: Final = frozenset(
     | {
         "parameters",
         "model",
-        "response",
-        "participant",
-        "n",
-        "i",
-        "k",
+        "functions",
+        "generated",
+        "quantities",
         "lambda",
         "is",
         "not",
         "and",
         "or",
-        "where",
+        "c",
+        "exp",
     }
-    | {"np", "pt", "pm", "normal", "values", "probabilities", "row", "state"}
+    | {
+        "log",
+        "abs",
+        "sqrt",
+        "floor",
+        "round",
+        "sign",
+        "sum",
+        "pow",
+        "normal",
+        "void",
+        "complex",
+        "tuple",
+        "profile",
+    }
+    | {
+        "def",
+        "class",
+        "None",
+        "True",
+        "False",
+        "import",
+        "from",
+        "with",
+        "as",
+        "global",
+        "del",
+        "try",
+        "pass",
+    }
 )
-"""Names with a meaning of their own in one of the languages, or in the programs below."""
+"""Words with a meaning of their own in one of the languages."""
+OWN: Final = frozenset(
+    {
+        "np",
+        "pd",
+        "pt",
+        "pm",
+        "az",
+        "NAMES",
+        "LOW",
+        "HIGH",
+        "START",
+        "EXAMPLE",
+        "values",
+        "rows",
+        "where",
+        "probabilities",
+    }
+    | {
+        "option_probabilities",
+        "first_state",
+        "next_state",
+        "nearest",
+        "log_likelihood",
+        "center",
+        "spread",
+        "raw",
+    }
+    | {
+        "n_rows",
+        "n_participants",
+        "participant",
+        "participant_id",
+        "experiment",
+        "trial",
+        "response",
+        "n",
+        "p",
+        "i",
+    }
+    | {
+        "state",
+        "found",
+        "new",
+        "one",
+        "place",
+        "people",
+        "built",
+        "nothing",
+        "total",
+        "parameters",
+        "parameter",
+    }
+)
+"""Names of the programs themselves."""
+NUMBERED: Final = re.compile(r"(v|chosen_|state_).*\d+")
+"""The programs' own numbered names."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +170,27 @@ class ExportedTheory:
     start: tuple[float, ...]
     """Medians of the population."""
     rows: Mapping[str, Array]
-    """Responses: ``participant``, ``response`` (place of the option from 1), ``n`` (how many), and each column."""
+    """Responses: ``participant``, ``trial`` (numbers the participant's rows from 1), ``response`` (place of the option
+    from 1), ``n`` (how many equal ones), and each column."""
     n_checked: int
     """Rows of which the program itself checks the log likelihood."""
     log_likelihood: float
     """Of these rows at ``start``, as the laboratory computes it."""
+    pooled: bool = False
+    """Whether rows are counts in which participants cannot be told apart."""
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that formulas read."""
         return (*self.formulas.columns, *self.formulas.feedback)
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """The responses, with the columns as programs call them."""
+        return {
+            own_name(name) if name in self.columns else name: column
+            for name, column in self.rows.items()
+        }
 
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -202,11 +298,15 @@ def _number(value: float | bool) -> str:
 
 def own_name(name: str) -> str:
     """A name that means nothing else in the languages."""
-    return f"{name}_" if name in RESERVED else name
+    return f"{name}_" if name in RESERVED | OWN or NUMBERED.fullmatch(name) else name
 
 
 def _names(theory: ExportedTheory) -> dict[str, str]:
-    return {name: own_name(name) for name in (*theory.formulas.parameters, *theory.columns)}
+    """What symbols are called in a program."""
+    form = theory.formulas
+    own = (*form.state, *chosen_of(len(form.probabilities)))
+    given = (*form.parameters, *theory.columns)
+    return {name: own_name(name) for name in given} | {name: name[1:] for name in own}
 
 
 # --- R ----------------------------------------------------------------------------------------------------------------
@@ -244,7 +344,7 @@ def to_r(theory: ExportedTheory, data: str) -> str:
     unpack = [
         f"  {names[name]} <- values[{place}]" for place, name in enumerate(form.parameters, start=1)
     ]
-    columns = [f"  {names[name]} <- rows${name}" for name in form.columns]
+    columns = [f"  {names[name]} <- rows${names[name]}" for name in form.columns]
     if form.state:
         body = _learning_r(theory, names, unpack)
     else:
@@ -270,8 +370,8 @@ def to_r(theory: ExportedTheory, data: str) -> str:
         "# The first rows of the data and their log likelihood, as Lakatos computes it.",
         "EXAMPLE <- data.frame(",
         ",\n".join(
-            f"  {name} = {_vector(theory.rows[name][: theory.n_checked])}"
-            for name in ("response", "n", *theory.columns)
+            f"  {names.get(name, name)} = {_vector(theory.rows[name][: theory.n_checked])}"
+            for name in ("trial", "response", "n", *theory.columns)
         ),
         ")",
         f"stopifnot(abs(log_likelihood(START, EXAMPLE) - ({theory.log_likelihood!r})) < 1e-8)",
@@ -288,20 +388,21 @@ def _learning_r(theory: ExportedTheory, names: Mapping[str, str], unpack: list[s
     return [
         "# Probability of each option in each row, given all rows before; rows in the order of presentation.",
         "probabilities <- function(values, rows) {",
+        "  stopifnot(!is.unsorted(rows$trial, strictly = TRUE))",
         *unpack,
         *(f"  {name} <- {text}" for name, text in first_lines),
-        *(f"  {name} <- {text}" for name, text in zip(form.state, first, strict=True)),
+        *(f"  {names[name]} <- {text}" for name, text in zip(form.state, first, strict=True)),
         f"  found <- matrix(0, nrow(rows), {n_options})",
         "  for (i in seq_len(nrow(rows))) {",
-        *(f"    {names[name]} <- rows${name}[i]" for name in theory.columns),
+        *(f"    {names[name]} <- rows${names[name]}[i]" for name in theory.columns),
         *(
-            f"    {name} <- as.numeric(rows$response[i] == {place})"
+            f"    {names[name]} <- as.numeric(rows$response[i] == {place})"
             for place, name in enumerate(chosen, start=1)
         ),
         *(f"    {name} <- {text}" for name, text in lines),
         f"    found[i, ] <- c({', '.join(results[:n_options])})",
         f"    new <- c({', '.join(results[n_options:])})",
-        *(f"    {name} <- new[{place}]" for place, name in enumerate(form.state, start=1)),
+        *(f"    {names[name]} <- new[{place}]" for place, name in enumerate(form.state, start=1)),
         "  }",
         "  found",
         "}",
@@ -339,6 +440,7 @@ def to_stan(theory: ExportedTheory, data: str) -> str:
         theory: What is written.
         data: Name of the file of responses whose columns are the model's data.
     """
+    _need_participants(theory)
     form, names = theory.formulas, _names(theory)
     n_parameters, n_options = len(form.parameters), len(form.probabilities)
     names |= {name: f"state[{place}]" for place, name in enumerate(form.state, start=1)}
@@ -433,6 +535,7 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
     Raises:
         UnwritableError: The theory learns from trial to trial.
     """
+    _need_participants(theory)
     form, names = theory.formulas, _names(theory)
     if form.state:
         raise UnwritableError(
@@ -465,7 +568,7 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
         "",
         f"def option_probabilities({', '.join([*own, 'rows'])}):",
         '    """(n_rows, n_options) probability of each option; parameters are numbers, or one for each row."""',
-        *(f"    {names[name]} = rows[{name!r}].to_numpy(float)" for name in theory.columns),
+        *(f"    {names[name]} = rows[{names[name]!r}].to_numpy(float)" for name in theory.columns),
         *(f"    {name} = {written}" for name, written in lines),
         "    nothing = pt.zeros(len(rows))",
         f"    return pt.stack([{', '.join(f'({item}) + nothing' for item in options)}], axis=-1)",
@@ -505,6 +608,15 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
     return "\n".join(text) + "\n"
 
 
+def _need_participants(theory: ExportedTheory) -> None:
+    """Refuse a hierarchical model of counts, in which participants cannot be told apart."""
+    if theory.pooled:
+        raise UnwritableError(
+            "the responses are counts in which participants cannot be told apart, so that there is no model of their "
+            "differences; export the theory as r."
+        )
+
+
 # --- what they share --------------------------------------------------------------------------------------------------
 
 
@@ -516,7 +628,10 @@ def _about(theory: ExportedTheory) -> list[str]:
         f"{f' ({prior.unit})' if prior.unit else ''}{f', {prior.meaning}' if prior.meaning else ''}"
         for name, prior in theory.priors.items()
     ]
-    return [*claim, "", "Parameters:", *priors, "", "Written by Lakatos."]
+    same = [f"  {name} = {value:g}" for name, value in theory.formulas.constants.items()]
+    if same:
+        same = ["", "The same in all trials of the responses, and numbers in the formulas:", *same]
+    return [*claim, "", "Parameters:", *priors, *same, "", "Written by Lakatos."]
 
 
 def _scaled(prior: Prior, score: str, logit: str = "", log: str = "") -> str:
