@@ -74,6 +74,8 @@ TOPICS = {
     ("extremes", "moderation"): "extremes",
     ("interference", "contrast"): "interference",
     ("right keys", "left keys"): "key bias",
+    ("second responses", "first responses"): "response bias",
+    ("second category", "first category"): "category bias",
     ("quick repetitions", "slow repetitions"): "repetition",
     ("adaptation", "exhaustion"): "conflict adaptation",
     ("post-error caution", "post-error haste"): "post-error caution",
