@@ -307,6 +307,7 @@ LAYOUT = StimulusLayout(
             ("strength",), "how strong stimuli were", "how evidence grows with strength"
         ),
     },
+    kind="timed decisions of a stimulus's category",
 )
 """The trials of this kind of task as columns."""
 

@@ -79,6 +79,8 @@ MISSING = {
 """What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
 MISSING_CODE = re.compile(r"\.[a-z_]")
 """What SAS and Stata write for their several kinds of missing values: a point and a letter."""
+RESPONSE_NAMES = frozenset({"answer", "choice", "chosen", "resp", "response"})
+"""Columns in which "none" says that no option was chosen."""
 MOST_NAMES = 12
 """Alternatives of a choice."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
@@ -209,7 +211,8 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     frame, n_missing, words = table.frame.copy(deep=False), 0, set[str]()
     marked = dict(table.marked)
     for name in frame.columns:
-        marks = _missing_marks(frame[name].value_counts().to_dict())
+        is_response = str(name).strip().casefold() in RESPONSE_NAMES
+        marks = _missing_marks(frame[name].value_counts().to_dict(), is_response=is_response)
         if marks:
             is_missing = frame[name].isin(marks)
             n_missing += int(is_missing.sum())
@@ -223,14 +226,15 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     return replace(table, frame=frame, notes=(*table.notes, note), marked=marked)
 
 
-def _missing_marks(counts: Mapping[str, int]) -> set[str]:
+def _missing_marks(counts: Mapping[str, int], *, is_response: bool) -> set[str]:
     """Those of a column's cells that stand where there is no value, given how often each cell comes.
 
-    Where a few cells come equally often, they name what each choice offers, and "none" is one of these names.
+    Where a few cells of a column that is no response come equally often, they name what each choice offers, and "none"
+    is one of these names.
     """
     folded = {cell: cell.strip().casefold() for cell in counts}
     is_even = len(set(counts.values())) == 1 and min(counts.values()) > 1
-    if is_even and 3 <= len(folded) <= MOST_NAMES:
+    if is_even and not is_response and 3 <= len(folded) <= MOST_NAMES:
         folded = {cell: word for cell, word in folded.items() if word != "none"}
     marks = {
         cell
