@@ -499,3 +499,16 @@ def test_a_rival_without_a_score_on_every_experiment_waits():
         scored(B, "e"),
     )
     assert [line.theory for line in state.board().standings] == [A]
+
+
+def test_a_run_from_before_the_rule_of_movement_never_ends_by_it() -> None:
+    config = parse_study(STUDY, "demo").model_dump(mode="json")
+    older = {
+        **config,
+        "stop": {key: value for key, value in config["stop"].items() if key != "moved"},
+    }
+    for written, moved in ((config, 0.012), (older, 0.0)):
+        begun = CampaignStarted(config=written, versions={}, science="0" * 64)
+        state = advance(RunState(), Recorded(begun, ANY))
+        assert state.campaign.config is not None
+        assert state.campaign.config.stop.moved == moved

@@ -583,6 +583,7 @@ def formulas_of(
     Raises:
         UnwritableError: The code cannot be written as formulas, or only with more than `MOST_NODES` operations.
     """
+    _shared.cache_clear()  # formulas of other theories are not kept
     names, xp = tuple(parameters), _Namespace()
     held = {name: cells(np.full((1, 1), symbol(name), dtype=object)) for name in names}
     shown = {name: _symbols(name, array) for name, array in trials.items()}
