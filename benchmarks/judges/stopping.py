@@ -36,6 +36,7 @@ from lakatos.flows.run.source import hidden_theory
 from lakatos.flows.run.study import CampaignConfig, parse_study
 from lakatos.flows.start import run_study
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.apart import answers_apart
 from lakatos.theories.findings.verdicts.unexplained import left_unexplained
 
 RESULT = ROOT / "benchmarks" / "raw" / "judges" / "stopping.json"
@@ -122,8 +123,8 @@ def followed(folder: Path) -> list[dict[str, Any]]:
             left = left_unexplained(laboratory, leader, trials, N_DRAWS)
             cycles.append(
                 {
-                    "error": _apart(pure, truth),
-                    "moved": None if before is None else _apart(shown, before),
+                    "error": answers_apart(pure, truth),
+                    "moved": None if before is None else answers_apart(shown, before),
                     "improved": item.record.improved,
                     "left": None if left is None else float(left.value),
                     "theories": len(item.record.leaderboard),
@@ -131,11 +132,6 @@ def followed(folder: Path) -> list[dict[str, Any]]:
             )
             before = shown
     return cycles
-
-
-def _apart(one: np.ndarray, other: np.ndarray) -> float:
-    """Root mean square difference of choice proportions."""
-    return float(np.sqrt(np.mean((one - other) ** 2)))
 
 
 def cell(domain: str, rule: str, seed: int) -> dict[str, Any]:

@@ -39,9 +39,8 @@ from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.plausible import FEWEST, question
-from lakatos.experiments.adoption.recognised import CHOICES
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import (
@@ -198,7 +197,7 @@ def _rows(
         columns,
         participant,
         notes,
-        unknown_keys="no trial repeats the key before, and all are said to have the right key on the right",
+        unknown_keys="no trial repeats the key before, and all trials count as having the right key on the right",
         missed="for the trial after it, {each} row without a key or a time counts as an error",
     )
     if rows.n_answers not in (2, 3):

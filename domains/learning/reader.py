@@ -21,11 +21,11 @@ from lakatos.experiments.adoption.layouts import (
     layout_of_attributes,
 )
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.plausible import question
 from lakatos.experiments.adoption.prepared import computed_cells
-from lakatos.experiments.adoption.recognised import CHOICES, missed_cells
+from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells, stimuli_in_sets
 from lakatos.experiments.adoption.signatures import (

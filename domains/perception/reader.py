@@ -95,7 +95,7 @@ def perception_answers(
     """
     rows = read_timed_rows(
         cells, columns, participant, notes, signed=True,
-        unknown_keys="no theory can have a bias to one response, and all trials are said to have the second one right",
+        unknown_keys="no theory can have a bias to one response, and all trials count as having the second one right",
     )  # fmt: skip
     if rows.n_answers != 2:
         raise TrialsError(

@@ -11,6 +11,11 @@ ALL: Final = "answers"
 SIDES: Final = "sides"
 ORDER: Final = "order"
 """Inputs of theories that every kind of task may have: where an option stood, and in which order trials came."""
+CHOICES = {
+    "choice", "choose", "chosen", "chose", "response", "resp", "answer", "decision", "pick", "picked", "selected",
+    "accept", "accepted", "taken", "took", "prediction", "predicted",
+}  # fmt: skip
+"""Words in names of columns of choices."""
 FIRST_PARTS = (
     "subject", "subj", "sub", "participant", "person", "ppt", "prolific", "worker", "trial", "session", "sess",
     "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key", "vp", "left", "right",

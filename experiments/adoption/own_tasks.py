@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
-from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.recognised import CHOICES
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import (
     ACCEPT,
     REJECT,
@@ -37,11 +37,6 @@ from lakatos.experiments.adoption.tables import by_distinct
 from lakatos.experiments.adoption.timed_answers import guessed_keys
 
 Array = NDArray[np.float64]
-CHOICES = {
-    "choice", "choose", "chosen", "chose", "response", "resp", "answer", "decision", "pick", "picked", "selected",
-    "accept", "accepted", "taken", "took", "prediction", "predicted",
-}  # fmt: skip
-"""Words in names of columns of choices."""
 ACCURACY = {"acc", "accuracy", "correct", "corr", "error", "errors", "err", "wrong", "incorrect"}
 """Words in names of columns that judge a response."""
 OF_PLACES = {"side", "pos", "position", "loc", "location", "left", "right"}

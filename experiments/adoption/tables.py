@@ -53,6 +53,7 @@ from lakatos.experiments.adoption.limits import (
     check_size,
     open_steady,
 )
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.units import KNOWN
 from lakatos.experiments.adoption.z_tree import is_z_tree, read_z_tree
 from lakatos.experiments.errors import TrialsError
@@ -79,8 +80,6 @@ MISSING = {
 """What programs write where there is no value, in letters of any case; and ``None``, as Python writes it."""
 MISSING_CODE = re.compile(r"\.[a-z_]")
 """What SAS and Stata write for their several kinds of missing values: a point and a letter."""
-RESPONSE_NAMES = frozenset({"answer", "choice", "chosen", "resp", "response"})
-"""Columns in which "none" says that no option was chosen."""
 MOST_NAMES = 12
 """Alternatives of a choice."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
@@ -211,7 +210,7 @@ def _with_empty_cells(table: AnswerTable) -> AnswerTable:
     frame, n_missing, words = table.frame.copy(deep=False), 0, set[str]()
     marked = dict(table.marked)
     for name in frame.columns:
-        is_response = str(name).strip().casefold() in RESPONSE_NAMES
+        is_response = bool(set(words_of(str(name))) & CHOICES)
         marks = _missing_marks(frame[name].value_counts().to_dict(), is_response=is_response)
         if marks:
             is_missing = frame[name].isin(marks)

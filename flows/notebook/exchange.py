@@ -259,6 +259,10 @@ def export_theory(
             if form in PROGRAMS
             else f"--as {form} holds the theory's own code, which depends on no responses: leave --responses out."
         )
+    if out is not None and (Path(out).is_dir() or not Path(out).parent.is_dir()):
+        raise UnwritableError(
+            f"{out} is no file that can be written; name a file in a folder that exists."
+        )
     answers = None if responses is None else adopt(responses, domain)
     if run:
         fitted = read_run(run, runs=runs).theory(str(theory))
@@ -282,10 +286,6 @@ def export_theory(
     ending, write = PROGRAMS[form]
     beside = Path(out if out is not None else f"theory{ending}")
     data = beside.with_name(f"{beside.stem}_data.csv")
-    if out is not None and (beside.is_dir() or not beside.parent.is_dir()):
-        raise UnwritableError(
-            f"{beside} is no file that can be written; name a file in a folder that exists."
-        )
     if out is not None and data.exists():
         raise UnwritableError(f"{data} exists already; remove it, or give --out another name.")
     program = exported(chosen, task, answers.trials, answers.participant_names)

@@ -199,7 +199,7 @@ class WithdrawalReport(Result):
             yield (
                 "A reader of the journal can still see how many rows were erased, when passes ended, why more "
                 "participants were requested or collection was closed, and the designs, theories and predictions that "
-                "were frozen later. From these, whoever has all other responses can compute the person's."
+                "were frozen later. From these, a reader who has all other responses can compute the withdrawn ones."
             )
         if self.keeps_numbers:
             yield (

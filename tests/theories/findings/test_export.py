@@ -364,4 +364,6 @@ def test_a_file_is_written_only_into_a_folder_that_exists(tmp_path: Path) -> Non
     for out in (tmp_path, tmp_path / "nowhere" / "x.R"):
         with pytest.raises(UnwritableError, match="name a file in a folder that exists"):
             export_theory("hyperbolic", form="r", responses=STUDIES / "responses.csv", out=out)
+        with pytest.raises(UnwritableError, match="name a file in a folder that exists"):
+            export_theory("hyperbolic", form="json", domain="intertemporal", out=out)
     assert not list(tmp_path.iterdir())

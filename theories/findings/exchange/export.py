@@ -1,4 +1,4 @@
-"""A theory on its way out: its formulas on somebody's trials, checked against what the laboratory computes."""
+"""A theory as formulas of the trials of a file, compared with what the laboratory computes for its responses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from lakatos.theories.findings.exchange.formula import (
     TheoryFormulas,
     UnwritableError,
     chosen_of,
+    columns_of,
     formulas_of,
-    numbers_of,
     value_of,
 )
 from lakatos.theories.findings.exchange.written import LEAST_PROBABILITY, ExportedTheory
@@ -28,6 +28,7 @@ Array = NDArray[Any]
 MOST_CHECKED: Final = 40
 """Responses of a participant on which formulas are compared with the theory."""
 PARTICIPANTS_CHECKED: Final = 3
+"""Of the first experiment."""
 CHECKED_AT: Final = (0.5, 0.3, 0.8)
 """Quantiles of the population at which they are compared."""
 TOLERANCE: Final = 1e-8
@@ -89,7 +90,6 @@ def exported(
     return ExportedTheory(
         theory.name,
         theory.claim,
-        domain.name,
         formulas,
         theory.priors,
         tuple(_values(theory, CHECKED_AT[0]).values()),
@@ -183,7 +183,7 @@ def _rows(domain: Domain, trials: Trials) -> dict[str, Array]:
         "n": np.asarray(trials.count),
     }
     for name, array in _shown(domain, trials).items():
-        rows |= numbers_of(name, array)
+        rows |= columns_of(name, array)
     return rows | {name: np.asarray(column) for name, column in trials.feedback.items()}
 
 

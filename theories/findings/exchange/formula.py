@@ -157,7 +157,7 @@ def choose_between(condition: Any, first: Any, second: Any) -> Formula:
 
 
 def apply(op: str, *items: Any) -> Formula:
-    """An operation of NumPy on single formulas, simplified where it is with certainty the same.
+    """An operation of NumPy on single formulas, simplified as for finite numbers.
 
     Raises:
         UnwritableError: There is no such operation in formulas.
@@ -615,7 +615,7 @@ def formulas_of(
             name: float(column[0])
             for shape in (trials, feedback)
             for key, array in shape.items()
-            for name, column in numbers_of(key, array).items()
+            for name, column in columns_of(key, array).items()
             if len(column) and (column == column[0]).all()
         },
     )
@@ -672,7 +672,7 @@ def _symbols(name: str, array: Array) -> Cells:
     return found.view(Cells)
 
 
-def numbers_of(name: str, array: Array) -> dict[str, Array]:
+def columns_of(name: str, array: Array) -> dict[str, Array]:
     """``(n_trials,)`` column of each number of an array of trials, by its symbol."""
     places = np.ndindex(np.shape(array)[1:])
     return {_place(name, place): np.asarray(array)[(slice(None), *place)] for place in places}

@@ -164,7 +164,6 @@ class ExportedTheory:
 
     name: str
     claim: str
-    domain: str
     formulas: TheoryFormulas
     priors: Mapping[str, Prior]
     start: tuple[float, ...]
