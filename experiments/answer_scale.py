@@ -156,13 +156,14 @@ def heaping_in_words(numbers: Sequence[float]) -> str:
         if share > max(2 * expected, expected + 5 * error) and share - expected > excess:
             excess = share - expected
             found = (
-                f"{share:.0%} of {len(values):,} answers are multiples of {step:g}, where {expected:.0%} would be if "
-                "nobody rounded; theories may have a part for that (`heaped`)"
+                f"{share:.0%} of {len(values):,} responses are multiples of {step:g}; without rounding "
+                f"{expected:.0%} would "
+                "be. A theory may have a mechanism for rounding (`heaped`)"
             )
     if not found and finest >= COARSE and np.ptp(values) / finest >= 5:
         return (
-            f"all {len(values):,} answers are multiples of {finest:g}, because people rounded or could answer nothing "
-            "else; nothing finer can be told of them"
+            f"all {len(values):,} responses are multiples of {finest:g}, because participants rounded or no other "
+            "response was possible; nothing finer can be estimated"
         )
     return found
 

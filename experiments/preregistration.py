@@ -76,12 +76,10 @@ def summarise_design(design: Design, n_answers: int = 0) -> str:
     trials = f"{len(design.stimuli)} distinct trials ({n_random} of them random)"
     if n_answers:
         return (
-            f"{trials}, to which {design.n_participants} people gave {n_answers:,} answers that are there already "
+            f"{trials}, to which {design.n_participants} participants have given {n_answers:,} existing responses "
             f"({design.archive})."
         )
-    where = (
-        f"answers that are there already, of {design.archive}" if design.archive else "new people"
-    )
+    where = f"existing responses of {design.archive}" if design.archive else "new participants"
     return (
         f"{trials}, each shown {design.repetitions} time{'' if design.repetitions == 1 else 's'} to each of "
         f"{design.n_participants} participants ({where}).{words_of_conditions(design)}"

@@ -22,25 +22,28 @@ from lakatos.experiments.task import Design, Domain
 
 Array = NDArray[Any]
 HOW = {
-    "simulated": "Simulated people who follow a hidden rule: a rehearsal, no data of people.",
-    "archival": "Published answers of people, released to the laboratory only as this plan asks for them.",
-    "own file": "Answers that were already collected, in a file; opened to the theories only as this plan asks.",
-    "web": "Adults who take part on the laboratory's own page, sent there by a link or a recruitment service.",
-    "file": "People whose answers are collected elsewhere, with the trials of this plan, and brought in as a file.",
-    "language_model": "A language model answers in place of people, a session for each participant: no data of people.",
+    "simulated": "Simulated participants who follow a hidden rule. This is a rehearsal without human data.",
+    "archival": "Published human responses, released to the laboratory only as this plan requires them.",
+    "own file": "Responses in a file, collected before this plan and opened to the theories only as it requires.",
+    "web": "Adults who take part on the laboratory's own web page, which they reach by a link or a recruitment "
+    "service.",
+    "file": "Participants whose responses are collected elsewhere, with the trials of this plan, and imported as a "
+    "file.",
+    "language_model": "A language model responds in place of participants, in one session each. There are no human "
+    "data.",
 }
 EXISTING = {
-    "archival": "Registration prior to analysis of the data: the answers were published before; neither the theories "
-    "nor their populations have been fitted to those that this plan asks for.",
-    "own file": "Registration prior to analysis of the data by the theories: the answers were already collected when "
-    "this was frozen, and whoever had them may have looked at them. Neither the theories nor their populations have "
-    "been fitted to those that this plan asks for.",
+    "archival": "Registration prior to analysis of the data: the responses had been published; neither the theories "
+    "nor their populations have been fitted to the responses that this plan requires.",
+    "own file": "Registration prior to analysis of the data by the theories: the responses had already been collected "
+    "when this plan was frozen, and the people who held them may have inspected them. Neither the theories nor their "
+    "populations have been fitted to the responses that this plan requires.",
 }
 """Words by source of participants; a file of the study's own is ``own file``."""
-NO_DATA = "Registration prior to creation of data: nobody has been asked."
+NO_DATA = "Registration prior to creation of data: no participant has taken part."
 ASKED = (
-    "This text was written out after people were asked, so that data may exist. What it says was frozen before they "
-    "were asked, and is given unchanged."
+    "This text was exported after data collection began, so data may exist. Its content was frozen before the first "
+    "participant took part and is unchanged."
 )
 
 
@@ -155,9 +158,10 @@ def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) 
         claim = said.get(digest)
         rivals.append(f"({number}) {name}: {claim}" if claim else f"({number}) {name}.")
     return (
-        f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the share of people who choose "
-        f"{chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: the theory "
-        "whose frozen predictions give the answers the highest probability is right about them, unless it is tied."
+        f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the proportion of participants "
+        "who "
+        f"choose {chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: the "
+        "theory whose frozen predictions give the responses the highest probability is supported, unless it is tied."
     )
 
 
@@ -168,8 +172,8 @@ def _powers(plan: Preregistration) -> str:
     for line in plan.powers:
         first, second = (names.get(d, d[:8]) for d in (line.first, line.second))
         told.append(
-            f"{first} against {second}: recovered with probability {line.power_first:.2f} where the first is true "
-            f"and {line.power_second:.2f} where the second is."
+            f"{first} against {second}: recovered with probability {line.power_first:.2f} if the first is true "
+            f"and {line.power_second:.2f} if the second is true."
         )
     return " ".join(told) or "No pair of rivals was simulated."
 
@@ -188,20 +192,21 @@ def _plan_words(
 ) -> PlanWords:
     """What the plan says, sentence by sentence; arguments as of `registration`."""
     task = timed_task(domain)
-    timed = ", and the time it took" if source in ("web", "file") and task is None else ""
+    timed = ", and its response time" if source in ("web", "file") and task is None else ""
     options = ", ".join(domain.options)
-    in_order = "The steps of a schedule come in their order."
-    at_random = "The order of trials is random, another one for each person; sides of options were drawn by lot."
+    in_order = "Steps are presented in the order of their schedule."
+    at_random = "The order of trials is random and differs between participants; the sides of options are random."
     if exist := source in EXISTING:
-        at_random = "Order and sides are those in which people answered."
-    sample = f"{plan.n_participants} participants, {design.n_presentations} responses of each."
+        at_random = "Order and sides are those of the original presentation."
+    sample = f"{plan.n_participants} participants with {design.n_presentations} responses each."
     if n_answers:
         n_trials = len(design.stimuli)
-        sample = f"{plan.n_participants} people, {n_answers:,} answers to {n_trials} trials, all that are there."
-    when = "these answers were opened to the theories" if exist else "anybody was asked"
+        sample = f"{plan.n_participants} participants with {n_answers:,} responses to {n_trials} trials; these are "
+        "all existing responses."
+    when = "these responses were opened to the theories" if exist else "data collection"
     return PlanWords(
         hypotheses=hypotheses,
-        manipulated=f"Which trial is shown, within people: {plan.design_summary}",
+        manipulated=f"The trial presented, within participants: {plan.design_summary}",
         measured=(
             f"The option chosen in each presentation of each trial ({options}){timed}."
             if task is None
@@ -213,7 +218,7 @@ def _plan_words(
         existing=EXISTING.get(source, ASKED if asked else NO_DATA),
         collection=HOW.get(source, source),
         manner=manner,
-        exclusions=" ".join(plan.exclusion_rules or ["None: every answer counts."]),
+        exclusions=" ".join(plan.exclusion_rules or ["None; every response is included."]),
         frozen=(
             f"Frozen by digest in a hash-chained journal before {when}: record {record}, design "
             f"{plan.design}, predictions and populations of {plan.n_draws} draws per theory {plan.predictions}."
@@ -244,7 +249,7 @@ def _osf_prereg(
         },
         "Design Plan": {
             "Study type": "Experiment",
-            "Blinding": "Participants see their own trials and no theory; nobody handles their answers by hand.",
+            "Blinding": "Participants see their own trials and no theory; responses are not handled by hand.",
             "Is there any additional blinding in this study?": "No.",
             "Study design": parts.manipulated,
             "Randomization": parts.order,
@@ -260,17 +265,17 @@ def _osf_prereg(
         "Variables": {
             "Manipulated variables": parts.manipulated,
             "Measured variables": parts.measured,
-            "Indices": "Choice proportions of each trial; log predictive probability of each person's answers.",
+            "Indices": "Choice proportions of each trial; log predictive probability of each participant's responses.",
         },
         "Analysis Plan": {
             "Statistical models": plan.analysis,
             "Transformations": "None.",
             "Inference criteria": "The 95% interval of a paired difference, clustered by participant, "
-            f"excludes zero, and at least {LEAST_UNITS} participants are behind it.",
+            f"excludes zero and is based on at least {LEAST_UNITS} participants.",
             "Data exclusion": parts.exclusions,
-            "Missing data": "Answers that were not given are left out; nothing is imputed.",
-            "Exploratory analysis": "Diagnoses of where theories fail, and theories made afterwards, are "
-            "exploratory until new people have answered.",
+            "Missing data": "Missing responses are left out; nothing is imputed.",
+            "Exploratory analysis": "Diagnoses of misfits, and theories made afterwards, are exploratory "
+            "until new participants have responded.",
         },
         "Other": {"Other": parts.frozen},
     }
@@ -317,7 +322,9 @@ def _shares(
 def to_markdown(value: Mapping[str, Any]) -> str:
     """A `registration` as a page: the fields of both registries, then every prediction."""
     title = (
-        "Plan for answers that were already collected" if value["data_exist"] else "Preregistration"
+        "Plan for responses that were already collected"
+        if value["data_exist"]
+        else "Preregistration"
     )
     lines = [
         f"# {title}: experiment {value['experiment']}",
@@ -338,7 +345,7 @@ def to_markdown(value: Mapping[str, Any]) -> str:
     lines += [
         "## Predictions",
         "",
-        f"Share of people who choose {options}, with its 95% interval.",
+        f"Proportion of participants who choose {options}, with its 95% interval.",
         "",
     ]
     lines += [

@@ -15,26 +15,26 @@ from lakatos.experiments.task import Domain
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
 WORDS = {
-    "participant": "who answered",
+    "participant": "who responded",
     "response": "the option chosen",
     "responses": "which cell is which option, from 0",
     "experiment": "whose values are names of experiments",
     "bad_rows": "leave_out_empty (empty cells), leave_out (wrong ones too), or refuse",
-    "order": "place among the person's answers",
+    "order": "position of the trial within the participant",
     "response_time": "kept in the file; theories do not see it",
     "counts": "a column for each option",
-    "count": "answers that a row stands for",
-    "share": "of them, for the second option",
+    "count": "number of responses in a row",
+    "share": "proportion that chose the second option",
     "condition": "conditions that vary within participants",
-    "attributes": "what is known of people; `lakatos theory effects FILE --by NAME` compares groups by it",
+    "attributes": "attributes of participants; `lakatos theory effects FILE --by NAME` compares groups",
 }
 SCALE_WORDS: dict[str, dict[str, str]] = {
     "levels": {"response": "a number"},
     "number": {"response": "a number"},
     "timed": {
         "response": "the key, or whether it was right",
-        "responses": "keys from the left, from 0; where response says right or wrong, right is 0",
-        "response_time": "part of the answer",
+        "responses": "keys from the left, from 0; if response is right or wrong, right is 0",
+        "response_time": "part of the response",
     },
 }
 """Likewise where answers are numbers, or a choice with its time; by the kind of the scale."""
@@ -70,9 +70,9 @@ def study_text(
         domain_file: What declares the domain, relative to the study file; empty for one of the package.
     """
     is_open = OPEN_QUESTION in leaves_of(columns.model_dump(exclude_defaults=True))
-    enough = "too few leave answers unused" if is_open else "enough for all answers by the end"
+    enough = "too few leave responses unused" if is_open else "enough to use all responses"
     lines = [
-        f"# Answers in {file}, as `lakatos new` found them. Look at every line that ends in a question mark.",
+        f"# Responses in {file}, as `lakatos new` read them. Check every line that ends in a question mark.",
         f"name = {_toml(name)}",
         f"question = {_toml(question)}",
         *([] if domain_file else [f"domain = {_toml(domain.name)}"]),
@@ -81,14 +81,14 @@ def study_text(
         "",
         "[theories]",
         f"seeds = {_toml(list(theories))}",
-        "candidates = 120                 # compositions that the advocates may try in a cycle",
-        "successors = 4                   # new theories that may enter the pool in a cycle",
+        "candidates = 120                 # compositions of mechanisms that the search may try in a cycle",
+        "successors = 4                   # new theories that may enter in a cycle",
         "",
         "[design]",
-        f"trials = {trials:<24}# distinct trials that an experiment asks for: " + enough,
+        f"trials = {trials:<24}# distinct trials of an experiment: " + enough,
         *([f"per_cycle = {per_cycle:<21}# experiments in a cycle"] if per_cycle > 1 else []),
         "random_share = 0.5",
-        'refused = "cover"                # answers that are there cost nothing: use them all',
+        'refused = "cover"                # existing responses cost nothing: use all of them',
         "",
         "[participants]",
         'source = "archival"',
@@ -97,10 +97,10 @@ def study_text(
         "",
         "[stop]",
         f"cycles = {cycles}",
-        f"least_cycles = {cycles:<18}# fewer may leave answers unused; the verdict says so",
+        f"least_cycles = {cycles:<18}# fewer may leave responses unused; the verdict then states this",
         "",
         "[validation]",
-        "# Of the trials, or of the people where trials are steps: not looked at before the verdict.",
+        "# Share of trials (in learning tasks: of participants) that stays sealed until the verdict.",
         f"sealed_share = {sealed_share:g}",
         *([f"effects = {_toml(CONDITION)}"] if columns.condition else []),
     ]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 MISSING: Final = (
-    "Answers that the language model refuses, or that cannot be read in two tries, are missing: they are recorded with "
-    "the reason, left out, and not imputed."
+    "If the language model refuses, or its response cannot be read in two attempts, the response is missing. Missing "
+    "responses are recorded with the reason, left out, and not imputed."
 )
 """What becomes of them, for the preregistration."""
 MISSING_IN_SCHEDULE: Final = (
-    "A session ends at its first missing answer, as later steps depend on it."
+    "A session ends at its first missing response, because later steps depend on it."
 )
 PAGE_KEYS: Final = frozenset({"language", "checks", "most_attempts", "texts"})
 """Settings of the page that mean something to a model."""
@@ -30,7 +30,7 @@ def words_of_missing_answers(model: str, *, sequential: bool) -> tuple[str, ...]
     if not model:
         return ()
     who = (
-        f"The language model {model!r} answers in place of people, in a session of its own for "
-        "each participant; its answers are never scored together with people's."
+        f"The language model {model!r} responds in place of participants, in a separate session for "
+        "each. Its responses are never scored together with human responses."
     )
     return (who, MISSING, *([MISSING_IN_SCHEDULE] if sequential else []))

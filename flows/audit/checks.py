@@ -136,16 +136,17 @@ def people(trace: Trace, records: list[Recorded[Record]]) -> Iterator[AuditFindi
     early, unread, has_texts = _who_came_early(records)
     n_there = sum(trace.artifacts.has(record.answers) for record in arrived)
     excluded = {item.record.answers for item in records if isinstance(item.record, PersonExcluded)}
-    fine = f"answers of {n_there} people, each in an artifact of its own; {len(excluded)} of them excluded by the rules"
+    fine = f"responses of {n_there} participants, each in a separate artifact; {len(excluded)} of them excluded by "
+    "the rules"
     yield AuditFinding(
-        "people", not early, f"answers of {early} came before anybody was asked" if early else fine
+        "people", not early, f"responses of {early} arrived before recruitment" if early else fine
     )
     if has_texts:
-        fine = "everybody on the page agreed to a text that is on record"
+        fine = "all participants on the page agreed to a recorded consent text"
         yield AuditFinding(
             "consent",
             not unread,
-            f"{unread} agreed to a text that is not on record" if unread else fine,
+            f"{unread} agreed to a consent text that is not recorded" if unread else fine,
         )
     yield from _withdrawn(trace, records)
 
@@ -174,12 +175,12 @@ def _withdrawn(trace: Trace, records: Sequence[Recorded[Record]]) -> Iterator[Au
     withdrawn = [item.record for item in records if isinstance(item.record, PersonWithdrawn)]
     if withdrawn:
         gone = len({record.person for record in withdrawn})
-        text = f"{gone} people withdrew or were forgotten; their answers are erased and the chain is whole"
+        text = f"{gone} participants withdrew or were forgotten; their responses are erased and the chain is complete"
         targets = {item.record.target for item in records if isinstance(item.record, Tombstone)}
         left = [item.record.person[:12] for item in records if isinstance(item.record, AnswersArrived)
                 and item.digest in targets and trace.artifacts.has(item.record.answers)]  # fmt: skip
         if left:
-            text = f"answers of {left[0]}, who withdrew, are still there; `lakatos data withdraw` again erases them"
+            text = f"responses of {left[0]}, who withdrew, still exist; repeat `lakatos data withdraw` to erase them"
         yield AuditFinding("withdrawn", not left, text, withdrawn=not left)
 
 
@@ -218,18 +219,18 @@ class _SeenSoFar:
             case PeopleRecruited():
                 self.asked.add(record.experiment)
                 if record.experiment not in self.frozen:
-                    return f"people were asked for {record.experiment} before it was preregistered"
+                    return f"participants were recruited for {record.experiment} before it was preregistered"
             case TrialsCollected():
                 self.collected.add(record.experiment)
                 late = place.get(record.preregistration, here) >= here
                 if record.experiment not in self.asked or late:
-                    return f"answers to {record.experiment} came before its preregistration or recruitment"
+                    return f"responses to {record.experiment} arrived before its preregistration or recruitment"
             case TheoryScored():
                 rivals = self.frozen.get(record.experiment, frozenset())
                 if record.frozen is not None and record.theory not in rivals:
                     self.unfrozen.append(record.theory)
                 if record.experiment not in self.collected:
-                    return f"{record.theory[:8]} was scored on {record.experiment} before its answers came"
+                    return f"{record.theory[:8]} was scored on {record.experiment} before its responses arrived"
         return ""
 
 
@@ -243,7 +244,7 @@ def sealed(trace: Trace, records: list[Recorded[Record]]) -> AuditFinding:
         place for place, kind in enumerate(kinds) if kind == "cycle_closed"
     ):
         return AuditFinding(
-            "sealed", False, "sealed answers were opened before the last cycle had ended"
+            "sealed", False, "sealed responses were opened before the last cycle had ended"
         )
 
     def keys(artifacts: Iterable[str]) -> set[bytes]:
@@ -298,7 +299,7 @@ def conclusion(
         return AuditFinding("conclusion", True, "the run has no verdict yet")
     current = [item for item in verdicts if validity.valid(item.digest)]
     if not current:
-        text = "the verdict rests on answers that were withdrawn or changed; `lakatos resume` draws it anew"
+        text = "the verdict rests on responses that were withdrawn or changed; `lakatos resume` draws it again"
         return AuditFinding("conclusion", True, text, withdrawn=True)
     behind = _behind(current[-1].digest, events)
     by_digest = {item.digest: item.record for item in records}
@@ -306,7 +307,7 @@ def conclusion(
     rests_on = [by_digest[name] for name in behind if name in by_digest]
     wrong = _answers_of_those_who_left(rests_on, records)
     wrong += [
-        f"{_words(by_digest.get(name))} was erased and stands behind the verdict"
+        f"{_words(by_digest.get(name))} was erased, and the verdict rests on it"
         for name in behind & gone
     ]
     n_tables = sum(isinstance(record, TrialsCollected) for record in rests_on)
@@ -328,7 +329,7 @@ def _answers_of_those_who_left(
         for name in item.record.experiments
     }
     return [
-        f"the answers of {record.person[:12]}, who withdrew, stand behind the verdict"
+        f"the verdict rests on responses of {record.person[:12]}, who withdrew"
         for record in rests_on
         if isinstance(record, AnswersArrived) and (record.person, record.experiment) in left
     ]
@@ -355,7 +356,7 @@ def exclusions(
 ) -> AuditFinding:
     """The rules were frozen before anybody was asked, and exclude whom the records say, and nobody else."""
     if not config.source.one_by_one:
-        text = "people of this study do not answer one by one, and nobody is excluded"
+        text = "responses of this study do not arrive by participant, and nobody is excluded"
         return AuditFinding("exclusions", True, text)
     arrived = _people_who_stayed(records)
     recorded = {
@@ -421,7 +422,7 @@ def _disagreements(
         for who, rule in forgotten
     ]
     return wrong + [
-        f"{names[who]} was excluded from {experiment} by {rule!r}, which the answers do not break"
+        f"{names[who]} was excluded from {experiment} by {rule!r}, which the responses do not break"
         for who, rule in sorted(own - expected)
     ]
 

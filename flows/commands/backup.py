@@ -29,8 +29,8 @@ def back_up(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> Sent
     """
     made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
     return Sentences(
-        f"{escape(str(made.path))}: {_size(made)}. It holds people's answers, and identifiers where there are some: "
-        "keep it as you keep those."
+        f"{escape(str(made.path))}: {_size(made)}. It holds the responses of participants and "
+        "any identifiers; protect it as you protect those."
     )
 
 

@@ -132,7 +132,7 @@ def serve_all(
             for what, link in links.items():
                 shown.print(f"{what}  {escape(link)}", soft_wrap=True, highlight=False)
         shown.print("RUN stands for any other run that begins to collect.")
-        shown.print("Answers go to each run's inbox. Stop with Ctrl-C.")
+        shown.print("Responses go to each run's inbox. Stop with Ctrl-C.")
         with _in_background(researcher, desk):
             _server(app, proxied=bool(public_url)).run(sockets=[people])
 
@@ -189,7 +189,7 @@ def _print_links(console: Console, links: dict[str, str]) -> None:
         console.print(f"{what:<13}  {escape(link)}", soft_wrap=True, highlight=False)
     console.print("Invitations, which the page requires by default: `lakatos invite NUMBER`.")
     console.print(
-        "Answers go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C."
+        "Responses go to the run's inbox; `lakatos resume` takes them from there. Stop with Ctrl-C."
     )
 
 

@@ -39,9 +39,9 @@ ABOUT = {
     "records.jsonl": "Every record that holds, in the order of the journal, with the digests it was derived from.",
     "prov.json": "The same as W3C PROV.",
     "report.html": "The report.",
-    "answers/answers.csv": "What people answered, one row an answer.",
+    "answers/answers.csv": "Responses of participants, one row each.",
     "answers/people.csv": "Who took part, one row a person, under pseudonyms.",
-    "answers/README.md": "What the columns of the answers mean.",
+    "answers/README.md": "Meaning of the columns of the responses.",
 }
 
 

@@ -18,62 +18,64 @@ from lakatos.flows.run.study import CampaignConfig
 LABEL = "_label"
 """End of the name of a column that says in words what another one says in numbers."""
 MADE_BY_MODEL = (
-    "**These are answers of the language model {model!r}, not of people.** One `person` is one session of it. Never "
-    "put them into one score with answers of people."
+    "**These are responses of the language model {model!r}, not of people.** One `person` is one of its sessions. "
+    "Never "
+    "score them together with human responses."
 )
 MEANINGS = {
     "experiment": "name of the experiment",
-    "person": "beginning of a keyed pseudonym, or a number; the same person has the same one within the run",
-    "excluded": "preregistered exclusion rules that the person broke, by key; empty where the answers count",
-    "in_run": "whether a pass has taken the answers: no where they wait, and exclusion rules were not applied yet",
-    "condition": "of the participant, drawn by lot, or of the trial, within participants",
-    "position": "place of the answer among the person's answers, from 1",
+    "person": "beginning of a keyed pseudonym, or a number; constant for a participant within the run",
+    "excluded": "preregistered exclusion rules that apply to the participant, by key; empty if the responses are "
+    "included",
+    "in_run": "whether the run has taken the responses; if not, exclusion rules have not been applied yet",
+    "condition": "random condition of the participant, or condition of the trial within participants",
+    "position": "position of the response among those of the participant, from 1",
     "trial": "row of the design's trials, from 0",
-    "response": "place of the option chosen, from 0, in the order of the stimulus' columns",
+    "response": "number of the option chosen, from 0, in the order of the stimulus' columns",
     "option": "the option chosen, in words",
-    "response_time_ms": "milliseconds from the trial's appearance to the answer; empty if unknown",
+    "response_time_ms": "milliseconds from the trial's appearance to the response; empty if unknown",
     "onset_ms": "milliseconds from the beginning of the task to the trial's appearance, by the browser's clock",
-    "focus_losses": "how often the page was left between the answer before and this one",
-    "away_ms": "milliseconds for which it was left, in all",
-    "key": "place of the key pressed, from the left and from 0; empty where none was",
-    "right_key": "place of the right key, from the left and from 0",
-    "correct": "1 if the right key was pressed, 0 if another one; empty where none was",
-    "interval_ms": "milliseconds by the server's clock from the report that the target appeared to the answer's "
-    "arrival; empty where no report came",
-    "bin": "place of the bin of the answer's time, from 0",
-    "bin_from_s": "where this bin begins, in seconds",
-    "bin_to_s": "where this bin ends, in seconds",
-    "left_out": "why the trial has no outcome: no_answer, too_early, too_late, or impossible where the server's clock "
-    "contradicts the time; empty where it has one",
+    "focus_losses": "how often the page was left since the previous response",
+    "away_ms": "total time for which the page was left, in milliseconds",
+    "key": "number of the key pressed, from the left, from 0; empty if none was pressed",
+    "right_key": "number of the correct key, from the left, from 0",
+    "correct": "1 if the correct key was pressed, 0 if another one; empty if none was pressed",
+    "interval_ms": "milliseconds by the server's clock from the report that the target appeared to the arrival of "
+    "the response; empty without a report",
+    "bin": "number of the response time's bin, from 0",
+    "bin_from_s": "lower limit of this bin, in seconds",
+    "bin_to_s": "upper limit of this bin, in seconds",
+    "left_out": "why the trial is left out: no_answer, too_early, too_late, or impossible if the server's clock "
+    "contradicts the time; empty if it is included",
     "n_no_answer": "trials in which no key was pressed in time",
-    "n_too_early": "answers faster than the first bin of time, which are left out",
-    "n_too_late": "answers slower than the last bin of time, which are left out",
-    "n_impossible": "answers whose time the server's clock contradicts, which are left out",
-    "count": "equal answers that the row stands for",
+    "n_too_early": "responses faster than the first time bin, which are left out",
+    "n_too_late": "responses slower than the last time bin, which are left out",
+    "n_impossible": "responses whose time the server's clock contradicts, which are left out",
+    "count": "number of equal responses in this row",
     "status": "completed, partial, stopped, returned, timed_out or screened_out",
-    "n_answers": "answers given",
-    "n_missed": "trials shown and not answered in time",
+    "n_answers": "number of responses",
+    "n_missed": "trials presented without a response in time",
     "missed_trials": "rows of these trials, in order",
     "checks_passed": "attention checks passed",
     "checks_failed": "attention checks failed",
     "checks": "attention checks in order, 1 passed and 0 failed",
     "comprehension_attempts": "attempts at the comprehension check",
-    "task_minutes": "minutes from the beginning of the task to the last answer, by the server's clock",
+    "task_minutes": "minutes from the beginning of the task to the last response, by the server's clock",
     "language": "of the page",
-    "consent": "SHA-256 of the consent text that was agreed to; empty when not asked",
-    "source": "who collected",
+    "consent": "SHA-256 of the consent text that the participant agreed to; empty without consent form",
+    "source": "who collected the data",
     "visit_device": "phone, tablet or computer",
     "visit_browser": "name of the browser",
     "visit_system": "operating system",
-    "visit_window": "width and height of the window in pixels of the page, when the person agreed",
-    "visit_hour": "hour of the day where the person was, 0 to 23, when the person agreed",
-    "language_model": "language model that gave the answer, as the study names it: no person did",
-    "served_model": "as its server names it",
-    "persona": "whom it was told to be",
-    "n_missing": "trials shown to which it gave no answer that could be read",
-    "missing_reasons": "why",
+    "visit_window": "width and height of the window in pixels of the page, at consent",
+    "visit_hour": "local hour of the day of the participant, 0 to 23, at consent",
+    "language_model": "language model that gave the response instead of a person, as named in the study",
+    "served_model": "name of the model on its server",
+    "persona": "persona that the model was instructed to take",
+    "n_missing": "trials presented without a readable response",
+    "missing_reasons": "reasons of missing responses",
 }
-OTHER = "of the stimulus, or what followed the answer"
+OTHER = "attribute of the stimulus, or feedback after the response"
 Row = dict[str, Any]
 
 
@@ -163,7 +165,7 @@ def readme(
 ) -> str:
     """Text that tells what each column of the exported tables means; ``notes`` are further sentences."""
     lines = [
-        f"# Answers of the study {config.name}",
+        f"# Responses of the study {config.name}",
         "",
         config.question,
         "",
@@ -176,14 +178,14 @@ def readme(
         f"names and no identifiers of recruitment services. Text is UTF-8, numbers have decimal points.",
         "",
         *(line for note in notes for line in (note, "")),
-        "If somebody withdraws later, delete the rows with their `person` from every copy of these files.",
+        "If a participant withdraws later, delete the rows with their `person` from every copy of these files.",
         "",
-        "## answers.csv: one row is one answer",
+        "## answers.csv: one row is one response",
         "",
         *map(_line, answers),
     ]
     if people:
-        heading = "## people.csv: one row is one person in one experiment"
+        heading = "## people.csv: one row is one participant in one experiment"
         lines += ["", heading, "", *map(_line, people)]
     return "\n".join(lines) + "\n"
 

@@ -117,7 +117,7 @@ def _stopping_rule(config: CampaignConfig, chosen: DesignChosen, plan: Design) -
 def _fixed_sample(chosen: DesignChosen, plan: Design) -> str:
     """How many answers there will be, where nothing ends collection early."""
     if chosen.n_answers:
-        return f"all {chosen.n_answers:,} answers to these trials that are there, of {plan.n_participants} people"
+        return f"all {chosen.n_answers:,} existing responses to these trials, of {plan.n_participants} participants"
     return (
         f"fixed sample: {plan.n_participants} participants, {plan.n_presentations} responses each"
     )
@@ -161,38 +161,41 @@ def with_interval(shares: Array, n_participants: int) -> Array:
 ANALYSIS = (
     "Each theory is scored by the log predictive probability of all responses in nats per choice, integrated "
     "over the population of parameters frozen here; this decides what counts as a test. Populations learned "
-    "from the other experiments are scored beside it and rank the theories for the search. Theories are tied where "
+    "from the other experiments are scored beside it and rank the theories for the search. Theories are tied if "
     "the 95% interval of their paired difference, clustered by participant, includes zero (Student's t, two standard "
-    f"errors at least), or where fewer than {LEAST_UNITS} participants are behind it."
+    f"errors at least), or if it is based on fewer than {LEAST_UNITS} participants."
 )
 """How answers decide between theories."""
 
 
 DEPENDENCES = (
-    "Some theories declare that people's numbers depend on what is known of them: each person's answers are then "
-    "scored with people of whom the same is known, by the effects frozen here; frozen shares are of everybody."
+    "In some theories parameters depend on known attributes of participants. The responses of each participant are "
+    "then "
+    "scored with the population of the same attributes, by the effects frozen here; frozen shares refer to all "
+    "participants."
 )
 """How answers count of people of whom something is known, where a theory says that it matters."""
 
 
 GROUPS = (
-    "Groups of participants are compared at the end, by the leading theories: they differ in a parameter if the 95% "
-    "interval of its difference excludes 0, and so large a statistic, of any parameter and group, has a probability of "
-    "at most 0.05 when labels of groups are exchanged among the participants of an experiment."
+    "Groups of participants are compared at the end, with the leading theories. They differ in a parameter if the 95% "
+    "interval of the difference excludes 0 and the permutation test (group labels exchanged among the participants of "
+    "an experiment; largest statistic over all parameters and groups) has p of at most 0.05."
 )
 """How answers decide between groups, where a study compares some."""
 EFFECTS = (
-    "Effects of what is known of participants are estimated at the end, by the leading theories: a parameter changes "
-    "with it if the 95% interval of its change excludes 0, and so large a statistic, of any parameter, has a "
-    "probability of at most 0.05 when what is known is exchanged among the participants of an experiment."
+    "Effects of attributes of participants are estimated at the end, with the leading theories. A parameter depends on "
+    "an attribute if the 95% interval of its change excludes 0 and the permutation test (values exchanged among the "
+    "participants of an experiment; largest statistic over all parameters) has p of at most 0.05."
 )
 """How answers decide on effects, where a study asks about some."""
 
 
 EFFECTS_WITHIN = (
-    "Effects of conditions within participants are estimated at the end, by the leading theories: a parameter changes "
-    "with a condition if the 95% interval of its change excludes 0, and so large a statistic, of any parameter, has a "
-    "probability of at most 0.05 when the labels of a participant's conditions are exchanged."
+    "Effects of conditions within participants are estimated at the end, with the leading theories. A parameter "
+    "depends "
+    "on a condition if the 95% interval of its change excludes 0 and the permutation test (labels of the conditions "
+    "exchanged within participants; largest statistic over all parameters) has p of at most 0.05."
 )
 """How answers decide on effects of conditions within participants."""
 

@@ -34,15 +34,15 @@ class TimedAnswers(BaseModel):
     def words(self, task: TimedTask) -> tuple[str, ...]:
         """How trials are given, for the preregistration."""
         told = {
-            "none": "Nobody is told whether an answer was right.",
-            "practice": "People are told whether they were right after trials for practice only.",
-            "all": "After each trial people are told whether they were right.",
+            "none": "Participants receive no feedback.",
+            "practice": "Participants receive feedback about accuracy after practice trials only.",
+            "all": "Participants receive feedback about accuracy after each trial.",
         }[self.feedback]
         return (
-            "Times are taken by the browser's clock, from the frame in which the target was painted to the press of "
-            "the key; the server's own interval is kept beside each.",
+            "Response times are measured by the browser, from the frame in which the target was painted to the key "
+            "press; the interval measured by the server is stored beside each.",
             told,
-            "The order of all trials is drawn by lot for each person; what happened before a trial is no part of it.",
+            "The order of trials is random for each participant; earlier trials are not part of a trial.",
         )
 
 
@@ -50,12 +50,12 @@ def grid_words(task: TimedTask, off_grid: OffGrid) -> str:
     """What becomes of times that no bin has, for the preregistration."""
     first, last = task.scale.edges[0], task.scale.edges[-1]
     outside = {
-        "left_out": "have no outcome and are left out, as trials without an answer are",
-        "nearest_bin": "count in the first or the last bin; trials without an answer are left out",
+        "left_out": "are left out, as are trials without a response",
+        "nearest_bin": "count in the first or the last bin; trials without a response are left out",
     }[off_grid]
     return (
-        f"Answers faster than {first:g} s or slower than {last:g} s {outside}; so are answers with a time that the "
-        "server's clock contradicts, where there is a server."
+        f"Responses faster than {first:g} s or slower than {last:g} s {outside}. Responses whose time the server's "
+        "clock contradicts are left out."
     )
 
 

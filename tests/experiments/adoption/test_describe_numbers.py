@@ -19,19 +19,19 @@ HEAPED = np.where(RNG.random(500) < 0.4, np.round(WHOLE / 10) * 10, WHOLE)
 
 def test_rounded_numbers_are_found_with_their_step_and_share() -> None:
     said = heaping_in_words(HEAPED.tolist())
-    assert said.startswith("47% of 500 answers are multiples of 10, where 10% would be")
+    assert said.startswith("47% of 500 responses are multiples of 10; without rounding 10% would")
     in_fifties = np.round(RNG.integers(0, 3000, 400) / 50) * 50
-    assert "100% of 400 answers are multiples of 50" in heaping_in_words(in_fifties.tolist())
+    assert "100% of 400 responses are multiples of 50" in heaping_in_words(in_fifties.tolist())
 
 
 def test_answers_that_are_all_round_are_told_to_hold_nothing_finer() -> None:
     tens = 10 * RNG.integers(0, 11, 200)
     assert heaping_in_words(tens.tolist()).startswith(
-        "all 200 answers are multiples of 10, because"
+        "all 200 responses are multiples of 10, because"
     )
     found = describe_table(table_of(estimate=np.resize(tens, 500)), DOMAINS["estimation"])
     assert any(
-        text.startswith("estimate: all 500 answers are multiples of 10") for text in found.odd
+        text.startswith("estimate: all 500 responses are multiples of 10") for text in found.odd
     )
     # and against the grid of the domain, whose range is another one
     assert any("outcomes hide" in text and "y_range" in text for text in found.beyond_grid)
@@ -62,7 +62,9 @@ def table_of(**columns: object) -> AnswerTable:
 
 def test_a_description_names_heaped_answers() -> None:
     odd = describe_table(table_of(estimate=HEAPED, trial=WHOLE * 10)).odd
-    assert any(text.startswith("estimate: 47% of 500 answers are multiples of 10") for text in odd)
+    assert any(
+        text.startswith("estimate: 47% of 500 responses are multiples of 10") for text in odd
+    )
     # the number of a trial is no answer, whatever its digits
     assert not any(text.startswith("trial") and "multiples" in text for text in odd)
 

@@ -155,7 +155,7 @@ def test_an_exclusion_that_the_rules_do_not_ask_for_is_found(
     found = {item.name: item for item in audit(copy, recompute="none").findings}
     assert found["heads"].passed
     assert not found["exclusions"].passed
-    assert "by 'another_rule', which the answers do not break" in " ".join(
+    assert "by 'another_rule', which the responses do not break" in " ".join(
         found["exclusions"].problems
     )
     assert "and was not excluded" in " ".join(found["exclusions"].problems)

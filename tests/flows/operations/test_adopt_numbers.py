@@ -94,7 +94,7 @@ def test_a_file_of_keys_and_times_is_described_and_has_a_study_without_a_word_mo
     assert columns is not None
     assert columns.stimulus == {"congruence": "condition", "right_key": "correct_key"}
     assert columns.responses == {"f": 0, "j": 1}
-    assert "# part of the answer" in study.read_text()
+    assert "# part of the response" in study.read_text()
 
 
 def test_a_study_of_numbers_is_written_for_points_in_a_file_of_their_own(tmp_path: Path) -> None:

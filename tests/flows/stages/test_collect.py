@@ -784,9 +784,9 @@ def test_answers_that_a_pass_stored_and_did_not_record_go_with_who_withdraws(
     asked: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(asked, tmp_path / "cut short"))
-    assert "nobody has been asked" in to_markdown(registration_of(folder))
+    assert "no participant has taken part" in to_markdown(registration_of(folder))
     import_answers(folder, answer_file(folder, tmp_path / "a.csv", people(range(2))))
-    assert "nobody has been asked" not in to_markdown(registration_of(folder))
+    assert "no participant has taken part" not in to_markdown(registration_of(folder))
     with Trace.open(folder, RECORD_TYPES, read_only=True) as trace:
         batch = trace.inbox.pending()[0]
         answers = PersonAnswers.from_json(batch.json())

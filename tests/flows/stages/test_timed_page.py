@@ -144,7 +144,7 @@ def test_people_who_press_keys_are_collected_excluded_compared_and_exported(tmp_
     told = json.dumps(registration_of(folder))
     for words in (
         "in one of 20 bins between 0.2, 0.3",
-        "Answers faster than 0.2 s or slower than 3 s have no outcome and are left out",
+        "Responses faster than 0.2 s or slower than 3 s are left out",
         "from the frame in which the target was painted",
         "differs from the server's interval by more than 100 ms",
     ):

@@ -9,8 +9,11 @@ from lakatos.domains import DOMAINS
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.findings.generic_learners.learners import (
     PEOPLE,
+    better_size,
     ceiling_of_people,
+    cross_fitted,
     fit_learners,
+    folds_of,
     log_answers,
     log_choices,
     predict_left_out,
@@ -173,7 +176,8 @@ def test_learners_of_a_task_with_steps_use_what_was_done_and_got():
     assert own.mean > -np.log(2) + 0.8 * (best + np.log(2))
 
 
-def test_on_a_scale_they_see_where_outcomes_lie_and_which_there_are():
+@pytest.mark.parametrize("large", [False, True])
+def test_on_a_scale_they_see_where_outcomes_lie_and_which_there_are(large):
     """People give what the others gave; where only all or nothing is allowed, what is nearer."""
     domain = DOMAINS["public_goods"]
     stimuli = domain.space({"n_trials": 200})
@@ -185,12 +189,15 @@ def test_on_a_scale_they_see_where_outcomes_lie_and_which_there_are():
     )
     rows = read_rows(domain, [given])
     np.testing.assert_array_equal(rows.available, stimuli["available"] > 0)
-    learned = strengths(fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0), rows.columns)
+    learned = strengths(
+        fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0, large=large), rows.columns
+    )
     guessed = np.where(rows.available, learned, -np.inf).argmax(axis=1)
     assert np.abs(guessed - far.argmin(axis=1)).mean() < 1
 
 
-def test_on_a_timed_scale_they_see_which_option_was_chosen_and_when():
+@pytest.mark.parametrize("large", [False, True])
+def test_on_a_timed_scale_they_see_which_option_was_chosen_and_when(large):
     """People are right and quick without conflict, and wrong and slow with it."""
     domain = DOMAINS["attention"]
     stimuli = domain.space({})
@@ -199,5 +206,30 @@ def test_on_a_timed_scale_they_see_which_option_was_chosen_and_when():
     people, trial = np.repeat(np.arange(4), n_trials), np.tile(np.arange(n_trials), 4)
     answers = Trials("e", stimuli, people, trial, given[trial], np.ones(4 * n_trials), n_options=40)
     rows = read_rows(domain, [answers])
-    learned = strengths(fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0), rows.columns)
+    learned = strengths(
+        fit_learners(rows.columns, rows.counts(rows.cell >= 0), 0, large=large), rows.columns
+    )
     assert (learned.argmax(axis=1) == given).all()
+
+
+def log_loss(rows, strength) -> float:
+    """Least log loss in nats of two options over weights of the learners' log odds."""
+    lead = (strength[:, 1] - strength[:, 0]) * np.where(rows.response == 1, 1, -1)
+    p = [0.98 / (1 + np.exp(-scale * lead)) + 0.01 for scale in (0.2, 0.3, 0.45, 0.65, 1.0)]
+    return float(min(-(rows.count * np.log(item)).sum() for item in p))
+
+
+@pytest.mark.parametrize("rule", ["odd or even", "linear and noisy"])
+def test_the_size_that_predicts_left_out_answers_better_is_taken(rule):
+    """Large learners find that odd totals are preferred; small ones predict noisy responses better."""
+    is_odd = rule == "odd or even"
+    stimuli = asked(300, 5) if is_odd else asked(150, 7)
+    total = stimuli["ratings"][:, 1].sum(axis=1)
+    odd = np.tile(np.where(total % 2 == 1, 0.9, 0.1), (4, 1))
+    chances = odd if is_odd else probability(stimuli, np.ones(2))
+    rows = read_rows(DOMAIN, [answered(stimuli, chances, 6, 1)])
+    fold = folds_of(DOMAIN, rows, "trials")
+    both = [cross_fitted(rows, fold, 0, large=large) for large in (False, True)]
+    strength, large = better_size(rows, fold, 0)
+    assert (log_loss(rows, both[1]) < log_loss(rows, both[0])) == large == is_odd
+    np.testing.assert_array_equal(strength, both[large])

@@ -1,9 +1,10 @@
 """Generic learners: how far answers can be predicted from their trials by what knows no psychology.
 
-Gradient boosting and a small network see each trial from the side of each of its options: the raw stimulus, the
+Gradient boosting and a network see each trial from the side of each of its options: the raw stimulus, the
 properties in which the domain describes it and, in tasks of many steps, what the person did and got before. On top of
 their mean stands a population of people who differ in how strictly they follow it, in lapses, in a side that they
-favour and in tastes, because the people of a theory may differ as well. What it reaches is the ceiling of
+favour and in tastes, because the people of a theory may differ as well. Of a small and a large pair, the one that
+predicts left-out answers better is taken. What it reaches is the ceiling of
 `theories.findings.generic_learners.completeness`.
 
 References:
@@ -37,7 +38,7 @@ N_DRAWS = 256
 N_ROUNDS = 6
 N_TASTES = 2
 """Directions of the columns in which people may differ."""
-MOST_CELLS = 4_000
+MOST_CELLS = 20_000
 """Trials (of tasks with steps: answers) from which the learners learn; of more, so many are drawn by lot."""
 MOST_ROWS = 2**16
 """Answers up to which all draws of a population are asked; beyond, a quarter of them."""
@@ -135,18 +136,18 @@ def _units(cell: Rows, person: Rows, is_pooled: NDArray[np.bool_]) -> Rows:
     return np.asarray(np.argsort(np.argsort(order))[unit], dtype=np.intp)
 
 
-def fit_learners(columns: Array, counts: Array, seed: int) -> tuple[Any, Any, Any]:
+def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tuple[Any, Any, Any]:
     """A scaler, boosting and a network that learned which options were chosen.
 
     Args:
         columns: ``(n_cells, n_options, n_columns)``.
         counts: ``(n_cells, n_options)`` answers.
         seed: Of everything by lot, so that the same answers make the same learners.
+        large: Whether the learners are large; small ones predict better where responses are noisy.
     """
-    from sklearn.ensemble import GradientBoostingClassifier
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPClassifier
     from sklearn.preprocessing import StandardScaler
+    from threadpoolctl import threadpool_limits
 
     answered = np.flatnonzero(counts.sum(axis=1))
     if len(answered) > MOST_CELLS:
@@ -163,6 +164,19 @@ def fit_learners(columns: Array, counts: Array, seed: int) -> tuple[Any, Any, An
     kept = weights > 0
     table, target, weights = table[kept], target[kept], weights[kept]
     weights = weights / weights.mean()
+    boosting, network = _large_learners(seed) if large else _small_learners(seed)
+    # One thread: sums of several end in another last digit. Ending early is one of the network's limits of size.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        boosting.fit(table, target, sample_weight=weights)
+        network.fit(table, target, sample_weight=weights)
+    return scaler, boosting, network
+
+
+def _small_learners(seed: int) -> tuple[Any, Any]:
+    from sklearn.ensemble import GradientBoostingClassifier
+    from sklearn.neural_network import MLPClassifier
+
     boosting = GradientBoostingClassifier(
         n_estimators=60,
         learning_rate=0.15,
@@ -171,12 +185,28 @@ def fit_learners(columns: Array, counts: Array, seed: int) -> tuple[Any, Any, An
         max_features="sqrt",
         min_samples_leaf=5,
         random_state=seed,
-    ).fit(table, target, sample_weight=weights)
-    network = MLPClassifier((16,), alpha=1.0, solver="lbfgs", max_iter=100, random_state=seed)
-    with warnings.catch_warnings():  # ending early is one of its limits of size
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        network.fit(table, target, sample_weight=weights)
-    return scaler, boosting, network
+    )
+    return boosting, MLPClassifier(
+        (16,), alpha=1.0, solver="lbfgs", max_iter=100, random_state=seed
+    )
+
+
+def _large_learners(seed: int) -> tuple[Any, Any]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.neural_network import MLPClassifier
+
+    boosting = HistGradientBoostingClassifier(
+        max_iter=100,
+        learning_rate=0.1,
+        max_leaf_nodes=15,
+        min_samples_leaf=10,
+        l2_regularization=1.0,
+        early_stopping=False,
+        random_state=seed,
+    )
+    return boosting, MLPClassifier(
+        (32, 16), alpha=1.0, solver="lbfgs", max_iter=100, random_state=seed
+    )
 
 
 def strengths(learners: tuple[Any, Any, Any], columns: Array) -> Array:
@@ -191,17 +221,33 @@ def strengths(learners: tuple[Any, Any, Any], columns: Array) -> Array:
     return np.asarray(mean).reshape(columns.shape[:2])
 
 
-def cross_fitted(rows: LearnerRows, fold: Rows, seed: int) -> Array:
+def cross_fitted(rows: LearnerRows, fold: Rows, seed: int, *, large: bool) -> Array:
     """``(n_rows, n_options)`` strengths by learners that did not see the fold of a row's answer."""
     found = np.zeros((len(rows.cell), rows.columns.shape[1]))
     for number in np.unique(fold):
         own = fold == number
         if own.all():  # nobody is left to learn from
             continue
-        learners = fit_learners(rows.columns, rows.counts(~own), seed)
+        learners = fit_learners(rows.columns, rows.counts(~own), seed, large=large)
         cells, place = np.unique(rows.cell[own], return_inverse=True)
         found[own] = strengths(learners, rows.columns[cells])[place]
     return found
+
+
+def better_size(rows: LearnerRows, fold: Rows, seed: int) -> tuple[Array, bool]:
+    """The `cross_fitted` strengths of small or of large learners, and whether they are large.
+
+    Those are taken that predict left-out answers better, with as much weight on them as serves each best.
+    """
+    both = [cross_fitted(rows, fold, seed, large=large) for large in (False, True)]
+    tastes = np.zeros((*rows.columns.shape[:2], 0))
+    alike = np.zeros_like(SCALES)
+    drawn = {"scale": SCALES, "lapse": alike + FOLLOWER["lapse"], "side": alike}
+    small, large = (
+        log_answers(rows, strength, tastes, drawn).sum(axis=1).max() for strength in both
+    )
+    is_large = bool(large > small)
+    return both[is_large], is_large
 
 
 def folds_of(domain: Domain, rows: LearnerRows, kind: str) -> Rows:
@@ -376,6 +422,8 @@ def _known_people(rows: LearnerRows) -> NDArray[np.bool_]:
 
 FOLLOWER = {"scale": np.array([0.5]), "lapse": np.array([0.02]), "side": np.zeros(1)}
 """Somebody who follows the learners half as strictly as they say, and hardly lapses."""
+SCALES = np.array([0.2, 0.3, 0.45, 0.65, 1.0])
+"""How strictly learners may be followed where their sizes are compared."""
 
 
 def _tastes(rows: LearnerRows, strength: Array) -> Array:
@@ -436,7 +484,7 @@ def predict_left_out(
     """
     rows = read_rows(domain, trials)
     fold = folds_of(domain, rows, left_out_kind(trials))
-    strength = cross_fitted(rows, fold, seed)
+    strength, _ = better_size(rows, fold, seed)
     people = learn_population(rows, strength)
     log_p = log_answers(rows, strength, people.tastes, people.drawn)
     scores = _scores(rows, log_p, _weights_without(rows, people, log_p, fold))
@@ -465,9 +513,9 @@ def predict_others(
     is_new = both.experiment >= len(learned)
     rows = part_of(both, ~is_new, tuple(learned))
     new = part_of(both, is_new, tuple(unseen))
-    strength = cross_fitted(rows, folds_of(domain, rows, kind), seed)
+    strength, large = better_size(rows, folds_of(domain, rows, kind), seed)
     people = learn_population(rows, strength)
-    learners = fit_learners(both.columns, rows.counts(rows.cell >= 0), seed)
+    learners = fit_learners(both.columns, rows.counts(rows.cell >= 0), seed, large=large)
     found = strengths(learners, both.columns)
     if unseen[0].pooled:  # counts are predicted by the population's mean
         first = sum(len(item.stimuli) for item in learned)
