@@ -1,4 +1,4 @@
-"""How well do small and large generic learners predict left-out responses, and which are taken?
+"""Log scores of small and large generic learners on left-out responses, and which of the two are taken.
 
     python benchmarks/run.py theories/learners --data ../shared/data   # resumes; benchmarks/raw/theories/learners.json
 
