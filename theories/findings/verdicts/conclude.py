@@ -168,7 +168,8 @@ def conclude_from(
         is_ahead_of_published=is_ahead_of_published,
         n_others=len({*tied} - {known_as}),
     )
-    parts = [first, *_random_choices_in_words(evidence.theory(leader), own)]
+    pooled = all(evidence.trials(name).pooled for name in evidence.experiments.collected)
+    parts = [first, *random_choices_in_words(evidence.theory(leader), own, pooled=pooled)]
     parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, tied)]
     parts += _guessing_in_words(evidence.theories.name(leader), gain)
     parts += _what_it_says(evidence, leader)
@@ -271,15 +272,21 @@ def _is_ahead_of_published(evidence: TheoryEvidence, leader: Digest) -> bool | N
     return found.estimate(found.ahead, found.ahead_error).is_above_zero()
 
 
-def _random_choices_in_words(theory: Theory, left: ErrorRatio | None) -> list[str]:
-    """A sentence that choices called random are part of what is not understood, if something is left."""
+def random_choices_in_words(
+    theory: Theory, left: ErrorRatio | None, *, pooled: bool = False
+) -> list[str]:
+    """A sentence that choices called random are part of what is not understood, if something is left.
+
+    Args:
+        theory: With its population.
+        left: Ratio of its squared error to the sampling noise, where it is known.
+        pooled: Whether responses are counts, of nobody in particular.
+    """
     if left is None or not left.is_above_one or LAPSE not in theory.priors:
         return []
     share = float(np.median(theory.population(RATIO_DRAWS)[LAPSE]))
-    return [
-        f"The theory attributes {share:.0%} of the choices of the median participant to chance; it does not explain "
-        "them."
-    ]
+    whose = "choices" if pooled else "the choices of the median participant"
+    return [f"The theory attributes {share:.0%} of {whose} to chance; it does not explain them."]
 
 
 def _errors(evidence: TheoryEvidence, name: Digest) -> ErrorOnTrials:
@@ -409,7 +416,7 @@ def _on_sealed(
         name: over_data_sets(opened.record.experiments, [units.scores for units in item.scores])
         for name, item in sealed.items()
     }
-    basis = f"{opened.record.n_trials} sealed trials, parameters estimated from the open ones"
+    basis = f"{opened.record.n_trials:,} sealed trials, parameters estimated from the open ones"
     return [
         RivalComparison(name, paired_difference(scores[leader], scores[name]), basis, len(scores))
         for name in rivals

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from lakatos.domains import FAMILIES
 from lakatos.theories.engine.evidence import TheoryEvidence
 from lakatos.theories.engine.record import SealedScored, UnitLogPredictives
 from lakatos.theories.engine.scoring.score import ScoreEstimate
+from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.conclude import (
     ComparedLeader,
     RivalComparison,
@@ -22,9 +24,12 @@ from lakatos.theories.findings.verdicts.conclude import (
     _truth_in_words,
     compare_leader,
     conclude_from,
+    random_choices_in_words,
     tied_with,
 )
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, FoldFinished, TruthCompared
+from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.theory import read_program
 from lakatos.traces.step import Recorded
 
 LEADER, RIVAL = "a" * 64, "b" * 64
@@ -51,6 +56,22 @@ def test_too_few_participants_are_counted_and_more_are_asked_for(
     archived = replace(evidence, terms=replace(evidence.terms, archival=True))
     (sentence,) = _few_in_words(archived, compared(n_units))
     assert sentence.endswith("no difference is claimed.")
+
+
+def test_choices_attributed_to_chance_are_stated_where_something_is_left() -> None:
+    """Of counts there is no median participant."""
+    family = FAMILIES["risky"]
+    theory = read_program(family.program("expected_value"))
+    assert "lapse" in theory.priors
+    lapsing = theory.with_people({"lapse": Prior("uniform", 0.2, 0.2000001)}, pooled=True)
+    left, nothing_left = ErrorRatio(1.3, 1.1, 1.5, 20.0), ErrorRatio(1.1, 0.9, 1.3, 20.0)
+    begin, end = "The theory attributes 20% of", "to chance; it does not explain them."
+    (sentence,) = random_choices_in_words(lapsing, left)
+    assert sentence == f"{begin} the choices of the median participant {end}"
+    (sentence,) = random_choices_in_words(lapsing, left, pooled=True)
+    assert sentence == f"{begin} choices {end}"
+    assert random_choices_in_words(lapsing, nothing_left) == []
+    assert random_choices_in_words(lapsing, None) == []
 
 
 def test_a_leader_that_may_be_no_better_than_guessing_is_said_to_be_so() -> None:
