@@ -265,7 +265,8 @@ HABIT = (
         },
         wording=Wording(
             clause=(
-                "vary from trial to trial in their starting point (by up to {start_range%} of the distance to the bound)"
+                "vary from trial to trial in their starting point (by up to {start_range%} of "
+                "the distance to the bound)"
             ),
             parameter="start_range",
             unit=0.3,
@@ -510,10 +511,12 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "are {much}drawn to the distractor's response by an influence that peaks (about {fade} s after onset) and then decays"
+                    "are {much}drawn to the distractor's response by an influence that peaks "
+                    "(about {fade} s after onset) and then decays"
                 ),
                 opposite_clause=(
-                    "are {much}driven away from the distractor's response by an influence that peaks (about {fade} s after onset) and then decays"
+                    "are {much}driven away from the distractor's response by an influence that "
+                    "peaks (about {fade} s after onset) and then decays"
                 ),
                 parameter="pull",
                 unit=0.1,
@@ -547,7 +550,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "attend to the distractor at first ({capture%} of the evidence) and narrow their attention to the target (within about {narrowing} s)"
+                    "attend to the distractor at first ({capture%} of the evidence) and narrow "
+                    "their attention to the target (within about {narrowing} s)"
                 ),
                 parameter="capture",
                 unit=0.3,
@@ -644,7 +648,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately ({rate} per second for the correct one, {wrong_rate} for a wrong one) and make the response that "
+                    "accumulate evidence for each response separately ({rate} per second for the "
+                    "correct one, {wrong_rate} for a wrong one) and make the response that "
                     "first reaches a bound ({bound})"
                 )
             ),
@@ -668,7 +673,8 @@ PROCESS = (
             Wording(
                 clause=(
                     "accumulate evidence for each response at a rate that differs between "
-                    "trials ({rate} per second for the correct one, {wrong_rate} for a wrong one) and make the response that first reaches a bound ({bound})"
+                    "trials ({rate} per second for the correct one, {wrong_rate} for a wrong "
+                    "one) and make the response that first reaches a bound ({bound})"
                 )
             ),
             RACED,

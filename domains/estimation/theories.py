@@ -81,7 +81,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "average the heights of nearby points, weighted by proximity (kernel width {reach} on an x-axis from -1 to 1)"
+                "average the heights of nearby points, weighted by proximity (kernel width "
+                "{reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=NEAR,
@@ -110,7 +111,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "predict by a smooth curve through nearby points, continued linearly beyond them (kernel width {reach} on an x-axis from -1 to 1)"
+                "predict by a smooth curve through nearby points, continued linearly beyond them "
+                "(kernel width {reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),

@@ -276,7 +276,10 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="equilibrium",
-        clause="choose probabilistically and respond to the other player's choice probabilities, as the other does to theirs",
+        clause=(
+            "choose probabilistically and respond to the other player's choice probabilities, as the "
+            "other does to theirs"
+        ),
         code="""
         strictness, rows = parameters["other_strictness"], chance
         for _ in range(24):

@@ -64,7 +64,9 @@ EXPECTATION = (
         },
         wording=Wording(
             clause=(
-                "assume a fixed price for rates that vary by the time of day (about {expected_time_of_day} cents/kWh) or by the season (about {expected_seasonal} cents/kWh)"
+                "assume a fixed price for rates that vary by the time of day (about "
+                "{expected_time_of_day} cents/kWh) or by the season (about {expected_seasonal} "
+                "cents/kWh)"
             )
         ),
         repairs=(*RATES, *PRICE),
@@ -289,7 +291,8 @@ EVALUATION = (
         },
         wording=Wording(
             clause=(
-                "eliminate offers by one aspect at a time, the most important first (a price up to {cheap} cents/kWh counts as cheap)"
+                "eliminate offers by one aspect at a time, the most important first (a price up "
+                "to {cheap} cents/kWh counts as cheap)"
             )
         ),
         repairs=(*PRICE, *CONTRACT, *REPUTATION, *RATES),
@@ -349,7 +352,8 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "consider only the cheapest offers and ignore small differences in price (up to {just_noticeable} cents/kWh)"
+                "consider only the cheapest offers and ignore small differences in price (up to "
+                "{just_noticeable} cents/kWh)"
             ),
             label="price screening",
             overrides=True,
@@ -369,7 +373,8 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "consider all offers that are cheap enough (up to {aspiration} cents/kWh), or the cheapest if there are none"
+                "consider all offers that are cheap enough (up to {aspiration} cents/kWh), or "
+                "the cheapest if there are none"
             ),
             label="cheap-enough screening",
             overrides=True,

@@ -161,7 +161,10 @@ STRENGTH = (
         "a power",
         'strength ** parameters["exponent"]',
         Wording(
-            clause="accumulate evidence at a rate that is a power of the strength of the stimulus (exponent {exponent}, at most {rate} per second)",
+            clause=(
+                "accumulate evidence at a rate that is a power of the strength of the stimulus "
+                "(exponent {exponent}, at most {rate} per second)"
+            ),
             label="power law",
         ),
         PALMER,
@@ -171,7 +174,10 @@ STRENGTH = (
         "saturating",
         'strength * (1 + parameters["half"]) / (strength + parameters["half"])',
         Wording(
-            clause="accumulate evidence at a rate that saturates with the strength of the stimulus (half of its maximum at {half} times the strongest stimulus)",
+            clause=(
+                "accumulate evidence at a rate that saturates with the strength of the stimulus "
+                "(half of its maximum at {half} times the strongest stimulus)"
+            ),
             label="saturation",
         ),
         NAKA,
@@ -347,8 +353,10 @@ PROCESS = (
         own={"bound": BOUND, "base_rate": BASE_RATE},
         wording=(
             Wording(
-                clause="accumulate evidence for each response separately ({base_rate} per second whatever the stimulus) and "
-                "give the first response to reach a bound ({bound})"
+                clause=(
+                    "accumulate evidence for each response separately ({base_rate} per second "
+                    "whatever the stimulus) and give the first response to reach a bound ({bound})"
+                )
             ),
             NEEDS_TIME,
         ),
@@ -363,7 +371,11 @@ PROCESS = (
         own={"bound": BOUND, "base_rate": BASE_RATE},
         wording=(
             Wording(
-                clause="accumulate evidence for each response at a rate that differs between trials ({base_rate} per second whatever the stimulus) and give the first response to reach a bound ({bound})"
+                clause=(
+                    "accumulate evidence for each response at a rate that differs between trials "
+                    "({base_rate} per second whatever the stimulus) and give the first response to "
+                    "reach a bound ({bound})"
+                )
             ),
             NEEDS_TIME,
         ),

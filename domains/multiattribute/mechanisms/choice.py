@@ -147,7 +147,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ if ratings are high overall (from {high_level%})"
+                "but decide by the most valid cue on which the products differ if ratings are "
+                "high overall (from {high_level%})"
             ),
             label="a shortcut",
             overrides=True,
@@ -175,7 +176,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ if ratings are low overall (below {low_level%})"
+                "but decide by the most valid cue on which the products differ if ratings are "
+                "low overall (below {low_level%})"
             ),
             label="a shortcut",
             overrides=True,
@@ -203,7 +205,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ if they differ on many (from {too_many%} of the cues)"
+                "but decide by the most valid cue on which the products differ if they differ on "
+                "many (from {too_many%} of the cues)"
             ),
             label="a shortcut",
             overrides=True,
@@ -222,7 +225,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ if they differ on few (below {too_few%} of the cues)"
+                "but decide by the most valid cue on which the products differ if they differ on "
+                "few (below {too_few%} of the cues)"
             ),
             label="a shortcut",
             overrides=True,

@@ -95,7 +95,10 @@ HISTORY = (
         wording=Wording(
             clause="{much}tend to leave a side that they have chosen [{longest_run#}|a number of times in a row]",
             clause_short="to leave it",
-            opposite_clause="{much}tend to keep to a side that they have chosen [{longest_run#}|a number of times in a row]",
+            opposite_clause=(
+                "{much}tend to keep to a side that they have chosen [{longest_run#}|a number of "
+                "times in a row]"
+            ),
             opposite_short="to keep to it",
             parameter="switching",
             unit=LOG_ODDS,
@@ -264,9 +267,15 @@ HISTORY = (
             "satisfied_from": uniform(0.0, 1.0, SHARE, "mean rating that satisfies"),
         },
         wording=Wording(
-            clause="{much}tend to stay on a side where the product chosen last was good enough, and to leave it otherwise",
+            clause=(
+                "{much}tend to stay on a side where the product chosen last was good enough, and to "
+                "leave it otherwise"
+            ),
             clause_short="do the reverse",
-            opposite_clause="{much}tend to leave a side where the product chosen last was good enough, and to stay otherwise",
+            opposite_clause=(
+                "{much}tend to leave a side where the product chosen last was good enough, and to "
+                "stay otherwise"
+            ),
             opposite_short="do the reverse",
             parameter="satisfied_stay",
             unit=LOG_ODDS,

@@ -96,11 +96,13 @@ UTILITY = (
         },
         wording=Wording(
             clause=(
-                "see ratings below a reference ({reference%} of the top rating) as losses, which loom {far}larger than gains"
+                "see ratings below a reference ({reference%} of the top rating) as losses, which "
+                "loom {far}larger than gains"
             ),
             clause_short="feel the losses below it more",
             opposite_clause=(
-                "see ratings above a reference ({reference%} of the top rating) as gains, which loom {far}larger than losses"
+                "see ratings above a reference ({reference%} of the top rating) as gains, which "
+                "loom {far}larger than losses"
             ),
             opposite_short="feel the gains above it more",
             parameter="loss_aversion",

@@ -276,7 +276,8 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         name="aspiration",
         parameter="aspiration_pull",
         clause=(
-            "{much}prefer the gamble that is more likely to reach an aspiration level (about {aspiration_level%} of the range of outcomes presented)"
+            "{much}prefer the gamble that is more likely to reach an aspiration level (about "
+            "{aspiration_level%} of the range of outcomes presented)"
         ),
         code="""
 level = worst.min(axis=-1) + parameters["aspiration_level"] * at_stake
