@@ -529,17 +529,24 @@ def _joined(*parts: str) -> str:
 @cache
 def _read_in(code: str) -> frozenset[str]:
     """Names that statements read, other than to multiply them by 0."""
-    found, nodes = set(), list(parse(_body(code)).body)
+    found: set[str] = set()
+    nodes: list[ast.AST] = list(parse(_body(code)).body)
     while nodes:
         node = nodes.pop()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.add(node.id)
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
-        is_nothing = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
-        if not (is_nothing and isinstance(node.left, ast.Constant) and node.left.value == 0):
+        if not _is_nothing(node):
             nodes += ast.iter_child_nodes(node)
     return frozenset(found)
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    """Whether an expression is 0 times something."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    return isinstance(node.left, ast.Constant) and node.left.value == 0
 
 
 @cache
