@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -52,6 +52,8 @@ class OptionScore(PricedExpression):
     """Whether gates are made of it."""
     is_worth: bool = False
     """Whether it may be what an option is worth where a condition on the option holds."""
+    apart: str = ""
+    """When options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
 
     @property
     def is_property(self) -> bool:
@@ -113,6 +115,14 @@ class HasLandmarkCodes(Protocol):
 
     def landmark_codes(self) -> tuple[LandmarkCode, ...]:
         """These numbers."""
+
+
+@runtime_checkable
+class HasTrialNouns(Protocol):
+    """A domain that says what the numbers of a trial are called; of what a trial has or has not, with "a"."""
+
+    def trial_nouns(self) -> Mapping[str, str]:
+        """Names by array."""
 
 
 @dataclass(frozen=True)

@@ -358,11 +358,10 @@ def _weighed(answers: InductionAnswers) -> ExpressionPool:
 
 def _plus(first: OptionScore, second: OptionScore, weight: float) -> OptionScore:
     """One score plus a multiple of another, as code and in words."""
-    sign, verb = ("+", "plus") if weight > 0 else ("-", "less")
-    size = f"{abs(weight):g}"
-    times = f"{size} * " if abs(weight) != 1 else ""
+    sign, verb = ("+", "plus") if weight > 0 else ("-", "minus")
+    times = f"{abs(weight):g} * " if abs(weight) != 1 else ""
     code = f"({first.code}) {sign} {times}({second.code})"
-    words = f"{first.words}, {verb} {size} times the {second.words}"
+    words = f"{first.words}, {verb} {expression.multiple(abs(weight))}the {second.words}"
     return OptionScore(code, words, first.price + second.price + CHOICE_OF_WEIGHT)
 
 

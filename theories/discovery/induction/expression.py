@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.discovery.induction.phrase import figure
 from lakatos.theories.language.option_score import OptionNumbers, OptionScore, filled
 
 Array = NDArray[Any]
@@ -67,14 +68,14 @@ REDUCED = (
                 "largest number of equal ones among the {words}", 2.5),
     OptionScore("{x}.argmax(axis=-1)", "place of the highest of the {words}", 2),
     OptionScore("{x}.argmin(axis=-1)", "place of the lowest of the {words}", 2),
-    OptionScore("({x}[..., -1] - {x}[..., 0])", "last less first of the {words}", 2),
+    OptionScore("({x}[..., -1] - {x}[..., 0])", "difference between the last and the first of the {words}", 2),
 )  # fmt: skip
 LONGEST_ROW = (
     OptionScore("longest_run({x}, xp)", "longest row of equal neighbours among the {words}", 3),
 )
 COUNTED = (
-    OptionScore("({x} >= {level:g}).sum(axis=-1)", "number of at least {level:g} among the {words}", 2),
-    OptionScore("(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", "number of {level:g} among the {words}", 2),
+    OptionScore("({x} >= {level:g}).sum(axis=-1)", "number of values of at least {level:g} among the {words}", 2),
+    OptionScore("(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", "number of values of {level:g} among the {words}", 2),
 )  # fmt: skip
 
 
@@ -125,19 +126,23 @@ def compared(atoms: Sequence[OptionScore], values: Array) -> ExpressionPool:
             forms.append(
                 (
                     f"({{0}} >= {text} - 1e-9) * 1.0",
-                    f"{{0}} of at least {text}",
+                    f"{{0}} of at least {figure(level)}",
                     own >= level - 1e-9,
                 )
             )
             if len(levels) > 1:
                 equal = np.abs(own - level) < 1e-9
                 forms.append(
-                    (f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0", f"{{0}} of just {text}", equal)
+                    (
+                        f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0",
+                        f"{{0}} of just {figure(level)}",
+                        equal,
+                    )
                 )
                 forms.append(
                     (
                         f"-xp.abs({{0}} - {text})",
-                        f"closeness of the {{0}} to {text}",
+                        f"closeness of the {{0}} to {figure(level)}",
                         -np.abs(own - level),
                     )
                 )
@@ -164,14 +169,19 @@ def compared(atoms: Sequence[OptionScore], values: Array) -> ExpressionPool:
     )
 
 
+def multiple(times: float) -> str:
+    """Words before a number that is multiplied; none where it is taken once."""
+    return "" if times == 1 else f"{figure(times)} times "
+
+
 COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
     *(
         (
             f"({{0}}) {sign} {times:g} * ({{1}})",
-            f"{{0}}, {verb} {times:g} times the {{1}}",
+            f"{{0}}, {verb} {multiple(times)}the {{1}}",
             lambda a, b, w=(times if sign == "+" else -times): a + w * b,
         )
-        for sign, verb in (("+", "plus"), ("-", "less"))
+        for sign, verb in (("+", "plus"), ("-", "minus"))
         for times in TIMES
     ),
     *(
@@ -180,11 +190,11 @@ COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
             f"{times:g} times the {{0}}, {verb} the {{1}}",
             lambda a, b, w=times, s=s: w * a + s * b,
         )
-        for sign, verb, s in (("+", "plus", 1), ("-", "less", -1))
+        for sign, verb, s in (("+", "plus", 1), ("-", "minus", -1))
         for times in (3.0,)
     ),
-    ("xp.minimum({0}, {1})", "smaller of {0} and {1}", np.minimum),
-    ("xp.maximum({0}, {1})", "larger of {0} and {1}", np.maximum),
+    ("xp.minimum({0}, {1})", "smaller of two numbers, the {0} and the {1}", np.minimum),
+    ("xp.maximum({0}, {1})", "larger of two numbers, the {0} and the {1}", np.maximum),
     ("({0}) * ({1})", "{0} times the {1}", np.multiply),
     ("(({0}) > ({1}) + 1e-9) * 1.0", "having a {0} above its {1}", lambda a, b: a > b + 1e-9),
     ("(({1}) > ({0}) + 1e-9) * 1.0", "having a {1} above its {0}", lambda a, b: b > a + 1e-9),
@@ -203,7 +213,7 @@ COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
         "having a {1} above the other's {0}",
         lambda a, b: b > a[..., ::-1] + 1e-9,
     ),
-    ("xp.abs(({0}) - ({1}))", "distance between {0} and {1}", lambda a, b: np.abs(a - b)),
+    ("xp.abs(({0}) - ({1}))", "distance between the {0} and the {1}", lambda a, b: np.abs(a - b)),
 )
 
 

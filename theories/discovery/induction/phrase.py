@@ -1,0 +1,68 @@
+"""Phrases of induced rules, built from the names of their numbers by the grammar of English."""
+
+from __future__ import annotations
+
+import re
+
+COMPARATIVES = (
+    (re.compile(r"^(best|worst) "), ("better", "worse")),
+    (re.compile(r"\b(delay|length|streak|time since)\b"), ("longer", "shorter")),
+    (
+        re.compile(
+            r"\b(amount|range|variance|deviation|spread|differences?|distances?|(dis)?advantages?|changes?"
+            r"|imbalance|inequality|shortfall|surplus|total|sum)\b"
+        ),
+        ("larger", "smaller"),
+    ),
+)
+"""Comparatives of numbers with such words in their names; others are higher or lower."""
+ALONE = re.compile(
+    r"^(highest|lowest|largest|smallest|longest|best|worst|least|first|last|larger|smaller)\b|,|otherwise"
+)
+"""Names that no adjective can precede."""
+CLOSENESS = re.compile(r"(squared )?closeness of the (?P<what>.+) to (?P<level>[\d.]+)(?P<rest>.*)")
+ODDNESS = "oddness of the "
+
+
+def comparatives(name: str) -> tuple[str, str]:
+    """Words for more and for less of a number."""
+    return next((words for head, words in COMPARATIVES if head.search(name)), ("higher", "lower"))
+
+
+def having(name: str, *, more: bool) -> str:
+    """What distinguishes the option with more of a number, or with less: "with the longer delay"."""
+    if near := CLOSENESS.fullmatch(name):
+        verb = "are" if near["what"].endswith("ratings") else "is"
+        distance = "closer to" if more else "further from"
+        return (
+            f"whose {near['what']} {verb} {distance} {figure(float(near['level']))}{near['rest']}"
+        )
+    if name.startswith(ODDNESS):
+        return f"with the {'odd' if more else 'even'} {name.removeprefix(ODDNESS)}"
+    if name.startswith("number of "):
+        return f"with {'more' if more else 'fewer'} {name.removeprefix('number of ')}"
+    adjective = comparatives(name)[0 if more else 1]
+    if ALONE.search(name):
+        comma = "," if "," in name else ""
+        return f"whose {name}{comma} is {adjective}"
+    return f"with the {adjective} {name}"
+
+
+def figure(number: float) -> str:
+    """A number as text: two digits that count, or all of a whole number."""
+    return f"{number:g}" if float(number).is_integer() else f"{float(f'{number:.2g}'):g}"
+
+
+def at_cut(words: str, cut: float, *, whole: bool = False) -> str:
+    """Words with a threshold in the place of ``{cut}``, or of ``{percent}``.
+
+    Args:
+        words: Such as "the total is above {cut}".
+        cut: The threshold.
+        whole: Whether the number is always whole, so that what exceeds the threshold reaches the next whole number.
+    """
+    if whole and not float(cut).is_integer():
+        least = f"{int(cut // 1) + 1}"
+        for beyond in ("more than {cut}", "above {cut}"):
+            words = words.replace(beyond, f"at least {least}")
+    return words.replace("{cut}", figure(cut)).replace("{percent}", f"{figure(100 * cut)}%")
