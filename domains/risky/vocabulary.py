@@ -92,9 +92,9 @@ RANK_POWERS = (
 )  # fmt: skip
 MULTIPLES = (
     OptionScore("(xp.abs(xp.round(best / {unit}) * {unit} - best) < 1e-6) * 1.0",
-                "a multiple of {unit} as best outcome", 4),
+                "multiple of {unit} as best outcome", 4),
     OptionScore("(xp.abs(xp.round(worst / {unit}) * {unit} - worst) < 1e-6) * 1.0",
-                "a multiple of {unit} as worst outcome", 4),
+                "multiple of {unit} as worst outcome", 4),
 )  # fmt: skip
 # Chances of reaching a level of aspiration: an amount, a share of the largest one, and levels that
 # the gambles set for themselves and for each other.

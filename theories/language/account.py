@@ -78,11 +78,13 @@ ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
 PREDICATE = re.compile(
-    r"(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to avoid|tend to take)|give about|find"
+    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to avoid|tend to take)|give about|find"
     r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,|give (\w+ )?(more|less))"
-    r" (?P<object>[^,;()]+?)(?P<end> (\w+ )?(more|less) random)?"
+    r" (?P<object>([^,;()]|\((?!estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
+OPTION = re.compile(r"(the|an?) \w+ (?=with |without )")
+"""An option that is named again before what distinguishes it."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 """How earlier sources stated how often something happens."""
@@ -372,7 +374,11 @@ def _merged(clauses: Sequence[str]) -> Iterator[str]:
         if not verb or len(texts) > MOST_JOINED:
             yield from texts
             continue
-        listed = _listed([text[len(verb) : len(text) - len(end)].strip() for text in texts])
+        objects = [text[len(verb) : len(text) - len(end)].strip() for text in texts]
+        named = OPTION.match(objects[0])
+        if named and all(item.startswith(named[0]) for item in objects):
+            objects[1:] = [item.removeprefix(named[0]) for item in objects[1:]]
+        listed = _listed(objects)
         if verb == "give about" and len(texts) > 1:
             verb = "give amounts between"
         yield f"{verb} {listed}{end}"

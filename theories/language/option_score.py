@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
@@ -69,7 +70,13 @@ class OptionScore(PricedExpression):
     @property
     def stated(self) -> str:
         """A property as it is stated of an option: "with a top rating", "being better"."""
-        return self.words if self.words.startswith(("being ", "paying ")) else f"with {self.words}"
+        is_clause = self.words.startswith(("being ", "having ", "paying "))
+        return self.words if is_clause else f"with {self.words}"
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its number is 1 where a product has a property, else 0."""
+        return re.fullmatch(r"\(.+ (==|<|>|>=) .+\) \* 1\.0", self.code) is not None
 
 
 class OptionNumbers(PricedExpression):

@@ -286,7 +286,7 @@ PLAIN_GAME = (
 EVENTS = (
     ("won_last", "the last choice won"),
     ("won_before", "the choice before the last won"),
-    ("changed", "the last choice was a switch"),
+    ("changed", "the last choice was a switch from another option"),
 )
 VISITS = (
     ("past_visit_wins", "the number of wins in the previous run"),

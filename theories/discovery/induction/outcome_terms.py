@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import AnswerScale, scale_of
 from lakatos.experiments.task import Domain, Stimuli
-from lakatos.theories.discovery.induction.phrase import comparatives, figure
+from lakatos.theories.discovery.induction.phrase import comparatives, figure, with_article
 from lakatos.theories.discovery.induction.term_text import carry_out, compute
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, thresholds
 from lakatos.theories.language.option_score import (
@@ -309,15 +309,6 @@ def _numbers_by_shape(arrays: dict[str, Array], nouns: Mapping[str, str]) -> lis
         for name, array in sorted(arrays.items())
         if array.ndim == 1
     ]
-
-
-def with_article(noun: str, adjective: str = "") -> str:
-    """A noun with its indefinite article; a plural has none."""
-    words = f"{adjective} {noun}" if adjective else noun
-    head = noun.split(" of ")[0]
-    if head.endswith("s") and not head.endswith("ss"):
-        return words
-    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
 # -- terms of options --------------------------------------------------------------------------------------------------

@@ -506,7 +506,10 @@ def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
         for place in np.argsort(-np.array(sizes), kind="stable")
         for score in language.terms.items[fitted.terms[place][0]].scores
     )
-    nouns.pop("response", None)
+    if nouns.pop("response", "no scale") is None:
+        nouns = {
+            f"their {noun}" if noun.startswith("own ") else f"the {noun}": None for noun in nouns
+        }
     if not nouns:
         return "Weighed reasons"
     first, *others = nouns

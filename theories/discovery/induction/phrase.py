@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 COMPARATIVES = (
-    (re.compile(r"^(best|worst) "), ("better", "worse")),
+    (re.compile(r"^(best|worst) [^,]*$"), ("better", "worse")),
     (re.compile(r"\b(delay|length|streak|time since)\b"), ("longer", "shorter")),
     (
         re.compile(
@@ -22,6 +22,7 @@ ALONE = re.compile(
 """Names that no adjective can precede."""
 CLOSENESS = re.compile(r"(squared )?closeness of the (?P<what>.+) to (?P<level>[\d.]+)(?P<rest>.*)")
 ODDNESS = "oddness of the "
+ARTICLE = re.compile("^(an?|the) ")
 
 
 def comparatives(name: str) -> tuple[str, str]:
@@ -41,11 +42,27 @@ def having(name: str, *, more: bool) -> str:
         return f"with the {'odd' if more else 'even'} {name.removeprefix(ODDNESS)}"
     if name.startswith("number of "):
         return f"with {'more' if more else 'fewer'} {name.removeprefix('number of ')}"
+    if name.startswith(("larger of two", "smaller of two")):
+        return f"that is {'ahead' if more else 'behind'} in the {name}"
     adjective = comparatives(name)[0 if more else 1]
     if ALONE.search(name):
         comma = "," if "," in name else ""
         return f"whose {name}{comma} is {adjective}"
     return f"with the {adjective} {name}"
+
+
+def with_article(noun: str, adjective: str = "") -> str:
+    """A noun with its indefinite article; a plural has none."""
+    words = f"{adjective} {noun}" if adjective else noun
+    head = noun.split(" of ")[0]
+    if head.endswith("s") and not head.endswith("ss"):
+        return words
+    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
+
+
+def the(name: str) -> str:
+    """A number's name with the definite article."""
+    return f"the {ARTICLE.sub('', name)}"
 
 
 def figure(number: float) -> str:

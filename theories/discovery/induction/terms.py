@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.theories.discovery.induction.library import values_of_all, vocabulary
-from lakatos.theories.discovery.induction.phrase import at_cut, having
+from lakatos.theories.discovery.induction.phrase import at_cut, having, with_article
 from lakatos.theories.language.option_score import TINY, OptionScore, TermVocabulary
 
 Array = NDArray[Any]
@@ -207,8 +207,10 @@ def leads(answers: InductionAnswers) -> TermTable:
 
 def option_with(score: OptionScore, *, more: bool) -> str:
     """The product with the greater score, or with the smaller one, in words."""
-    if score.is_property:
-        stated = f"{'' if more else 'not'} {score.stated}".strip().replace("not with ", "without ")
+    if score.is_property or score.is_flag:
+        is_noun = not score.is_property and score.stated.startswith("with ")
+        stated = f"with {with_article(score.words)}" if is_noun else score.stated
+        stated = f"{'' if more else 'not'} {stated}".strip().replace("not with ", "without ")
         return f"the only product {stated}"
     return f"the product {having(score.words, more=more)}"
 
@@ -248,6 +250,10 @@ def quantities(answers: InductionAnswers) -> Iterator[TrialQuantity]:
     return quantities_of(basic)
 
 
+def _their(name: str) -> str:
+    return name if name[0].isdigit() else f"their {name}"
+
+
 def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[TrialQuantity]:
     """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
     for score, value in numbers:
@@ -256,7 +262,7 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
         forms = [
             (
                 "xp.abs(lead({0}))",
-                score.apart or f"the products differ by more than {{cut}} in their {name}",
+                score.apart or f"the products differ by more than {{cut}} in {_their(name)}",
                 2,
                 np.abs(lead),
                 12,
