@@ -111,7 +111,7 @@ OWN_LEVELS = (
     ("best", "best outcome"),
     ("worst", "worst outcome"),
     ("mean", "expected value"),
-    ("0.5 * (best + worst)", "midpoint of its best and worst outcome"),
+    ("0.5 * (best + worst)", "midpoint between the best and the worst outcome"),
 )
 LEVEL_CHANCES = (
     OptionScore("(q * (x >= ({level})[:, ::-1][..., None] - 1e-9)).sum(axis=-1)",

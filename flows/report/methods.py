@@ -136,6 +136,11 @@ def _stopping(reading: RunReading) -> str:
         return ""
     rule = reading.config.stop.words(is_archive=reading.is_collected_before)
     rule = rule.replace("the campaign ends", "the study would end", 1)
+    if exact := reading.config.stop.exact:
+        rule += (
+            ", or once the squared error of the leading theory's frozen predictions, sampling noise subtracted, was "
+            f"below {exact:g} with 95% confidence"
+        )
     return f"Stopping rule: {rule}. It ended after {plural(len(state.cycles), 'cycle')}."
 
 

@@ -280,7 +280,7 @@ def account_of(
 
 def _account_name(head: str, told: Sequence[ToldClause]) -> str:
     """The form's name with the label of its strongest clause, if that is short enough."""
-    title = _true_title(head, told)
+    title = true_title(head, told)
     for label in labels_in_order(head, told):
         name = f"{title} with {label}"
         if len(name.split()) <= MOST_WORDS:
@@ -288,7 +288,7 @@ def _account_name(head: str, told: Sequence[ToldClause]) -> str:
     return title
 
 
-def _true_title(title: str, told: Sequence[ToldClause]) -> str:
+def true_title(title: str, told: Sequence[ToldClause]) -> str:
     """A title in which no label names a side that people, or some of them, are not on."""
     for item in told:
         sides = (item.wording.label, item.wording.opposite_label)
@@ -630,7 +630,8 @@ def _share_of_people(
     if high - low > WIDE:
         return f"between {' and '.join(ends_in_words)} of people (95% interval)"
     share = above if is_above else 1 - above
-    return f"{100 * share:.0f}% of people (95% interval {' to '.join(ends_in_words)})"
+    stated = "more than 99%" if share >= 0.995 else f"{100 * share:.0f}%"
+    return f"{stated} of people (95% interval {' to '.join(ends_in_words)})"
 
 
 def _contrast(one: str, other: str) -> str:

@@ -134,7 +134,7 @@ INTEGRATION = (
     ),
     _integration(
         name="nothing",
-        clause="ignore all reasons",
+        clause="weigh no cues",
         code="evidence = 0.0 * (weight * difference).sum(axis=-1)",
     ),
 )

@@ -357,7 +357,7 @@ class TestTerms:
         answers = read_answers(DOMAIN, [answer(by(rule), n_trials=60)])
         longer = with_combinations(answers, gates(answers).take([]))
         found = {score.words: row for row, score in enumerate(longer.vocabulary.scores)}
-        row = found["number of ratings of 0, less 0.5 times the number of ratings of 2"]
+        row = found["number of ratings of 0, minus 0.5 times the number of ratings of 2"]
         ratings = some_trials(60, 0)["ratings"]
         expected = [[-0.5 * rule(product) for product in trial] for trial in ratings]
         np.testing.assert_allclose(longer.scores[row], expected)
@@ -409,7 +409,7 @@ class TestTerms:
         codes = {score.words: score.code for score in words.scores}
         wanted = (
             "value with probabilities rounded to 0 (below 0.2), a half or 1 (above 0.8)",
-            "probability of at least 0.25 of the largest amount",
+            "probability of at least 0.25 of the largest amount presented",
         )
         found = values(words, [codes[name] for name in wanted], stimuli)
         np.testing.assert_allclose(found, [[[15, 4]], [[0, 0.1]]])

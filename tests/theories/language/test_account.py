@@ -446,6 +446,10 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert even.startswith("between 35% and 68% of people (95% interval) like it")
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("between 52% and 83% of people (95% interval) dislike it")
+    nearly = tell_clause(
+        Wording("{who} count", parameter="type"), {"type": learned(3.0, 1.0, doubt=0.02)}
+    )
+    assert nearly.text == "more than 99% of people (95% interval 99% to 100%) count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
     assert unknown == "some people like it, and others dislike it"
 

@@ -166,8 +166,8 @@ PLAIN_SCORES = (
 ACTS = {
     "having been chosen last": ("repeat the last choice", "switch from the last choice"),
     "having been chosen the time before the last": (
-        "take what was chosen the time before the last",
-        "leave what was chosen the time before the last",
+        "repeat the choice before the last",
+        "avoid the choice before the last",
     ),
     "having won last, or not lost": (
         "repeat a choice that won and switch after one that lost",

@@ -17,7 +17,7 @@ COMPARATIVES = (
 )
 """Comparatives of numbers with such words in their names; others are higher or lower."""
 ALONE = re.compile(
-    r"^(highest|lowest|largest|smallest|longest|best|worst|least|first|last|larger|smaller)\b|,|otherwise"
+    r"^(highest|lowest|largest|smallest|longest|best|worst|least|first|last|larger|smaller|higher|lower)\b|,|otherwise"
 )
 """Names that no adjective can precede."""
 CLOSENESS = re.compile(r"(squared )?closeness of the (?P<what>.+) to (?P<level>[\d.]+)(?P<rest>.*)")
