@@ -220,7 +220,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="{much}vary in their starting point (by up to {start_range%} of the distance between the bounds)",
+            clause="vary {much}in their starting point (by up to {start_range%} of the distance between the bounds)",
             parameter="start_range",
             unit=0.3,
             label="varying start",
@@ -233,7 +233,7 @@ VARIABILITY = (
         code='spread = parameters["delay_range"]',
         parameters={"delay_range": uniform(0.0, 0.6, SECONDS, "range of the delay between trials")},
         wording=Wording(
-            clause="{much}vary in their non-decision time (by up to {delay_range} s)",
+            clause="vary {much}in their non-decision time (by up to {delay_range} s)",
             parameter="delay_range",
             unit=0.1,
             label="varying delay",

@@ -78,11 +78,13 @@ ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
 PREDICATE = re.compile(
-    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to avoid|tend to take)|give about|find"
-    r"|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,|give (\w+ )?(more|less))"
+    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to (avoid|take|leave|stay with))"
+    r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
+    r"|give (\w+ )?(more|less))"
     r" (?P<object>([^,;()]|\((?!estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
+DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
 OPTION = re.compile(r"(the|an?) \w+ (?=with |without )")
 """An option that is named again before what distinguishes it."""
 OFTEN = re.compile(r"\{(\w+)~\}")
@@ -353,7 +355,12 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
 def _joined(clauses: Sequence[str]) -> list[str]:
     """Clauses about the same people as few predicates; a complex one stands alone."""
     groups: list[list[str]] = []
+    last = None
     for text in _merged(clauses):
+        this = DIRECTION.fullmatch(text)
+        if this and last and this["which"] != last["which"]:
+            this, text = None, f"but {text.removeprefix('give ')}"
+        last = this
         connected = re.match(r"(but|and) ", text)
         if connected and groups:
             groups[-1][-1] += f", {text}"

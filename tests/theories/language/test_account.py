@@ -230,6 +230,15 @@ def test_neighbouring_clauses_with_one_verb_share_it():
     )
     assert claim("give about A", "give about B") == "People give amounts between A and B."
     assert claim("give about A") == "People give about A."
+    assert claim("give much less late", "give more after gains", "give less at first") == (
+        "People give much less late, but more after gains. They give less at first."
+    )
+    assert claim("tend to take the row with A", "tend to take the row with B") == (
+        "People tend to take the row with A and with B."
+    )
+    assert claim("tend to avoid A if B", "tend to avoid C") == (
+        "People tend to avoid A if B. They tend to avoid C."
+    )
     assert claim("are less likely to wait, the later", "are less likely to wait, the more") == (
         "People are less likely to wait, the later and the more."
     )
