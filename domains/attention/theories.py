@@ -198,7 +198,9 @@ HABIT = (
         },
         wording=Wording(
             clause="{much}favour the key on the right before stimulus onset",
+            clause_short="the one on the right",
             opposite_clause="{much}favour the key on the left before stimulus onset",
+            opposite_short="the one on the left",
             parameter="key_bias",
             unit=0.1,
             label="right keys",

@@ -80,7 +80,7 @@ OWN_BEST = (
 CURVED_SUMS = (
     OptionScore("({weight}xp.sqrt(x)).sum(axis=-1)", "total of the square roots of the ratings{by}", 2),
     OptionScore("({weight}x**2).sum(axis=-1)", "total of the squared ratings{by}", 2),
-    OptionScore("({weight}xp.log(1 + x)).sum(axis=-1)", "product of the ratings plus one{by}", 2),
+    OptionScore("({weight}xp.log(1 + x)).sum(axis=-1)", "total of the logarithms of the ratings plus one{by}", 2),
 )  # fmt: skip
 CURVED_ADVANTAGES = (
     OptionScore("({weight}xp.maximum(x - x[:, ::-1], 0.0) ** 2).sum(axis=-1)",
@@ -289,7 +289,8 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]
         yield from _pair_scores(i, j, levels)
     if n_cues > 3:
         for chosen in combinations(range(n_cues), 3):
-            name = "the " + ", ".join(ORDINALS[k] for k in chosen) + " most valid cues"
+            first, second, third = (ORDINALS[k] for k in chosen)
+            name = f"the {first}, {second} and {third} most valid cues"
             a, b, c = (f"cue(x, {k})" for k in chosen)
             yield from filled(THREE_CUES, a=a, b=b, c=c, name=name)
 

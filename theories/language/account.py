@@ -637,7 +637,8 @@ def _share_of_people(
     if high - low > WIDE:
         return f"between {' and '.join(ends_in_words)} of people (95% interval)"
     share = above if is_above else 1 - above
-    stated = "more than 99%" if share >= 0.995 else f"{100 * share:.0f}%"
+    stated = f"{100 * share:.0f}%"
+    stated = {"100%": "more than 99%", "0%": "less than 1%"}.get(stated, stated)
     return f"{stated} of people (95% interval {' to '.join(ends_in_words)})"
 
 

@@ -397,7 +397,7 @@ SHORTCUT = (
             **CONVICTION,
         },
         wording=Wording(
-            clause="do not wait for a difference below a threshold ({negligible_amount})",
+            clause="do not wait for a difference below a threshold ({negligible_amount} money units)",
             label="small gains",
             overrides=True,
         ),

@@ -313,7 +313,7 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="use only one cue, always the one of a certain rank",
+            clause="use only one cue, of the same validity rank on every trial",
             label="one cue",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),
@@ -329,7 +329,7 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="leave out one cue, always the one of a certain rank",
+            clause="leave out one cue, of the same validity rank on every trial",
             label="one omission",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lakatos.theories.discovery.induction.induce import _with_names
-from lakatos.theories.discovery.induction.phrase import at_cut
+from lakatos.theories.discovery.induction.phrase import at_cut, superlatives
 from lakatos.theories.discovery.induction.source import (
     rule_words,
     sum_claim,
@@ -65,10 +65,15 @@ def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words
     ("code", "words", "greater", "smaller"),
     [
         ("x", "mean rating", "the product with the higher mean rating", "the product with the lower mean rating"),
-        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is larger",
-         "the product whose total, weighted by validity, is smaller"),
+        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is higher",
+         "the product whose total, weighted by validity, is lower"),
         ("x", "worst outcome", "the product whose worst outcome is better", "the product whose worst outcome is worse"),
         ("x", "delay", "the product with the longer delay", "the product with the shorter delay"),
+        ("x", "log amount minus log delay", "the product with the larger log amount minus log delay",
+         "the product with the smaller log amount minus log delay"),
+        ("x", "mean payoff, minus 2 times the range of payoffs",
+         "the product whose mean payoff, minus 2 times the range of payoffs, is higher",
+         "the product whose mean payoff, minus 2 times the range of payoffs, is lower"),
         ("x", "number of outcomes", "the product with more outcomes", "the product with fewer outcomes"),
         ("x", "highest rating", "the product whose highest rating is higher",
          "the product whose highest rating is lower"),
@@ -134,3 +139,10 @@ def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
     assert sum_claim(["take more", "take early"]) == (
         "people tend to take more; to take early; they add up these tendencies."
     )
+
+
+def test_superlatives_fit_the_noun():
+    assert superlatives("contract length") == ("longest", "shortest")
+    assert superlatives("amount") == ("largest", "smallest")
+    assert superlatives("price") == ("highest", "lowest")
+    assert superlatives("worst outcome") == ("best", "worst")

@@ -23,7 +23,12 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import AnswerScale, scale_of
 from lakatos.experiments.task import Domain, Stimuli
-from lakatos.theories.discovery.induction.phrase import comparatives, figure, with_article
+from lakatos.theories.discovery.induction.phrase import (
+    comparatives,
+    figure,
+    superlatives,
+    with_article,
+)
 from lakatos.theories.discovery.induction.term_text import carry_out, compute
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, thresholds
 from lakatos.theories.language.option_score import (
@@ -158,9 +163,14 @@ class OutcomeQuantity:
         return (self, replace(self, sign=-self.sign))
 
     @property
+    def bottom(self) -> str:
+        """What the end is called that is not chosen."""
+        return superlatives(self.noun)[1 if self.sign > 0 else 0]
+
+    @property
     def top(self) -> str:
         """What the end is called that is chosen."""
-        return "highest" if self.sign > 0 else "lowest"
+        return superlatives(self.noun)[0 if self.sign > 0 else 1]
 
 
 @dataclass(frozen=True)
@@ -371,13 +381,14 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
     low = float(np.min(item.values))
     yield _term(f"xp.sqrt(xp.maximum({{0}} - {low:.6g}, 0.0))", f"{higher}, more so at the low end",
                 f"{lower}, more so at the low end", 1.5, item)  # fmt: skip
-    for sign, end in ((1, "highest"), (-1, "lowest")):
+    for sign, end in zip((1, -1), superlatives(noun), strict=True):
         code = x if sign > 0 else "-{0}"
         yield _term(f"best({code}, 1.0 + 0.0 * {{0}}, xp)", f"take the option with the {end} {noun}",
                     f"avoid the option with the {end} {noun}", 1.0, item)  # fmt: skip
     yield _term("of_range({0}, xp)", f"{higher} within the range on offer",
                 f"{lower} within the range on offer", 1.5, item)  # fmt: skip
     if n_outcomes > 2:
+        most, fewest = superlatives(noun)
         yield _term("beaten({0})", f"take an option that ranks higher in {noun}",
                     f"take an option that ranks lower in {noun}", 1.5, item)  # fmt: skip
         yield _term("-xp.abs({0} - {0}.mean(axis=-1)[..., None])",
@@ -387,8 +398,8 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
                     f"take an option with {some} near the median on offer",
                     f"take an option with {some} far from the median on offer", 2.0, item)  # fmt: skip
         yield _term("(beaten({0}) > 0) * (beaten(-{0}) > 0) * 1.0",
-                    f"take an option with neither the highest nor the lowest {noun}",
-                    f"take an option with the highest or the lowest {noun}", 2.0, item)  # fmt: skip
+                    f"take an option with neither the {most} nor the {fewest} {noun}",
+                    f"take an option with the {most} or the {fewest} {noun}", 2.0, item)  # fmt: skip
         yield _term("alike({0}, xp)", f"take an option with the same {noun} as others",
                     f"take an option with {some} that no other has", 2.5, item)  # fmt: skip
     cuts = thresholds(item.values.ravel(), MOST_CUTS)
@@ -479,8 +490,7 @@ def _screens(item: OutcomeQuantity, place: int) -> Iterator[tuple[str, str, floa
         return
     value, every = (x if item.sign > 0 else f"(-{x})"), f"1.0 + 0.0 * {x}"
     yield f"best({value}, {every}, xp)", f"those with the {item.top} {item.noun}", 2.5
-    bottom = "lowest" if item.sign > 0 else "highest"
-    yield f"not_worst({value}, {every}, xp)", f"those without the {bottom} {item.noun}", 3.0
+    yield f"not_worst({value}, {every}, xp)", f"those without the {item.bottom} {item.noun}", 3.0
     gaps = thresholds(np.ptp(item.values, axis=-1), 3)
     for gap in gaps:
         words = f"those within {figure(gap)} of the {item.top} {item.noun}"
@@ -511,11 +521,10 @@ def _one_after_another(
     middle, value = (
         item.turned.replace("{0}", f"{{{place}}}") for place, item in ((1, second), (2, own))
     )
-    bottom = "lowest" if second.sign > 0 else "highest"
     for code, words, price in _screens(first, 0):
         for function, then in (
             ("best", f"those of them with the {second.top} {second.noun}"),
-            ("not_worst", f"those of them without the {bottom} {second.noun}"),
+            ("not_worst", f"those of them without the {second.bottom} {second.noun}"),
         ):
             target = f"the option with the {own.top} {own.noun} among {words}, and then {then}"
             yield _term(f"best({value}, {function}({middle}, {code}, xp), xp)", f"take {target}",

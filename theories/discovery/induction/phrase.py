@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 COMPARATIVES = (
-    (re.compile(r"^(best|worst) [^,]*$"), ("better", "worse")),
+    (re.compile(r"^(best|worst) "), ("better", "worse")),
     (re.compile(r"\b(delay|length|streak|time since)\b"), ("longer", "shorter")),
     (
         re.compile(
@@ -16,6 +16,8 @@ COMPARATIVES = (
     ),
 )
 """Comparatives of numbers with such words in their names; others are higher or lower."""
+HEAD = re.compile(r" (?:of|minus|plus|per|relative|times|in) |, | \(")
+"""What follows the noun, and its adjectives, that a name is about."""
 ALONE = re.compile(
     r"^(highest|lowest|largest|smallest|longest|best|worst|least|first|last|larger|smaller|higher|lower)\b|,|otherwise"
 )
@@ -26,8 +28,17 @@ ARTICLE = re.compile("^(an?|the) ")
 
 
 def comparatives(name: str) -> tuple[str, str]:
-    """Words for more and for less of a number."""
-    return next((words for head, words in COMPARATIVES if head.search(name)), ("higher", "lower"))
+    """Words for more and for less of a number, by the noun that its name begins with."""
+    head = HEAD.split(name)[0]
+    return next((words for nouns, words in COMPARATIVES if nouns.search(head)), ("higher", "lower"))
+
+
+def superlatives(name: str) -> tuple[str, str]:
+    """Words for most and for least of a number."""
+    more, less = comparatives(name)
+    return {"better": "best"}.get(more, f"{more[:-1]}st"), {"worse": "worst"}.get(
+        less, f"{less[:-1]}st"
+    )
 
 
 def having(name: str, *, more: bool) -> str:
@@ -44,7 +55,7 @@ def having(name: str, *, more: bool) -> str:
         return f"with {'more' if more else 'fewer'} {name.removeprefix('number of ')}"
     if name.startswith(("larger of two", "smaller of two")):
         return f"that is {'ahead' if more else 'behind'} in the {name}"
-    adjective = comparatives(name)[0 if more else 1]
+    adjective = comparatives("" if "," in name else name)[0 if more else 1]
     if ALONE.search(name):
         comma = "," if "," in name else ""
         return f"whose {name}{comma} is {adjective}"
