@@ -197,8 +197,10 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}lean towards the key on the right before they see anything",
-            opposite_clause="{much}lean towards the key on the left before they see anything",
+            clause="{much}favour the key on the right before stimulus onset",
+            clause_short="the one on the right",
+            opposite_clause="{much}favour the key on the left before stimulus onset",
+            opposite_short="the one on the left",
             parameter="key_bias",
             unit=0.1,
             label="right keys",
@@ -222,8 +224,8 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}lean towards the key that they have just pressed",
-            opposite_clause="{much}lean away from the key that they have just pressed",
+            clause="{much}favour the key that they pressed last",
+            opposite_clause="{much}disfavour the key that they pressed last",
             parameter="repetition",
             unit=0.1,
             label="repetition",
@@ -265,7 +267,8 @@ HABIT = (
         },
         wording=Wording(
             clause=(
-                "vary from trial to trial in their starting point (over {start_range%} of the distance to the bound)"
+                "vary from trial to trial in their starting point (by up to {start_range%} of "
+                "the distance to the bound)"
             ),
             parameter="start_range",
             unit=0.3,
@@ -288,8 +291,8 @@ CONTROL = (
             )
         },
         wording=Wording(
-            clause="attend to the distractor {far}less after a conflict",
-            opposite_clause="attend to the distractor {far}more after a conflict",
+            clause="are {far}less influenced by the distractor after an incongruent trial",
+            opposite_clause="are {far}more influenced by the distractor after an incongruent trial",
             parameter="adaptation",
             unit=0.3,
             label="adaptation",
@@ -353,8 +356,8 @@ CONTROL = (
         """,
         parameters={"pause": normal(0.0, 0.05, 0.4, SECONDS, "time added")},
         wording=Wording(
-            clause="begin {far}later after an error",
-            opposite_clause="begin {far}sooner after an error",
+            clause="begin to accumulate evidence {far}later after an error",
+            opposite_clause="begin to accumulate evidence {far}sooner after an error",
             parameter="pause",
             unit=0.03,
             label="post-error pauses",
@@ -377,8 +380,7 @@ CLEARNESS = (
         },
         wording=Wording(
             clause=(
-                "see the target more clearly in some trials than in others (evidence varies by {unevenness} "
-                "a second)"
+                "accumulate evidence at a rate that varies between trials (by {unevenness} per second)"
             ),
             label="varying clearness",
         ),
@@ -395,7 +397,7 @@ PATIENCE = (
         """,
         parameters={"meeting": log_uniform(0.3, 20.0, SECONDS, "when the bounds meet")},
         wording=Wording(
-            clause="require less evidence the longer they have waited (none after {meeting} s)",
+            clause="lower their decision bound steadily with time (to zero at {meeting} s)",
             label="falling bounds",
         ),
         source=HAWKINS,
@@ -412,8 +414,7 @@ PATIENCE = (
         },
         wording=Wording(
             clause=(
-                "require less evidence the longer they have waited, falling fastest at first "
-                "(half as much after {halving} s)"
+                "lower their decision bound with time, fastest at first (to half after {halving} s)"
             ),
             label="early falling bounds",
         ),
@@ -432,7 +433,7 @@ PATIENCE = (
             )
         },
         wording=Wording(
-            clause="require less evidence as a self-imposed deadline approaches (about {deadline} s)",
+            clause="lower their decision bound as a self-imposed deadline approaches (about {deadline} s)",
             label="deadline",
         ),
         source=f"{HAWKINS} (a Weibull distribution of shape 3)",
@@ -512,12 +513,12 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "are {much}pulled by the distractor with a force that rises and fades (most after about "
-                    "{fade} s)"
+                    "are {much}drawn to the distractor's response by an influence that peaks "
+                    "(about {fade} s after onset) and then decays"
                 ),
                 opposite_clause=(
-                    "are {much}pushed away from the distractor's response with a force that "
-                    "rises and fades (most after about {fade} s)"
+                    "are {much}driven away from the distractor's response by an influence that "
+                    "peaks (about {fade} s after onset) and then decays"
                 ),
                 parameter="pull",
                 unit=0.1,
@@ -551,8 +552,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "are {much}drawn to the distractor at first ({capture%} of the evidence), and look more "
-                    "and more at the target alone (within about {narrowing} s)"
+                    "attend to the distractor at first ({capture%} of the evidence) and narrow "
+                    "their attention to the target (within about {narrowing} s)"
                 ),
                 parameter="capture",
                 unit=0.3,
@@ -649,8 +650,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately ({rate} a second for "
-                    "the correct one, {wrong_rate} for a wrong one) and make the response that "
+                    "accumulate evidence for each response separately ({rate} per second for the "
+                    "correct one, {wrong_rate} for a wrong one) and make the response that "
                     "first reaches a bound ({bound})"
                 )
             ),
@@ -674,7 +675,7 @@ PROCESS = (
             Wording(
                 clause=(
                     "accumulate evidence for each response at a rate that differs between "
-                    "trials ({rate} a second for the correct one, {wrong_rate} for a wrong "
+                    "trials ({rate} per second for the correct one, {wrong_rate} for a wrong "
                     "one) and make the response that first reaches a bound ({bound})"
                 )
             ),

@@ -151,7 +151,7 @@ def height_of_nearest(trials, xp):
 '''
 LANDMARKS = (
     LandmarkCode("height_of_nearest(trials, xp)", "height of the nearest point", NEAREST),
-    LandmarkCode("line_at(trials, xp)", "line through the points", LINE_AT),
+    LandmarkCode("line_at(trials, xp)", "regression line", LINE_AT),
     LandmarkCode(
         '(trials["points_y"] * trials["shown"]).sum(axis=-1) / trials["shown"].sum(axis=-1)',
         "mean height of the points",

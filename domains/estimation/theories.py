@@ -55,7 +55,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="one straight line",
-        clause="predict by one straight line through all points",
+        clause="predict by the regression line through all points",
         code="height, _ = weighted_line(shown, away, y, xp)",
         repairs=PLACE,
         source=f"{CARROLL}; {LITTLE}",
@@ -81,8 +81,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "average the heights of nearby points, weighted by proximity (within about "
-                "{reach%} of half of the graph)"
+                "average the heights of nearby points, weighted by proximity (kernel width "
+                "{reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=NEAR,
@@ -91,7 +91,7 @@ READING = (
     Mechanism(
         slot="reading",
         name="the nearest point and the slope",
-        clause="extrapolate from the nearest point with the slope of all points",
+        clause="extrapolate from the nearest point with the slope of the regression line through all points",
         code="""
         weight = closeness(away, shown, 0.005, xp)
         weight = weight / weight.sum(axis=-1)[..., None]
@@ -111,8 +111,8 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "predict by a smooth curve through nearby points, with a linear continuation "
-                "beyond them (nearby: within about {reach%} of half of the graph)"
+                "predict by a smooth curve through nearby points, continued linearly beyond them "
+                "(kernel width {reach} on an x-axis from -1 to 1)"
             )
         ),
         repairs=(*NEAR, *PLACE, "beyond"),

@@ -94,7 +94,7 @@ WORTH = (
     Mechanism(
         slot="worth",
         name="relative to the range",
-        clause="see payoffs as shares of what is at stake for each player",
+        clause="scale payoffs by the range at stake for each player",
         code="""
         at_stake = own.max(axis=(-2, -1)) - own.min(axis=(-2, -1))
         own = 20.0 * own / xp.maximum(at_stake, 1e-9)[..., None, None]
@@ -126,14 +126,14 @@ SOCIAL = (
         wording=(
             Wording(
                 clause="{much}dislike getting less than the other player",
-                opposite_clause="{much}value what the other player gets where they get less",
+                opposite_clause="{much}like getting less than the other player",
                 parameter="envy",
                 unit=SHARE,
                 label="envy",
                 opposite_label="humility",
             ),
             Wording(
-                clause="{much}value what the other player gets where they get more",
+                clause="{much}dislike getting more than the other player",
                 opposite_clause="{much}like getting more than the other player",
                 parameter="guilt",
                 unit=SHARE,
@@ -213,7 +213,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="an opponent who thinks ahead",
-        clause="assume that the other player anticipates their own naive choice and responds to it",
+        clause="respond to an opponent who expects them to take the row that pays more on average",
         code="""
         strictness = parameters["other_strictness"]
         chance = reply(across, reply(up, chance, strictness, xp), strictness, xp)
@@ -276,7 +276,10 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="equilibrium",
-        clause="expect the other to respond to their own behaviour, each knowing the other's errors",
+        clause=(
+            "choose probabilistically and respond to the other player's choice probabilities, as the "
+            "other does to theirs"
+        ),
         code="""
         strictness, rows = parameters["other_strictness"], chance
         for _ in range(24):
@@ -291,7 +294,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="noisy introspection",
-        clause="think about what the other thinks about them, and so on, with more noise at each step",
+        clause="reason about what the other player thinks about them, and so on, with more noise at each further step",
         code="""
         strictness, blur = parameters["other_strictness"], parameters["blur"]
         rows, columns = chance, chance
@@ -341,7 +344,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the largest regret",
-        clause="compare how much each row could make them regret",
+        clause="compare the largest regret that each row can cause",
         code="lead = xp.maximum(up, 0.0).max(axis=-1) - xp.maximum(-up, 0.0).max(axis=-1)",
         repairs=("mean_difference", "best_difference"),
         source="Savage (1951), Journal of the American Statistical Association 46, 55-67 (minimax regret)",
@@ -420,7 +423,7 @@ ATTENTION = (
             "efficiency": _weight("worth of having the largest sum in the row", 20.0, POINTS)
         },
         wording=_drawn(
-            "the row with the cell in which both together get most",
+            "the row that contains the largest joint payoff",
             "efficiency",
             label="efficiency",
             opposite_label="inefficiency",
@@ -440,7 +443,7 @@ ATTENTION = (
             "equality": _weight("worth of having the most equal cell in the row", 20.0, POINTS)
         },
         wording=_drawn(
-            "the row with the cell in which both get about the same",
+            "the row that contains the most equal payoffs",
             "equality",
             label="equal splits",
             opposite_label="unequal splits",
@@ -460,7 +463,7 @@ ATTENTION = (
         """,
         parameters={"dominance": _weight("worth of paying more in every column", 20.0, POINTS)},
         wording=_drawn(
-            "a row that pays more whatever the other does",
+            "a dominant row",
             "dominance",
             label="dominance",
             opposite_label="missed dominance",
@@ -480,7 +483,7 @@ ATTENTION = (
         """,
         parameters={"risk_dominance": _weight("worth of the row's risk dominance", 20.0, POINTS)},
         wording=_drawn(
-            "the row of the equilibrium from which deviations would cost both players most",
+            "the row of the risk-dominant equilibrium",
             "risk_dominance",
             label="risk dominance",
             opposite_label="risky equilibria",
@@ -528,7 +531,7 @@ STRICTNESS = (
     Mechanism(
         slot="strictness",
         name="relative to the range",
-        clause="judge differences between rows against the range of their own payoffs in the game",
+        clause="scale differences between rows by the range of their own payoffs in the game",
         code="""
         at_stake = own.max(axis=(-2, -1)) - own.min(axis=(-2, -1))
         evidence = parameters["sensitivity"] * 20.0 * lead / xp.maximum(at_stake, 1e-9)
@@ -541,7 +544,7 @@ STRICTNESS = (
     Mechanism(
         slot="strictness",
         name="trade-offs confuse",
-        clause="choose less strictly the more the columns disagree about the better row",
+        clause="choose more randomly, the more the columns disagree about the better row",
         code="""
         disagreement = xp.abs(up).mean(axis=-1) - xp.abs(up.mean(axis=-1))
         evidence = parameters["sensitivity"] * lead / (1 + parameters["confusion"] * disagreement)

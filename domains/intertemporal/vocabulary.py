@@ -30,28 +30,37 @@ DATED = (
     OptionScore("xp.sign(x) * size**0.5", "square root of the amount", 2),
     OptionScore("xp.log(1 + t)", "logarithm of the delay", 2, True),
     OptionScore("t**0.5", "square root of the delay", 2.5),
-    OptionScore("(t == 0) * 1.0", "payment today", 2, True),
-    OptionScore("(t > t[:, ::-1]) * 1.0", "payment later", 2, True),
-    OptionScore("x / small", "amount in multiples of the smaller one", 1.5, True),
-    OptionScore("x / size.max(axis=-1)[:, None]", "amount in proportion to the larger one", 2),
-    OptionScore("x / wait", "amount per day between the two dates", 1.5, True),
-    OptionScore("x / small / wait", "amount in multiples of the smaller one per day between the two dates", 2, True),
-    OptionScore("xp.log(size / small) / wait", "growth of the amount per day between the two dates", 2.5, True),
-    OptionScore("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount per unit of log waiting time", 3),
+    OptionScore("(t == 0) * 1.0", "payment today", 2, True,
+                apart="only one of the payments is today"),
+    OptionScore("(t > t[:, ::-1]) * 1.0", "later payment", 2, True),
+    OptionScore("x / small", "amount relative to the smaller one", 1.5, True,
+                apart="the amounts differ by more than {percent} of the smaller one"),
+    OptionScore("x / size.max(axis=-1)[:, None]", "amount relative to the larger one", 2),
+    OptionScore("x / wait", "amount per day of waiting", 1.5, True,
+                apart="the amounts differ by more than {cut} per day of waiting"),
+    OptionScore("x / small / wait", "relative amount per day of waiting", 2, True,
+                apart="the amounts differ by more than {percent} of the smaller one per day of waiting"),
+    OptionScore("xp.log(size / small) / wait", "growth of the amount per day of waiting", 2.5, True,
+                apart="the amount grows by more than {percent} per day of waiting"),
+    OptionScore("xp.log(size / small) / xp.log(1 + wait)", "growth of the amount per log day of waiting", 3),
     OptionScore("x / (1 + t)", "amount per day from today", 2.5),
-    OptionScore("t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]", "delay in proportion to the longer one", 2.5, True),
+    OptionScore("t / xp.maximum(t.max(axis=-1), 1e-9)[:, None]", "delay relative to the longer one", 2.5, True,
+                apart="the delays differ by more than {percent} of the longer one"),
 )  # fmt: skip
 AMOUNT_MULTIPLES = (
-    OptionScore("(xp.abs(xp.round(x / {unit}) * {unit} - x) < 1e-6) * 1.0", "amount being a multiple of {unit}", 4),
+    OptionScore("(xp.abs(xp.round(x / {unit}) * {unit} - x) < 1e-6) * 1.0",
+                "amount that is a multiple of {unit}", 4),
 )  # fmt: skip
-DELAY_MULTIPLES = (OptionScore("(t % {unit} == 0) * 1.0", "delay being a multiple of {unit}", 4),)
+DELAY_MULTIPLES = (
+    OptionScore("(t % {unit} == 0) * 1.0", "delay that is a multiple of {unit} days", 4),
+)
 DISCOUNTED = (
     OptionScore("x / (1 + {k} * t)", "hyperbolically discounted amount (rate {k} per day)", 2.5),
     OptionScore("x * xp.exp(-{k} * t)", "exponentially discounted amount (rate {k} per day)", 2.5),
     OptionScore("x / (1 + {k} * t) ** 0.5", "amount discounted by a square root of time (rate {k} per day)", 3.5),
     OptionScore("xp.sign(x) * size**0.5 / (1 + {k} * t)",
                 "hyperbolically discounted square root of the amount (rate {k} per day)", 3.5),
-    OptionScore("xp.log(size) - {k} * 10 * xp.log(1 + t)", "log amount less log delay (weight ten times {k})", 3.5),
+    OptionScore("xp.log(size) - {k} * 10 * xp.log(1 + t)", "log amount minus log delay (weight ten times {k})", 3.5),
 )  # fmt: skip
 
 

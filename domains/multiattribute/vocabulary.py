@@ -80,7 +80,7 @@ OWN_BEST = (
 CURVED_SUMS = (
     OptionScore("({weight}xp.sqrt(x)).sum(axis=-1)", "total of the square roots of the ratings{by}", 2),
     OptionScore("({weight}x**2).sum(axis=-1)", "total of the squared ratings{by}", 2),
-    OptionScore("({weight}xp.log(1 + x)).sum(axis=-1)", "product of the ratings plus one{by}", 2),
+    OptionScore("({weight}xp.log(1 + x)).sum(axis=-1)", "total of the logarithms of the ratings plus one{by}", 2),
 )  # fmt: skip
 CURVED_ADVANTAGES = (
     OptionScore("({weight}xp.maximum(x - x[:, ::-1], 0.0) ** 2).sum(axis=-1)",
@@ -160,10 +160,10 @@ REACHING = (
 # One cue, ``{k}``, alone and beside the others.
 ONE_CUE = (OptionScore("cue(x, {k})", "rating on the {name}", 1, True, True),)
 OTHER_CUES = (
-    OptionScore("others(x, {k}, xp).max(axis=-1)", "highest rating on other cues than the {name}", 3),
+    OptionScore("others(x, {k}, xp).max(axis=-1)", "highest rating on cues other than the {name}", 3),
     OptionScore("others(x, {k}, xp).max(axis=-1) >= cue(x, {k})",
                 "being rated at least as high on another cue as on the {name}", 4),
-    OptionScore("others(x, {k}, xp).min(axis=-1)", "lowest rating on other cues than the {name}", 3),
+    OptionScore("others(x, {k}, xp).min(axis=-1)", "lowest rating on cues other than the {name}", 3),
     OptionScore("cue(x, {k}) >= others(x, {k}, xp).mean(axis=-1)", "being above the others on the {name}", 4),
 )  # fmt: skip
 WITHOUT_ONE = (
@@ -198,7 +198,7 @@ TWO_CUES = (
 TWO_CUES_OF_LEVELS = (
     OptionScore("{a} * {b}", "product of the ratings on {name}", 4),
     OptionScore("{a} == {b}", "equal ratings on {name}", 4.5),
-    OptionScore("{a} > {b}", "being better on the former of {name}", 4.5),
+    OptionScore("{a} > {b}", "a higher rating on the former than on the latter of {name}", 4.5),
 )
 TWO_CUES_REACHING = (
     OptionScore("xp.minimum({a}, {b}) >= {level:g}", "ratings of at least {level:g} on both {name}", 5),
@@ -289,7 +289,8 @@ def _rated_scores(n_cues: int, levels: Sequence[float]) -> Iterator[OptionScore]
         yield from _pair_scores(i, j, levels)
     if n_cues > 3:
         for chosen in combinations(range(n_cues), 3):
-            name = "the " + ", ".join(ORDINALS[k] for k in chosen) + " most valid cue"
+            first, second, third = (ORDINALS[k] for k in chosen)
+            name = f"the {first}, {second} and {third} most valid cues"
             a, b, c = (f"cue(x, {k})" for k in chosen)
             yield from filled(THREE_CUES, a=a, b=b, c=c, name=name)
 
@@ -361,7 +362,7 @@ def _pair_scores(i: int, j: int, levels: Sequence[float]) -> Iterator[OptionScor
     places: dict[str, Any] = {
         "a": f"cue(x, {i})",
         "b": f"cue(x, {j})",
-        "name": f"the {ORDINALS[i]} and {ORDINALS[j]} most valid cue",
+        "name": f"the {ORDINALS[i]} and {ORDINALS[j]} most valid cues",
     }
     yield from filled(TWO_CUES, **places)
     if len(levels) > 2:
@@ -401,7 +402,7 @@ LISTS_WITHOUT_ONE = (
     OptionNumbers("others(x, {k}, xp)", "ratings on all cues but the {ordinal} most valid", 3.0),
 )
 LISTS_OF_TWO = (
-    OptionNumbers("cues(x, {i}, {j}, xp)", "ratings on the {first} and {second} most valid cue", 3.5),
+    OptionNumbers("cues(x, {i}, {j}, xp)", "ratings on the {first} and {second} most valid cues", 3.5),
 )  # fmt: skip
 
 

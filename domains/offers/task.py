@@ -225,7 +225,7 @@ CUES = (
         f'trials["price"] + {USUAL_PRICE} * (trials["time_of_day"] + trials["seasonal"])', "price"
     ),
     OptionCue('1.0 * (trials["price"] > 0)', "a fixed price"),
-    OptionCue('trials["contract_years"]', "length of contract"),
+    OptionCue('trials["contract_years"]', "contract length"),
     OptionCue('trials["local"]', "a local supplier"),
     OptionCue('trials["well_known"]', "a well-known supplier"),
     OptionCue('trials["time_of_day"]', "a rate by the time of day"),

@@ -65,7 +65,8 @@ EXPECTATION = (
         wording=Wording(
             clause=(
                 "assume a fixed price for rates that vary by the time of day (about "
-                "{expected_time_of_day} cents) or by the season (about {expected_seasonal} cents)"
+                "{expected_time_of_day} cents/kWh) or by the season (about {expected_seasonal} "
+                "cents/kWh)"
             )
         ),
         repairs=(*RATES, *PRICE),
@@ -81,7 +82,7 @@ EXPECTATION = (
             )
         },
         wording=Wording(
-            clause="assume the same fixed price for all rates that vary (about {expected_price} cents)"
+            clause="assume the same fixed price for all rates that vary (about {expected_price} cents/kWh)"
         ),
         repairs=(*RATES, *PRICE),
         source=TRAIN,
@@ -100,7 +101,7 @@ CONTEXT = (
     Mechanism(
         slot="context",
         name="relative to the best price",
-        clause="see prices relative to the lowest on offer, so that a cent matters less if all are high",
+        clause="judge prices relative to the lowest on offer, so that a cent matters less if all are high",
         code="""
         # an offer at eight cents, a usual price, keeps its burden where eight cents are the best
         burden = 8.0 * cost / xp.maximum(cost.min(axis=-1)[..., None], 1e-9)
@@ -121,10 +122,10 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="weight a cent above the mean price on offer {far}more than one below",
-            clause_short="one above more",
-            opposite_clause="weight a cent below the mean price on offer {far}more than one above",
-            opposite_short="one below more",
+            clause="weight prices above the mean price on offer {far}more than prices below it",
+            clause_short="those above it more",
+            opposite_clause="weight prices below the mean price on offer {far}more than prices above it",
+            opposite_short="those below it more",
             parameter="loss_aversion",
             neutral=1.0,
             unit=0.4,
@@ -291,7 +292,7 @@ EVALUATION = (
         wording=Wording(
             clause=(
                 "eliminate offers by one aspect at a time, the most important first (a price up "
-                "to {cheap} cents counts as cheap)"
+                "to {cheap} cents/kWh counts as cheap)"
             )
         ),
         repairs=(*PRICE, *CONTRACT, *REPUTATION, *RATES),
@@ -351,8 +352,8 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "look only at the cheapest offers, among which they do not notice small differences in "
-                "price (up to {just_noticeable} cents)"
+                "consider only the cheapest offers and ignore small differences in price (up to "
+                "{just_noticeable} cents/kWh)"
             ),
             label="price screening",
             overrides=True,
@@ -372,8 +373,8 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "look at all offers that are cheap enough (up to {aspiration} cents), or, where there are "
-                "none, at the cheapest"
+                "consider all offers that are cheap enough (up to {aspiration} cents/kWh), or "
+                "the cheapest if there are none"
             ),
             label="cheap-enough screening",
             overrides=True,
@@ -389,7 +390,7 @@ SCREENING = (
         kept = kept * (familiar >= familiar.max(axis=-1)[..., None])
         """,
         wording=Wording(
-            clause="look only at local suppliers if there are any left, or else at well-known ones",
+            clause="keep local suppliers if there are any left, and otherwise well-known ones",
             label="familiarity",
             overrides=True,
         ),
@@ -404,7 +405,7 @@ SCREENING = (
         kept = kept * (length <= length.min(axis=-1)[..., None])
         """,
         wording=Wording(
-            clause="look only at those of the remaining offers with the shortest contract",
+            clause="keep the offers with the shortest contract",
             label="short contracts",
             overrides=True,
         ),

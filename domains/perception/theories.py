@@ -104,8 +104,10 @@ LEAN = (
         """,
         parameters={"key_bias": normal(0.0, 0.15, 0.8, HALF, "start towards the second response")},
         wording=Wording(
-            clause="{much}lean towards the second response before they see anything",
-            opposite_clause="{much}lean towards the first response before they see anything",
+            clause="{much}favour the second response before stimulus onset",
+            clause_short="the second",
+            opposite_clause="{much}favour the first response before stimulus onset",
+            opposite_short="the first",
             parameter="key_bias",
             unit=0.1,
             label="second responses",
@@ -124,8 +126,8 @@ LEAN = (
             "criterion": normal(0.0, 0.5, 4.0, EVIDENCE, "evidence for the second response")
         },
         wording=Wording(
-            clause="{much}take what they see for evidence of the second response",
-            opposite_clause="{much}take what they see for evidence of the first response",
+            clause="{much}interpret what they see in favour of the second response",
+            opposite_clause="{much}interpret what they see in favour of the first response",
             parameter="criterion",
             unit=0.3,
             label="second category",
@@ -144,7 +146,7 @@ STRENGTH = (
         code='evidence = parameters["rate"] + none',
         parameters={"rate": RATE},
         wording=Wording(
-            clause="receive evidence at the same rate from all stimuli ({rate} a second)"
+            clause="accumulate evidence at the same rate from all stimuli ({rate} per second)"
         ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=RATCLIFF,
@@ -153,7 +155,7 @@ STRENGTH = (
         "in proportion",
         "strength",
         Wording(
-            clause="receive evidence in proportion to the strength of the stimulus (at most {rate} a second)"
+            clause="accumulate evidence in proportion to the strength of the stimulus (at most {rate} per second)"
         ),
         PALMER,
     ),
@@ -161,8 +163,10 @@ STRENGTH = (
         "a power",
         'strength ** parameters["exponent"]',
         Wording(
-            clause="receive evidence that grows as a power of the strength of the stimulus (exponent {exponent}, at "
-            "most {rate} a second)",
+            clause=(
+                "accumulate evidence at a rate that is a power of the strength of the stimulus "
+                "(exponent {exponent}, at most {rate} per second)"
+            ),
             label="power law",
         ),
         PALMER,
@@ -172,8 +176,10 @@ STRENGTH = (
         "saturating",
         'strength * (1 + parameters["half"]) / (strength + parameters["half"])',
         Wording(
-            clause="receive evidence that grows less and less with the strength of the stimulus (half of its limit at "
-            "{half} of the strongest stimulus)",
+            clause=(
+                "accumulate evidence at a rate that saturates with the strength of the stimulus "
+                "(half of its maximum at {half} times the strongest stimulus)"
+            ),
             label="saturation",
         ),
         NAKA,
@@ -183,7 +189,7 @@ STRENGTH = (
         "beyond a threshold",
         'xp.maximum(strength - parameters["threshold"], 0.0) / (1 - parameters["threshold"])',
         Wording(
-            clause="receive no evidence from stimuli below a threshold ({threshold%} of the strongest stimulus)",
+            clause="accumulate no evidence from stimuli below a threshold ({threshold%} of the strongest stimulus)",
             label="threshold",
         ),
         QUICK,
@@ -201,7 +207,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="receive evidence that varies between trials (by {unevenness} a second)",
+            clause="accumulate evidence at a rate that varies between trials (by {unevenness} per second)",
             label="varying evidence",
         ),
         source=f"{RATCLIFF}; {TUERLINCKX}",
@@ -216,7 +222,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="{much}vary in their starting point (over {start_range%} of the way)",
+            clause="vary {much}in their starting point (by up to {start_range%} of the distance between the bounds)",
             parameter="start_range",
             unit=0.3,
             label="varying start",
@@ -229,7 +235,7 @@ VARIABILITY = (
         code='spread = parameters["delay_range"]',
         parameters={"delay_range": uniform(0.0, 0.6, SECONDS, "range of the delay between trials")},
         wording=Wording(
-            clause="{much}vary in the time for perception and movement (over {delay_range} s)",
+            clause="vary {much}in their non-decision time (by up to {delay_range} s)",
             parameter="delay_range",
             unit=0.1,
             label="varying delay",
@@ -260,7 +266,7 @@ PATIENCE = (
         '1 - t / parameters["meeting"][..., None]',
         "meeting",
         log_uniform(0.3, 40.0, SECONDS, "when the bounds meet"),
-        "require less evidence the longer they have waited (none after {meeting} s)",
+        "lower their decision bound steadily with time (to zero at {meeting} s)",
         "falling bounds",
         HAWKINS,
     ),
@@ -269,7 +275,7 @@ PATIENCE = (
         '1 / (1 + t / parameters["halving"][..., None])',
         "halving",
         log_uniform(0.1, 40.0, SECONDS, "when the bounds are half as far apart"),
-        "require less evidence the longer they have waited, falling fastest at first (half as much after {halving} s)",
+        "lower their decision bound with time, fastest at first (to half after {halving} s)",
         "urgency",
         CHURCHLAND,
     ),
@@ -278,7 +284,7 @@ PATIENCE = (
         'xp.exp(-((t / parameters["deadline"][..., None]) ** 3))',
         "deadline",
         log_uniform(0.2, 20.0, SECONDS, "when a third (1/e) of the bounds' distance is left"),
-        "require little evidence when a self-imposed deadline is near (about {deadline} s)",
+        "lower their decision bound as a self-imposed deadline approaches (about {deadline} s)",
         "deadline",
         f"{HAWKINS} (a Weibull distribution of shape 3)",
     ),
@@ -349,8 +355,10 @@ PROCESS = (
         own={"bound": BOUND, "base_rate": BASE_RATE},
         wording=(
             Wording(
-                clause="accumulate evidence for each response separately ({base_rate} a second whatever they see) and "
-                "give the first response to reach a bound ({bound})"
+                clause=(
+                    "accumulate evidence for each response separately ({base_rate} per second "
+                    "whatever the stimulus) and give the first response to reach a bound ({bound})"
+                )
             ),
             NEEDS_TIME,
         ),
@@ -365,8 +373,11 @@ PROCESS = (
         own={"bound": BOUND, "base_rate": BASE_RATE},
         wording=(
             Wording(
-                clause="accumulate evidence for each response at a rate that differs between trials ({base_rate} a "
-                "second whatever they see) and give the first response to reach a bound ({bound})"
+                clause=(
+                    "accumulate evidence for each response at a rate that differs between trials "
+                    "({base_rate} per second whatever the stimulus) and give the first response to "
+                    "reach a bound ({bound})"
+                )
             ),
             NEEDS_TIME,
         ),
@@ -403,7 +414,7 @@ LAPSE = (
                 0.0, 0.4, "share of responses", "responses that have nothing to do with the trial"
             )
         },
-        wording=Wording(clause="give any response at any time {lapse~}"),
+        wording=Wording(clause="give a random response at a random time {lapse~}"),
         is_null=True,
         source=TUERLINCKX,
     ),

@@ -213,12 +213,25 @@ ARE_ALL_OR_NOTHING = [False, True, False, True, False, True]
 
 LANDMARKS = {
     "own": "own last contribution",
-    "own_average": "mean of one's own contributions",
-    "others": "mean of the others",
-    "others_lowest": "lowest of the others",
-    "others_highest": "highest of the others",
+    "own_average": "own mean contribution",
+    "others": "mean contribution of the others",
+    "others_lowest": "lowest contribution of the others",
+    "others_highest": "highest contribution of the others",
 }
 """Shares of the last rounds near which contributions may lie, and what they are called."""
+TRIAL_NOUNS = {
+    **{name: f"{noun}, as a share of the coins," for name, noun in LANDMARKS.items()},
+    "round": "number of the round",
+    "end_known": "a known number of rounds",
+    "rounds_left": "number of rounds left",
+    "group_size": "group size",
+    "starts_in_fund": "a start with all coins in the fund",
+    "talk": "communication",
+    "deducted": "deduction in the last round, in endowments,",
+    "rewarded": "reward in the last round, in endowments,",
+    "ahead": "lead over the others' mean gain, in endowments,",
+}
+"""What conditions on a trial's numbers call them."""
 
 
 class PublicGoodsDomain(OneShot):
@@ -306,6 +319,10 @@ class PublicGoodsDomain(OneShot):
     def landmarks(self, stimuli: Stimuli) -> dict[str, Array]:
         """See `experiments.answer_scale.HasLandmarks`: coins that oneself and the others gave."""
         return {name: ENDOWMENT * stimuli[name] for name in LANDMARKS}
+
+    def trial_nouns(self) -> Mapping[str, str]:
+        """See `theories.language.option_score.HasTrialNouns`."""
+        return TRIAL_NOUNS
 
     def landmark_codes(self) -> tuple[LandmarkCode, ...]:
         """The same, as theories write them."""

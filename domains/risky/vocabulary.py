@@ -40,46 +40,46 @@ above = xp.cumsum(q[..., ::-1], axis=-1)[..., ::-1]
 DEVIATION = "xp.sqrt((q * (x - mean[..., None]) ** 2).sum(axis=-1))"
 PLAIN = (
     OptionScore("mean", "expected value", 1, True, True),
-    OptionScore("worst", "least amount", 1.5, True, True),
-    OptionScore("best", "greatest amount", 1.5, True, True),
-    OptionScore("best - worst", "range of amounts", 2, True),
+    OptionScore("worst", "worst outcome", 1.5, True, True),
+    OptionScore("best", "best outcome", 1.5, True, True),
+    OptionScore("best - worst", "range of outcomes", 2, True),
     OptionScore("(q * (x - mean[..., None]) ** 2).sum(axis=-1)", "variance", 2),
     OptionScore(DEVIATION, "standard deviation", 2, True),
-    OptionScore("(used * x).sum(axis=-1) / used.sum(axis=-1)", "unweighted mean of the amounts", 2, True),
+    OptionScore("(used * x).sum(axis=-1) / used.sum(axis=-1)", "unweighted mean of the outcomes", 2, True),
     OptionScore("used.sum(axis=-1)", "number of outcomes", 2, True),
     OptionScore("(q * (x > 0)).sum(axis=-1)", "probability of a gain", 2, True),
     OptionScore("(q * (x < 0)).sum(axis=-1)", "probability of a loss", 2, True),
-    OptionScore("(q * (x >= best[..., None])).sum(axis=-1)", "probability of the greatest amount", 2, True),
-    OptionScore("(q * (x <= worst[..., None])).sum(axis=-1)", "probability of the least amount", 2, True),
-    OptionScore("q.max(axis=-1)", "probability of the likeliest outcome", 2.5),
-    OptionScore("(x * (q == q.max(axis=-1)[..., None])).sum(axis=-1)", "likeliest amount", 2.5, True),
+    OptionScore("(q * (x >= best[..., None])).sum(axis=-1)", "probability of the best outcome", 2, True),
+    OptionScore("(q * (x <= worst[..., None])).sum(axis=-1)", "probability of the worst outcome", 2, True),
+    OptionScore("q.max(axis=-1)", "probability of the most likely outcome", 2.5),
+    OptionScore("(x * (q == q.max(axis=-1)[..., None])).sum(axis=-1)", "most likely outcome", 2.5, True),
     OptionScore("(q * xp.minimum(x, 0.0)).sum(axis=-1)", "expected loss", 2.5, True),
     OptionScore("(q * xp.maximum(x, 0.0)).sum(axis=-1)", "expected gain", 2.5, True),
-    OptionScore("best + worst", "sum of the greatest and the least amount", 3),
-    OptionScore("best * (q * (x >= best[..., None])).sum(axis=-1)", "greatest amount times its probability", 3),
-    OptionScore("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "least amount times its probability", 3),
+    OptionScore("best + worst", "sum of the best and the worst outcome", 3),
+    OptionScore("best * (q * (x >= best[..., None])).sum(axis=-1)", "best outcome times its probability", 3),
+    OptionScore("worst * (q * (x <= worst[..., None])).sum(axis=-1)", "worst outcome times its probability", 3),
     OptionScore(f"{DEVIATION} / xp.maximum(xp.abs(mean), 1e-9)", "standard deviation in proportion to the mean", 3),
-    OptionScore("mean / size", "expected value relative to the largest amount", 2.5, True),
-    OptionScore("worst / size", "least amount relative to the largest amount", 2.5, True),
-    OptionScore("best / size", "greatest amount relative to the largest amount", 2.5, True),
+    OptionScore("mean / size", "expected value relative to the largest amount presented", 2.5, True),
+    OptionScore("worst / size", "worst outcome relative to the largest amount presented", 2.5, True),
+    OptionScore("best / size", "best outcome relative to the largest amount presented", 2.5, True),
     OptionScore("mean / xp.maximum(xp.abs(mean).min(axis=-1), 1e-9)[:, None]",
-                "expected value relative to the smaller of both", 3, True),
+                "expected value relative to the smaller of both expected values", 3, True),
     OptionScore("(q[..., None] * q[:, ::-1][:, :, None] * (x[..., None] > x[:, ::-1][:, :, None]))"
                 ".sum(axis=-1).sum(axis=-1)", "probability of paying more than the other", 2.5),
-    OptionScore("(x * (above >= 0.5) * (above - q < 0.5)).sum(axis=-1)", "median amount", 2.5),
+    OptionScore("(x * (above >= 0.5) * (above - q < 0.5)).sum(axis=-1)", "median outcome", 2.5),
 )  # fmt: skip
 # Amounts and probabilities bent by powers, and weighed by their rank.
 AMOUNT_POWERS = (
-    OptionScore("(q * xp.sign(x) * xp.abs(x) ** {power}).sum(axis=-1)", "expected power {power} of the amounts", 2.5),
+    OptionScore("(q * xp.sign(x) * xp.abs(x) ** {power}).sum(axis=-1)", "expected utility (power {power})", 2.5),
     OptionScore("(q * xp.sign(x) * xp.abs(x) ** {power} * xp.where(x < 0, 2.0, 1.0)).sum(axis=-1)",
-                "expected power {power} of the amounts, with losses weighted twice", 3),
+                "expected utility (power {power}; losses weighted twice)", 3),
 )  # fmt: skip
 LOGARITHM = (
-    OptionScore("(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)", "expected logarithm of the amounts", 3),
+    OptionScore("(q * xp.sign(x) * xp.log(1 + xp.abs(x))).sum(axis=-1)", "expected utility (logarithm)", 3),
 )  # fmt: skip
 CHANCE_POWERS = (
     OptionScore("(q ** {power} * x).sum(axis=-1)",
-                "expected value with the probabilities to the power {power}", 3),
+                "expected value (probabilities to the power {power})", 3),
 )  # fmt: skip
 RANK_CURVES = (
     OptionScore(
@@ -92,26 +92,26 @@ RANK_POWERS = (
 )  # fmt: skip
 MULTIPLES = (
     OptionScore("(xp.abs(xp.round(best / {unit}) * {unit} - best) < 1e-6) * 1.0",
-                "multiples of {unit} as greatest amount", 4),
+                "multiple of {unit} as best outcome", 4),
     OptionScore("(xp.abs(xp.round(worst / {unit}) * {unit} - worst) < 1e-6) * 1.0",
-                "multiples of {unit} as least amount", 4),
+                "multiple of {unit} as worst outcome", 4),
 )  # fmt: skip
 # Chances of reaching a level of aspiration: an amount, a share of the largest one, and levels that
 # the gambles set for themselves and for each other.
 ASPIRATIONS = (
     OptionScore(
-        "(q * (x >= {amount:g})).sum(axis=-1)", "probability of an amount of at least {amount:g}", 3
+        "(q * (x >= {amount:g})).sum(axis=-1)", "probability of gaining at least {amount:g}", 3
     ),
 )
 SHARES_OF_SIZE = (
     OptionScore("(q * (x >= {share:g} * size[..., None])).sum(axis=-1)",
-                "probability of at least {share:g} of the largest amount", 3),
+                "probability of at least {share:g} of the largest amount presented", 3),
 )  # fmt: skip
 OWN_LEVELS = (
-    ("best", "greatest amount"),
-    ("worst", "least amount"),
+    ("best", "best outcome"),
+    ("worst", "worst outcome"),
     ("mean", "expected value"),
-    ("0.5 * (best + worst)", "middle between the greatest and the least amount"),
+    ("0.5 * (best + worst)", "midpoint between the best and the worst outcome"),
 )
 LEVEL_CHANCES = (
     OptionScore("(q * (x >= ({level})[:, ::-1][..., None] - 1e-9)).sum(axis=-1)",
@@ -134,39 +134,39 @@ SURE_SIGNS = (
 )
 CHANCES_REACHING = (
     OptionScore("(q * (x >= best[..., None])).sum(axis=-1) >= {share:g}",
-                "a probability of at least {share:g} of the greatest amount", 3.5),
+                "a probability of at least {share:g} of the best outcome", 3.5),
     OptionScore("(q * (x <= worst[..., None])).sum(axis=-1) >= {share:g}",
-                "a probability of at least {share:g} of the least amount", 3.5),
+                "a probability of at least {share:g} of the worst outcome", 3.5),
     OptionScore("(q * (x > 0)).sum(axis=-1) >= {share:g}", "a probability of at least {share:g} of a gain", 3.5),
 )  # fmt: skip
 
 # What more is made of, once a first look at the scores has been taken: lists of numbers, one for each outcome.
 GAMBLE_LISTS = (
-    OptionNumbers("x", "amounts", 1.0),
+    OptionNumbers("x", "outcomes", 1.0),
     OptionNumbers("q", "probabilities", 1.0),
-    OptionNumbers("(q * x)", "amounts times probabilities", 1.0),
-    OptionNumbers("(used * x)", "amounts that may occur", 1.5),
+    OptionNumbers("(q * x)", "outcomes times probabilities", 1.0),
+    OptionNumbers("(used * x)", "outcomes with a probability above 0", 1.5),
     OptionNumbers("(q * (x > 0))", "probabilities of gains", 2.0),
     OptionNumbers("(q * (x < 0))", "probabilities of losses", 2.0),
 )
 # Of gambles: amounts where chances are extreme, what only one gamble has (Kahneman & Tversky (1979),
 # Econometrica 47(2), 263-291), and amounts beside their chances.
 LIKELY_AMOUNTS = (
-    OptionScore("highest_where({where}, x, xp)", "amount that is {words}, the highest of several", 3.5),
-    OptionScore("-highest_where({where}, -x, xp)", "amount that is {words}, the lowest of several", 3.5),
+    OptionScore("highest_where({where}, x, xp)", "{words} outcome, the best of several", 3.5),
+    OptionScore("-highest_where({where}, -x, xp)", "{words} outcome, the worst of several", 3.5),
 )  # fmt: skip
 LIKELY_PLACES = (
-    ("extreme(xp.where(used, q, -1.0), 'max', xp)", "likeliest"),
+    ("extreme(xp.where(used, q, -1.0), 'max', xp)", "most likely"),
     ("extreme(xp.where(used, q, 2.0), 'min', xp)", "least likely"),
 )
 SHARED = "((xp.abs(x[..., None] - x[:, ::-1, None]) < 1e-9) * used[:, ::-1, None]).any(axis=-1)"
 OWN = f"(used * (1 - {SHARED}) > 0)"
 OWN_AMOUNTS = (
     OptionScore(f"xp.where({OWN}.any(axis=-1), highest_where({OWN}, x, xp), 0.0)",
-                "highest amount that the other does not have, 0 if there is none", 3.5),
+                "best outcome that the other does not have, 0 if there is none", 3.5),
     OptionScore(f"xp.where({OWN}.any(axis=-1), -highest_where({OWN}, -x, xp), 0.0)",
-                "lowest amount that the other does not have, 0 if there is none", 3.5),
-    OptionScore(f"(q * {SHARED}).sum(axis=-1)", "probability of amounts that the other has too", 3.5),
+                "worst outcome that the other does not have, 0 if there is none", 3.5),
+    OptionScore(f"(q * {SHARED}).sum(axis=-1)", "probability of outcomes that the other has too", 3.5),
 )  # fmt: skip
 AMOUNTS_BESIDE_CHANCES = (
     OptionScore("highest_where(used, ({scale}), xp)", "largest difference between {amounts}", 4),
@@ -175,8 +175,8 @@ AMOUNTS_BESIDE_CHANCES = (
     OptionScore("-highest_where(used, -xp.abs({scale}), xp)", "smallest distance between {amounts}", 4),
 )  # fmt: skip
 SCALES = (
-    ("x - 100 * q", "amount and its percentage"),
-    ("x / size[..., None] - q", "amount relative to the largest and its probability"),
+    ("x - 100 * q", "outcome and its probability in percent"),
+    ("x / size[..., None] - q", "outcome relative to the largest amount and its probability"),
 )
 
 
@@ -184,7 +184,9 @@ def gamble_vocabulary(stimuli: Sequence[Stimuli]) -> TermVocabulary:
     """Terms for gambles that are shown as amounts and probabilities; ``stimuli``: one per experiment."""
     helpers = (LEAD, SIDE, LONGEST_RUN, EXTREME, HIGHEST_WHERE, CLASSES)
     scores = tuple(_gamble_scores(_amounts(stimuli)))
-    return TermVocabulary(helpers, PRELUDE, scores, lists=GAMBLE_LISTS, further=tuple(picked()))
+    return TermVocabulary(
+        helpers, PRELUDE, scores, lists=GAMBLE_LISTS, further=tuple(picked()), noun="gamble"
+    )
 
 
 def _amounts(stimuli: Sequence[Stimuli]) -> Array:

@@ -188,7 +188,7 @@ ACCOUNT = (
         },
         wording=Wording(
             clause=(
-                "find sequences {far}more random the more streaks and alternating stretches it takes to describe them"
+                "find sequences {far}more random, the more streaks and alternating stretches it takes to describe them"
             ),
             parameter="difficulty",
             unit=0.3,
@@ -219,7 +219,7 @@ ACCOUNT = (
             )
         },
         wording=Wording(
-            clause="find sequences {far}more random the better each stretch of four letters is balanced",
+            clause="find sequences {far}more random, the more evenly each stretch of four letters is balanced",
             parameter="weight_of_windows",
             unit=3.0,
         ),
@@ -305,7 +305,7 @@ FEATURE = (
         "perfect alternation", LOPES, ("alternation_difference", "motif_difference"),
     ),
     _feature(
-        "first letter", "first_share", "share", "sequences with much of the first letter of the alphabet",
+        "first letter", "first_share", "share", "sequences with many instances of the first letter of the alphabet",
         "a letter preference",
         "Nickerson (2002), Psychological Review 109(2), 330-357 (heads are named first)",
         ("first_letter_share_difference",), breaks=("ignores letter_names",),
@@ -319,9 +319,9 @@ BIAS = (
         code='bias = bias + parameters["lean"]',
         parameters={"lean": normal(0.0, 0.3, 4.0, "log odds", "preference for the second place")},
         wording=Wording(
-            clause="{much}lean towards the sequence in the second place",
+            clause="{much}favour the sequence in the second place",
             clause_short="towards the second",
-            opposite_clause="{much}lean towards the sequence in the first place",
+            opposite_clause="{much}favour the sequence in the first place",
             opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,

@@ -82,7 +82,7 @@ def carry(
             _config_of(study), folder, str(study) if isinstance(study, Path) else study.name
         )
     if found.seq and not found.due:
-        return CampaignPass(folder, "idle", found.text)
+        return CampaignPass(folder, "idle", found.idle)
 
     from lakatos.flows.stages.asked import AnswersAwaited
     from lakatos.flows.start import resume_run, run_study

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from lakatos import __version__
+from lakatos.experiments.adoption.layouts import layout_of
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.experiment_facts import people_facts
 from lakatos.flows.report.reader import RunReading
 from lakatos.traces.wording import in_a_list, plural
+
+TIMES = {1: "once", 2: "twice"}
 
 
 def methods_paragraph(reading: RunReading) -> str:
@@ -18,6 +21,7 @@ def methods_paragraph(reading: RunReading) -> str:
         _participants(reading),
         _exclusions(reading),
         _trials(reading),
+        _stopping(reading),
         _theories(reading),
         _estimation(reading),
         _comparison(reading),
@@ -41,14 +45,21 @@ def _participants(reading: RunReading) -> str:
         whose = f" of {size} {reading.answerers}"
     hidden = f", {n_sealed:,} of them to sealed trials" if n_sealed else ""
     analysed = f"We analysed {plural(n_responses, 'response')}{whose}"
-    task = f"(kind of task: {reading.config.domain.replace('_', ' ')})"
+    layout = layout_of(reading.domain)
+    kind = layout.kind if layout else ""
+    task = f"({kind or 'task: ' + reading.config.domain.replace('_', ' ')})"
     came = " They had been collected before this study" if reading.is_collected_before else ""
     if reading.is_of_file:
         parts = plural(len(collected), "part")
         return f"{analysed}{hidden} {task}.{came} and were released to the theories in {parts}."
-    each = " per experiment" if whose else ""
+    several = whose and len(collected) > 1
+    each = " per experiment" if several else ""
     experiments = plural(len(collected), "experiment")
-    return f"{analysed}{each} in {experiments}{hidden} {task}.{came}{'.' if came else ''}"
+    new = ""
+    if several and not reading.is_collected_before:
+        n_people = sum(item.n_people or item.n_participants for item in collected)
+        new = f" Each experiment had new participants (N = {n_people} in all)."
+    return f"{analysed}{each} in {experiments}{hidden} {task}.{came}{'.' if came else ''}{new}"
 
 
 def _exclusions(reading: RunReading) -> str:
@@ -62,6 +73,8 @@ def _exclusions(reading: RunReading) -> str:
         parts.append(
             f"{plural(n_excluded, 'participant')} met a preregistered exclusion rule ({'; '.join(rules)})."
         )
+    elif known:
+        parts.append("No participant was excluded.")
     if n_withdrawn:
         parts.append(
             f"{plural(n_withdrawn, 'participant')} withdrew, and their responses were erased."
@@ -83,7 +96,7 @@ def _trials(reading: RunReading) -> str:
     elif n_random < n_trials:
         chosen += (
             f", of which {n_trials - n_random} were selected by their expected information about which of the leading "
-            f"theories is right and {n_random} were drawn at random"
+            f"theories predicts best and {n_random} were drawn at random"
         )
     sealed = known.sealed.record.n_trials if known.sealed else 0
     kept = (
@@ -98,7 +111,37 @@ def _trials(reading: RunReading) -> str:
         if names
         else ""
     )
-    return f"{chosen}.{within}{kept}"
+    return f"{chosen}.{within}{_responses_each(reading)}{kept}"
+
+
+def _responses_each(reading: RunReading) -> str:
+    """How often each participant responded to each trial, where that is one number."""
+    known = reading.state.experiments
+    each = set()
+    for name, item in known.collected.items():
+        n_pairs = known.designs[name].record.n_trials * (
+            item.record.n_people or item.record.n_participants
+        )
+        each.add(item.record.n_responses / max(n_pairs, 1))
+    (n_each,) = each if len(each) == 1 else (0.0,)
+    if reading.is_collected_before or n_each < 1 or not n_each.is_integer():
+        return ""
+    return f" Each participant responded {TIMES.get(int(n_each), f'{n_each:.0f} times')} to each trial."
+
+
+def _stopping(reading: RunReading) -> str:
+    """The rule by which data collection ended, and when it did."""
+    state = reading.state.campaign
+    if not state.cycles or reading.concluded is None:
+        return ""
+    rule = reading.config.stop.words(is_archive=reading.is_collected_before)
+    rule = rule.replace("the campaign ends", "the study would end", 1)
+    if exact := reading.config.stop.exact:
+        rule += (
+            ", or once the squared error of the leading theory's frozen predictions, sampling noise subtracted, was "
+            f"below {exact:g} with 95% confidence"
+        )
+    return f"Stopping rule: {rule}. It ended after {plural(len(state.cycles), 'cycle')}."
 
 
 def _theories(reading: RunReading) -> str:
@@ -108,8 +151,10 @@ def _theories(reading: RunReading) -> str:
     initial = in_a_list(names)
     n_tried = sum(item.record.n_attempts for item in reading.state.theories.searches)
     n_pool = len(reading.board.standings)
+    advocates = reading.config.theories.advocates
+    induced = " and rules that were induced from the responses" if "induction" in advocates else ""
     search = (
-        f" A search evaluated {plural(n_tried, 'further combination')} of mechanisms; "
+        f" A search evaluated {plural(n_tried, 'further combination')} of mechanisms{induced}; "
         f"{plural(n_pool, 'theory was', 'theories were')} compared in the end."
         if n_tried
         else ""
@@ -126,9 +171,10 @@ def _estimation(reading: RunReading) -> str:
     else:
         held_out = "parts of the data" if reading.is_of_file else "experiments"
     return (
-        "The population distributions of the theories' parameters (independent truncated normal distributions, on the "
-        "logarithmic scale where a parameter is declared so) were estimated by maximising the marginal "
-        "likelihood. Theories were scored by the mean log predictive probability of the responses, with parameters "
+        "The population distributions of the theories' parameters (independent truncated normal distributions; of the "
+        "logarithm for parameters with a log-normal or log-uniform prior) were estimated by maximising the marginal "
+        f"likelihood over {reading.config.theories.draws} quasi-random draws. Theories were scored by the mean log "
+        "predictive probability of the responses, with parameters "
         f"estimated from other {held_out}."
     )
 
@@ -137,10 +183,10 @@ def _comparison(reading: RunReading) -> str:
     pooled = any(item.record.pooled for item in reading.state.experiments.collected.values())
     units = "problems" if pooled else "participants"
     return (
-        f"Differences in score are reported with 95% confidence intervals (Student's t, {units} as units; "
+        f"Differences in score have 95% confidence intervals (Student's t, {units} as units; "
         "Bonferroni-corrected for the number of theories if a theory was selected on the same data); with fewer than "
-        f"{LEAST_UNITS} {units} no difference is claimed. The leading theory is the simplest one within one paired "
-        f"standard error of the best on the strictest data that both have.{_basis(reading)}"
+        f"{LEAST_UNITS} {units} no difference is claimed. The leading theory was the simplest one within one paired "
+        f"standard error of the best.{_basis(reading)}"
     )
 
 

@@ -66,7 +66,12 @@ class PendingWork:
             return "it has not begun"
         if self.n_pending:
             return f"{plural(self.n_pending, 'batch of answers has', 'batches of answers have')} arrived"
-        return "it is unfinished" if self.ended is None else f"nothing to do: {self.text}"
+        return "it is unfinished" if self.ended is None else f"nothing to do: {self.idle}"
+
+    @property
+    def idle(self) -> str:
+        """What an idle run waits for; its verdict was printed by the pass that reached it."""
+        return "the verdict has been reached" if self.ended == "concluded" else self.text
 
     @property
     def signature(self) -> str:

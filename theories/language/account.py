@@ -21,7 +21,7 @@ do, and what changes nothing on the trials that were asked are details and no pa
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby, takewhile
 from typing import Any
@@ -36,12 +36,8 @@ from lakatos.theories.language.topic import topic_of
 Array = NDArray[np.float64]
 STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
 """Distance from the null value, in units of the clause, below which a word applies."""
-SHARES = (
-    (0.03, "hardly any"), (0.15, "about a tenth of"), (0.29, "about a quarter of"), (0.42, "about a third of"),
-    (0.58, "about half of"), (0.71, "about two thirds of"), (0.83, "about three quarters of"),
-    (0.97, "about nine in ten"), (1.01, "nearly all"),
-)  # fmt: skip
-"""Share of people below which words apply."""
+WIDE = 0.3
+"""Width of an interval beyond which only its ends are stated, not the share of people within it."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
 NORMAL_95 = 1.96
@@ -81,6 +77,16 @@ CHOICE = re.compile(r"\[([^\[\]|]*)\|([^\[\]|]*)\]")
 ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
+PREDICATE = re.compile(
+    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to (avoid|take|leave|stay with))"
+    r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
+    r"|give (\w+ )?(more|less))"
+    r" (?P<object>([^,;()]|\((?!estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
+)
+"""A verb with one object, or one condition, that may share the verb with others."""
+DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
+OPTION = re.compile(r"(the|an?) \w+ (?=with |without )")
+"""An option that is named again before what distinguishes it."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 """How earlier sources stated how often something happens."""
@@ -268,16 +274,42 @@ def account_of(
             continue
         found = tell_clause(clause, priors, pooled=pooled)
         told.append(replace(found, idle=found.idle or clause.clause in silent))
-    return TheoryAccount(_account_name(head, told), " ".join(_sentences(told)), tuple(told))
+    claim = " ".join(_sentences(told))
+    first, middle, later = claim.partition(MIDDLE)
+    claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
+    return TheoryAccount(_account_name(head, told), claim, tuple(told))
 
 
 def _account_name(head: str, told: Sequence[ToldClause]) -> str:
     """The form's name with the label of its strongest clause, if that is short enough."""
+    title = true_title(head, told)
     for label in labels_in_order(head, told):
-        name = f"{head} with {label}"
+        name = f"{title} with {label}"
         if len(name.split()) <= MOST_WORDS:
             return name
-    return head
+    return title
+
+
+def true_title(title: str, told: Sequence[ToldClause]) -> str:
+    """A title in which no label names a side that people, or some of them, are not on."""
+    for item in told:
+        sides = (item.wording.label, item.wording.opposite_label)
+        named = [label for label in sides if is_named(label, title)]
+        if not item.direction or item.is_detail or not all(sides) or len(named) != 1:
+            continue
+        one, other = sides if item.direction > 0 else sides[::-1]
+        words, others = one.split(), other.split()
+        if item.of_some:
+            kept = words[:-1] if words[-1] == others[-1] and len(words) > 1 else words
+            one = f"{' '.join(kept)} or {other}"
+        found = re.sub(rf"(?i)\b{named[0]}\b", one, title)
+        title = found[0].upper() + found[1:]
+    return title
+
+
+def is_named(label: str, title: str) -> bool:
+    """Whether a title contains a label."""
+    return bool(label) and re.search(rf"(?i)\b{re.escape(label)}\b", title) is not None
 
 
 def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
@@ -302,6 +334,8 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     if all(item.wording.sentence == N_PARTS for item in stated):
         # That something hardly has an effect is told where nothing else would be but how people choose.
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
+    every = [item.text for item in stated]
+    stated = [item for item in stated if not _is_implied(item.text, every)]
     sentences: list[str] = []
     subject = "People"
     for number in range(1, N_PARTS + 1):
@@ -321,7 +355,12 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
 def _joined(clauses: Sequence[str]) -> list[str]:
     """Clauses about the same people as few predicates; a complex one stands alone."""
     groups: list[list[str]] = []
-    for text in clauses:
+    last = None
+    for text in _merged(clauses):
+        this = DIRECTION.fullmatch(text)
+        if this and last and this["which"] != last["which"]:
+            this, text = None, f"but {text.removeprefix('give ')}"
+        last = this
         connected = re.match(r"(but|and) ", text)
         if connected and groups:
             groups[-1][-1] += f", {text}"
@@ -335,8 +374,39 @@ def _joined(clauses: Sequence[str]) -> list[str]:
     return [_listed(group) for group in groups]
 
 
+def _merged(clauses: Sequence[str]) -> Iterator[str]:
+    """Neighbouring clauses with one verb as one clause: "like A and B", "give more after A, but less after B"."""
+    for (verb, end), same in groupby(clauses, _verb):
+        texts = list(same)
+        if not verb or len(texts) > MOST_JOINED:
+            yield from texts
+            continue
+        objects = [text[len(verb) : len(text) - len(end)].strip() for text in texts]
+        named = OPTION.match(objects[0])
+        if named and all(item.startswith(named[0]) for item in objects):
+            objects[1:] = [item.removeprefix(named[0]) for item in objects[1:]]
+        listed = _listed(objects)
+        if verb == "give about" and len(texts) > 1:
+            verb = "give amounts between"
+        yield f"{verb} {listed}{end}"
+
+
+def _verb(text: str) -> tuple[str, str]:
+    """What a clause with one object begins and ends with; nothing of other clauses."""
+    found = PREDICATE.fullmatch(text)
+    return (found["verb"], found["end"] or "") if found else ("", "")
+
+
+def _is_implied(text: str, others: Sequence[str]) -> bool:
+    """Whether a clause states for some trials what another one states for all."""
+    stated, condition, _ = re.sub(r"^(but|and) ", "", text).partition(" if ")
+    return bool(condition) and any(
+        other == stated or other.startswith(f"{stated} and ") for other in others
+    )
+
+
 def _listed(texts: Sequence[str]) -> str:
-    """Predicates one after another."""
+    """Words or predicates one after another."""
     *first, last = texts
     comma = "," if len(first) > 1 else ""
     return f"{', '.join(first)}{comma} and {last}" if first else last
@@ -442,6 +512,8 @@ def _tell_settled(
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
+        # The range, not people's answers, may have kept the effect from being larger than slight.
+        text = text.replace("slightly ", "", 1)
         bound = "upper" if _is_at_high(prior) else "lower"
         text = _with_aside(text, f"estimated at the {bound} bound of the allowed range")
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
@@ -504,11 +576,6 @@ def is_share_learned(prior: Prior) -> bool:
     return not at_limit(prior) and prior.spread < FLAT * (high - low)
 
 
-def share_in_words(share: float) -> str:
-    """A share of people, for the place before the word "people"."""
-    return next(words for limit, words in SHARES if share < limit)
-
-
 def _distances(clause: Wording, values: Array, priors: Mapping[str, Prior]) -> Array:
     """Signed distances from the null value, in units of the clause."""
     distance = np.log(values / clause.neutral) if clause.log_ratio else values - clause.neutral
@@ -566,8 +633,13 @@ def _share_of_people(
         share = min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE)
         ends.append(share if is_above else 1 - share)
     low, high = sorted(ends)
-    words = share_in_words(above if is_above else 1 - above)
-    return f"{words} people (95% interval {np.floor(100 * low):.0f}% to {np.ceil(100 * high):.0f}%)"
+    ends_in_words = [f"{np.floor(100 * low):.0f}%", f"{np.ceil(100 * high):.0f}%"]
+    if high - low > WIDE:
+        return f"between {' and '.join(ends_in_words)} of people (95% interval)"
+    share = above if is_above else 1 - above
+    stated = f"{100 * share:.0f}%"
+    stated = {"100%": "more than 99%", "0%": "less than 1%"}.get(stated, stated)
+    return f"{stated} of people (95% interval {' to '.join(ends_in_words)})"
 
 
 def _contrast(one: str, other: str) -> str:

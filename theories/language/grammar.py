@@ -7,9 +7,10 @@ compositions one change away. The advocate searches this space; a family file de
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import takewhile
 from pprint import pformat
 from textwrap import dedent, fill, indent
@@ -20,7 +21,7 @@ import numpy as np
 from lakatos.experiments.adoption.names import ORDER
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.errors import GrammarError
-from lakatos.theories.language.account import Wording, account_of, general_clause
+from lakatos.theories.language.account import Wording, account_of, general_clause, is_named
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prepared_writing import write_prepared
 from lakatos.theories.language.prior import parse_prior
@@ -260,6 +261,16 @@ class Grammar:
         """The mechanisms of compositions that were asked for, by the composition's key."""
         return {}
 
+    def acting(self, composition: Composition) -> list[Mechanism]:
+        """The composition's mechanisms without those that set only what no later statement reads."""
+        needed, found = _read_in(self.after), []
+        for item in reversed(self.used(composition)):
+            written, surely = _written_in(item.code)
+            if not written or written & needed:
+                needed = (needed - surely) | _read_in(item.code)
+                found.append(item)
+        return found[::-1]
+
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
         """Declared priors, with the composition's replacements."""
         own = {
@@ -288,14 +299,19 @@ class Grammar:
 
     def head(self, composition: Composition) -> str:
         """Short name of a form from the grammar's table; its mechanisms where there is no table."""
-        used = self.used(composition)
+        used = self.acting(composition)
         there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
         names = (name for needed, name in self.heads if there.issuperset(needed))
         return next(names, " + ".join(item.name for item in used))
 
-    def clauses(self, composition: Composition, *, labels: bool = True) -> list[Wording]:
-        """How the composition is told, mechanism by mechanism; without labels for what has a name of its own."""
-        parameters, used = self.parameters(composition), self.used(composition)
+    def clauses(self, composition: Composition, name: str = "") -> list[Wording]:
+        """How the composition is told, mechanism by mechanism.
+
+        Args:
+            composition: Of which mechanisms that no later one reads are not told.
+            name: Of a published theory, which needs only the labels that it contains itself.
+        """
+        parameters, used = self.parameters(composition), self.acting(composition)
         must = {slot.name for slot in self.slots if slot.least}
         sentences = {slot.name: slot.sentence for slot in self.slots}
         if self.silence and all(item.slot in must or item.is_null for item in used):
@@ -306,7 +322,8 @@ class Grammar:
                 stated = replace(wording, sentence=sentences[item.slot])
                 if stated.multiplied_by not in parameters:
                     stated = replace(stated, multiplied_by="")
-                if not labels:
+                labels = (stated.label, stated.opposite_label)
+                if name and not any(is_named(label, name) for label in labels):
                     stated = replace(stated, label="", opposite_label="")
                 found.append(stated)
         return [wording for wording in found if wording.clause]
@@ -320,7 +337,7 @@ class Grammar:
             pooled: Whether the priors were learned from people who could not be told apart.
         """
         used = self.used(composition)
-        clauses = self.clauses(composition, labels=not name)
+        clauses = self.clauses(composition, name)
         priors = {
             key: parse_prior(key, value) for key, value in self.parameters(composition).items()
         }
@@ -507,6 +524,49 @@ def _joined(*parts: str) -> str:
     """Statements one after another, as the body of a function."""
     written = [dedent(part).strip("\n") for part in parts]
     return indent("\n".join(part for part in written if part), "    ") + "\n"
+
+
+@cache
+def _read_in(code: str) -> frozenset[str]:
+    """Names that statements read, other than to multiply them by 0."""
+    found: set[str] = set()
+    nodes: list[ast.AST] = list(parse(_body(code)).body)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        if not _is_nothing(node):
+            nodes += ast.iter_child_nodes(node)
+    return frozenset(found)
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    """Whether an expression is 0 times something."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return False
+    return isinstance(node.left, ast.Constant) and node.left.value == 0
+
+
+@cache
+def _written_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that statements set or define, and those of them that are set whatever happens."""
+    statements = parse(_body(code)).body
+    simple = [item for item in statements if isinstance(item, ast.Assign)]
+    functions = {item.name for item in statements if isinstance(item, ast.FunctionDef)}
+    return _set_in(statements) | functions, _set_in(simple) | functions
+
+
+def _set_in(statements: Iterable[ast.stmt]) -> frozenset[str]:
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    names = (node for node in nodes if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
+
+
+def _body(code: str) -> str:
+    """Statements of a function's body, as a module of their own."""
+    return re.sub(r"(?m)^(\s*)return\b", r"\1_ =", dedent(code))
 
 
 def _functions_of(source: str) -> str:

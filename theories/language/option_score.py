@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -52,6 +53,8 @@ class OptionScore(PricedExpression):
     """Whether gates are made of it."""
     is_worth: bool = False
     """Whether it may be what an option is worth where a condition on the option holds."""
+    apart: str = ""
+    """When options differ in it by more than ``{cut}`` or ``{percent}``, where that has words of its own."""
 
     @property
     def is_property(self) -> bool:
@@ -67,7 +70,13 @@ class OptionScore(PricedExpression):
     @property
     def stated(self) -> str:
         """A property as it is stated of an option: "with a top rating", "being better"."""
-        return self.words if self.words.startswith(("being ", "paying ")) else f"with {self.words}"
+        is_clause = self.words.startswith(("being ", "having ", "paying "))
+        return self.words if is_clause else f"with {self.words}"
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether its number is 1 where a product has a property, else 0."""
+        return re.fullmatch(r"\(.+ (==|<|>|>=) .+\) \* 1\.0", self.code) is not None
 
 
 class OptionNumbers(PricedExpression):
@@ -113,6 +122,14 @@ class HasLandmarkCodes(Protocol):
 
     def landmark_codes(self) -> tuple[LandmarkCode, ...]:
         """These numbers."""
+
+
+@runtime_checkable
+class HasTrialNouns(Protocol):
+    """A domain that says what the numbers of a trial are called; of what a trial has or has not, with "a"."""
+
+    def trial_nouns(self) -> Mapping[str, str]:
+        """Names by array."""
 
 
 @dataclass(frozen=True)

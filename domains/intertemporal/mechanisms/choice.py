@@ -240,7 +240,7 @@ COMPARISON = (
             ),
         },
         wording=Wording(
-            clause="wait if it pays a fixed share more ({premium%} of the larger amount), whatever the delay"
+            clause="wait if the amount grows by a fixed share ({premium%} of the larger amount), whatever the delay"
         ),
         repairs=("relative_amount_difference", "delay_difference"),
         predictions=(
@@ -397,7 +397,7 @@ SHORTCUT = (
             **CONVICTION,
         },
         wording=Wording(
-            clause="do not wait for a difference below a threshold ({negligible_amount})",
+            clause="do not wait for a difference below a threshold ({negligible_amount} money units)",
             label="small gains",
             overrides=True,
         ),
@@ -698,7 +698,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take the larger amount {other_share~}",
+            clause="take the larger amount, whatever the delays, {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -713,7 +713,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="just take the sooner option {other_share~}",
+            clause="take the sooner option, whatever the amounts, {other_share~}",
             parameter="other_share",
             unit=0.1,
             label="a mixture",

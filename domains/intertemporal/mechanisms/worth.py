@@ -354,10 +354,7 @@ DISCOUNTING = (
             "haste": log_uniform(2.0, 1000.0, "ratio", "quick rate over slow rate"),
         },
         wording=Wording(
-            clause=(
-                "are of two minds, one that discounts quickly ({impatient_share%} of the weight) and one "
-                "that discounts slowly"
-            )
+            clause=("mix a fast discount rate ({impatient_share%} of the weight) with a slow one")
         ),
         repairs=("front_end_delay", "today_difference", *FEATURES_OF_DELAYS),
         source="McClure, Ericson, Laibson, Loewenstein & Cohen (2007), Journal of Neuroscience 27, 5796-5804",
@@ -396,7 +393,7 @@ COST = (
         },
         wording=Wording(
             clause=(
-                "subtract a fixed sum (about {waiting_cost}) for having to wait at all, "
+                "subtract a fixed sum (about {waiting_cost} money units) for having to wait at all, "
                 "whatever the amount and the delay"
             ),
             label="waiting costs",

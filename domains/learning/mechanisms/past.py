@@ -14,7 +14,7 @@ N_OUTCOMES = 6
 N_PICKS = 3
 """Picks ago that can matter by themselves."""
 LAGS = tuple(range(1, N_PICKS + 1))
-AGO = {1: "last", 2: "two steps ago", 3: "three steps ago"}
+AGO = {1: "last", 2: "two trials ago", 3: "three trials ago"}
 TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
 FEW_LAST = Mechanism(
     slot="rate",
@@ -47,7 +47,7 @@ surprise = (mean - (picked * state["value"]).sum(axis=(-2, -1))) * paid * parame
 def _run(
     *,
     name: str,
-    what: str,
+    what: tuple[str, str],
     counted: str,
     unit: str,
     names: tuple[str, str, str],
@@ -59,30 +59,29 @@ def _run(
 
     Args:
         name, source, breaks: Of the mechanism.
-        what: What happens, in words.
+        what: An option on which it has not happened, and on which it has: words after "an option that".
         counted: Truth value that a pick counts, from ``reward``; the others end the run, as does another pick.
         unit: What is counted.
         names: Of the parameters: the number, the pull until then, and the push away then.
         label: For the theory's name, where people stay until then.
     """
     most, pull, push = names
-    times = f"{what} [{{{most}#}}|a number of times in a row]"
+    times = f"[{{{most}#}}|a number of times in a row]"
     stay = Wording(
-        clause=f"{{much}}tend to stay with an option until {times}",
+        clause=f"{{much}}tend to stay with an option that {what[0]} {times}",
         clause_short="to stay with it",
-        opposite_clause=f"{{much}}tend to leave an option even before {times}",
+        opposite_clause=f"{{much}}tend to leave an option that {what[0]} {times}",
         opposite_short="to leave it",
-        neutral_clause=f"note when {times}",
         parameter=pull,
         unit=LOG_ODDS,
         label=label,
         opposite_label="change",
     )
     leave = Wording(
-        clause="{much}tend to leave it then",
-        clause_short="to leave",
-        opposite_clause="{much}tend to stay with it even then",
-        opposite_short="to stay",
+        clause=f"{{much}}tend to leave an option that {what[1]} {times}",
+        clause_short="to leave it",
+        opposite_clause=f"{{much}}tend to stay with an option that {what[1]} {times}",
+        opposite_short="to stay with it",
         parameter=push,
         unit=LOG_ODDS,
     )
@@ -112,7 +111,7 @@ def _run(
 RUNS = (
     _run(
         name="giving up",
-        what="it has failed",
+        what=("has not yet failed", "has failed"),
         names=("patience", "loyalty", "giving_up"),
         counted="reward <= 0",
         unit="failures",
@@ -121,7 +120,7 @@ RUNS = (
     ),
     _run(
         name="cashing in",
-        what="it has paid",
+        what=("has not yet paid", "has paid"),
         names=("streak", "streak_loyalty", "streak_end"),
         counted="reward > 0",
         unit="successes",
@@ -131,7 +130,7 @@ RUNS = (
     ),
     _run(
         name="growing tired",
-        what="it was chosen",
+        what=("they have not yet chosen", "they have chosen"),
         names=("stamina", "stamina_loyalty", "weariness"),
         counted="reward == reward",
         unit="picks",
@@ -177,8 +176,8 @@ LAST_PICKS = Mechanism(
     },
     wording=tuple(
         Wording(
-            clause=f"are {{much}}drawn to what they chose {AGO[lag]}",
-            opposite_clause=f"are {{much}}driven away from what they chose {AGO[lag]}",
+            clause=f"are {{much}}drawn to the option that they chose {AGO[lag]}",
+            opposite_clause=f"are {{much}}driven away from the option that they chose {AGO[lag]}",
             parameter=f"pull_{lag}",
             unit=LOG_ODDS,
             label="repetition",
@@ -194,7 +193,7 @@ LAST_OUTCOMES = Mechanism(
     slot="habit",
     name="last outcomes",
     clause=(
-        "are drawn to what paid, and away from what did not, one, two and three steps ago, "
+        "are drawn to what paid, and away from what did not, one, two and three trials ago, "
         "with a separate weight for each lag"
     ),
     code=_pull("results", "result"),

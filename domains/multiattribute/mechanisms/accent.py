@@ -95,9 +95,9 @@ ACCENT = (
     ),
     _accent(
         name="dominance",
-        clause="are {much}drawn to a product that is nowhere worse",
+        clause="are {much}drawn to a product that is worse on no cue",
         clause_short="prefer it",
-        opposite_clause="{much}avoid a product that is nowhere worse, other things being equal",
+        opposite_clause="{much}avoid a product that is worse on no cue, other things being equal",
         opposite_short="avoid it",
         code="sides = xp.sign(ratings[:, 1] - ratings[:, 0])\n"
         "lead = (sides.min(axis=-1) >= 0) * 1.0 - (sides.max(axis=-1) <= 0)",

@@ -147,8 +147,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ where ratings are high "
-                "overall (from {high_level%})"
+                "but decide by the most valid cue on which the products differ if ratings are "
+                "high overall (from {high_level%})"
             ),
             label="a shortcut",
             overrides=True,
@@ -176,8 +176,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ where ratings are low "
-                "overall (below {low_level%})"
+                "but decide by the most valid cue on which the products differ if ratings are "
+                "low overall (below {low_level%})"
             ),
             label="a shortcut",
             overrides=True,
@@ -205,8 +205,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ where they differ on many "
-                "(from {too_many%} of the cues)"
+                "but decide by the most valid cue on which the products differ if they differ on "
+                "many (from {too_many%} of the cues)"
             ),
             label="a shortcut",
             overrides=True,
@@ -225,8 +225,8 @@ APPRAISAL = (
         },
         wording=Wording(
             clause=(
-                "but decide by the most valid cue on which the products differ where they differ on few "
-                "(below {too_few%} of the cues)"
+                "but decide by the most valid cue on which the products differ if they differ on "
+                "few (below {too_few%} of the cues)"
             ),
             label="a shortcut",
             overrides=True,
@@ -247,9 +247,9 @@ BIAS = (
             )
         },
         wording=Wording(
-            clause="{much}lean towards the second side of the screen",
+            clause="{much}favour the second side of the screen",
             clause_short="towards the second",
-            opposite_clause="{much}lean towards the first side of the screen",
+            opposite_clause="{much}favour the first side of the screen",
             opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,

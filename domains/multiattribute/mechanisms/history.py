@@ -93,10 +93,13 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}leave a side that they have chosen [{longest_run#}|a number of times in a row]",
-            clause_short="leave it",
-            opposite_clause="{much}hold on to a side that they have chosen [{longest_run#}|a number of times in a row]",
-            opposite_short="hold on to it",
+            clause="{much}tend to leave a side that they have chosen [{longest_run#}|a number of times in a row]",
+            clause_short="to leave it",
+            opposite_clause=(
+                "{much}tend to keep to a side that they have chosen [{longest_run#}|a number of "
+                "times in a row]"
+            ),
+            opposite_short="to keep to it",
             parameter="switching",
             unit=LOG_ODDS,
             label="switching",
@@ -158,9 +161,9 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="look {far}more at the best cues after choosing the second product",
+            clause="weight the best cues {far}more after choosing the second product",
             clause_short="after choosing the second",
-            opposite_clause="look {far}more at the best cues after choosing the first product",
+            opposite_clause="weight the best cues {far}more after choosing the first product",
             opposite_short="after choosing the first",
             parameter="side_focus",
             unit=0.7,
@@ -199,8 +202,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="care {far}less about the cues as trials go by",
-            opposite_clause="care {far}more about the cues as trials go by",
+            clause="weight the cues {far}less as trials go by",
+            opposite_clause="weight the cues {far}more as trials go by",
             parameter="fatigue",
             unit=0.3,
             label="fatigue",
@@ -220,8 +223,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}carry the evidence of the trial before over to this one",
-            opposite_clause="{much}contrast this trial with the one before",
+            clause="{much}carry evidence over from the previous trial",
+            opposite_clause="{much}contrast each trial with the previous one",
             parameter="carry_over",
             unit=LOG_ODDS,
             label="carry-over",
@@ -242,8 +245,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="look {far}more at the cues that spoke for the product chosen last",
-            opposite_clause="look {far}less at the cues that spoke for the product chosen last",
+            clause="weight the cues that favoured the product chosen last {far}more",
+            opposite_clause="weight the cues that favoured the product chosen last {far}less",
             parameter="confirmation",
             unit=0.7,
             label="confirmation",
@@ -264,9 +267,15 @@ HISTORY = (
             "satisfied_from": uniform(0.0, 1.0, SHARE, "mean rating that satisfies"),
         },
         wording=Wording(
-            clause="{much}stay on a side where the product chosen last was good enough, and leave it otherwise",
+            clause=(
+                "{much}tend to stay on a side where the product chosen last was good enough, and to "
+                "leave it otherwise"
+            ),
             clause_short="do the reverse",
-            opposite_clause="{much}leave a side where the product chosen last was good enough, and stay otherwise",
+            opposite_clause=(
+                "{much}tend to leave a side where the product chosen last was good enough, and to "
+                "stay otherwise"
+            ),
             opposite_short="do the reverse",
             parameter="satisfied_stay",
             unit=LOG_ODDS,
@@ -322,7 +331,7 @@ HISTORY = (
     ),
     _history_of_count(
         name="cues_in_turn",
-        clause="look at a different cue in every trial, in the order of rank",
+        clause="use a different cue in every trial, in the order of rank",
         code='weight = weight * (rank == (state["n_seen"] % validities.shape[-1])[..., None])',
         breaks=("cue_order", "less_valid_rating", "validity", "validity_order"),
         source=OTTO,

@@ -34,7 +34,7 @@ INTEGRATION = (
     ),
     _integration(
         name="balance",
-        clause="decide by the difference between the reasons for and against, relative to their sum",
+        clause="balance the reasons for and against, relative to their sum",
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.abs(reasons).sum(axis=-1), 1e-9)",
         repairs=RELATIVE,
@@ -134,7 +134,7 @@ INTEGRATION = (
     ),
     _integration(
         name="nothing",
-        clause="ignore all reasons",
+        clause="weigh no cues",
         code="evidence = 0.0 * (weight * difference).sum(axis=-1)",
     ),
 )

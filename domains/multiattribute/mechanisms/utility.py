@@ -96,13 +96,13 @@ UTILITY = (
         },
         wording=Wording(
             clause=(
-                "see ratings below a reference ({reference%} of the top rating) as losses, which {much}loom "
-                "larger than gains"
+                "see ratings below a reference ({reference%} of the top rating) as losses, which "
+                "loom {far}larger than gains"
             ),
             clause_short="feel the losses below it more",
             opposite_clause=(
                 "see ratings above a reference ({reference%} of the top rating) as gains, which "
-                "{much}loom larger than losses"
+                "loom {far}larger than losses"
             ),
             opposite_short="feel the gains above it more",
             parameter="loss_aversion",
@@ -204,7 +204,7 @@ UTILITY = (
             "period": log_uniform(2.0, 20.0, "rating points", "after which liking repeats")
         },
         wording=Wording(
-            clause="alternate between liking and disliking ratings as they rise (with a period of {period} points)",
+            clause="assign ratings a value that rises and falls periodically (with a period of {period} points)",
             label="cycles",
         ),
         repairs=NOT_MONOTONE,

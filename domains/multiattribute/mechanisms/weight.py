@@ -297,7 +297,7 @@ SELECTION = (
             "n_looked_up": uniform(0.5, 8.0, "cues", "cues that are looked at, rounded up")
         },
         wording=Wording(
-            clause="look only at the most valid cues (at most {n_looked_up+} of them)",
+            clause="use only the most valid cues (at most {n_looked_up+} of them)",
             label="few cues",
         ),
         repairs=("n_cues", "n_discriminating_cues", "best_cue_favours"),
@@ -313,7 +313,7 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="use only one cue, always the one of a certain rank",
+            clause="use only one cue, of the same validity rank on every trial",
             label="one cue",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),
@@ -329,7 +329,7 @@ SELECTION = (
             )
         },
         wording=Wording(
-            clause="leave out one cue, always the one of a certain rank",
+            clause="leave out one cue, of the same validity rank on every trial",
             label="one omission",
         ),
         repairs=("best_cue_favours", "least_valid_favours", *PLACE),
@@ -412,10 +412,10 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="look {far}more at the best cues, the higher the ratings on display are overall",
-            clause_short="at the best ones",
-            opposite_clause="look {far}more at the lesser cues, the higher the ratings on display are overall",
-            opposite_short="at the lesser ones",
+            clause="weight the best cues {far}more, the higher the ratings on display are overall",
+            clause_short="the best ones",
+            opposite_clause="weight the lesser cues {far}more, the higher the ratings on display are overall",
+            opposite_short="the lesser ones",
             parameter="level_focus",
             unit=0.7,
             label="shifting focus",
@@ -435,10 +435,10 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="look {far}more at the best cues, the more the cues disagree",
-            clause_short="at the best ones",
-            opposite_clause="look {far}more at the lesser cues, the more the cues disagree",
-            opposite_short="at the lesser ones",
+            clause="weight the best cues {far}more, the more the cues disagree",
+            clause_short="the best ones",
+            opposite_clause="weight the lesser cues {far}more, the more the cues disagree",
+            opposite_short="the lesser ones",
             parameter="conflict_focus",
             unit=0.7,
             label="shifting focus",
@@ -488,10 +488,10 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="look {far}more at cues on which the ratings are high",
-            clause_short="at those on which they are high",
-            opposite_clause="look {far}more at cues on which the ratings are low",
-            opposite_short="at those on which they are low",
+            clause="weight cues {far}more if their ratings are high",
+            clause_short="if they are high",
+            opposite_clause="weight cues {far}more if their ratings are low",
+            opposite_short="if they are low",
             parameter="cue_level",
             unit=0.7,
             label="shifting focus",
@@ -510,8 +510,8 @@ CONTEXT = (
             )
         },
         wording=Wording(
-            clause="look {far}more at cues with a rating at the end of the scale",
-            opposite_clause="look {far}less at cues with a rating at the end of the scale",
+            clause="weight cues with a rating at the end of the scale {far}more",
+            opposite_clause="weight cues with a rating at the end of the scale {far}less",
             parameter="extreme_focus",
             unit=0.7,
             label="shifting focus",

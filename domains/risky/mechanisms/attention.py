@@ -276,8 +276,8 @@ feature = 2 * (spread[:, 0] - spread[:, 1]) / at_stake
         name="aspiration",
         parameter="aspiration_pull",
         clause=(
-            "{much}prefer the gamble that is more likely to reach an aspiration level (about {aspiration_level%} of "
-            "what is in sight)"
+            "{much}prefer the gamble that is more likely to reach an aspiration level (about "
+            "{aspiration_level%} of the range of outcomes presented)"
         ),
         code="""
 level = worst.min(axis=-1) + parameters["aspiration_level"] * at_stake
@@ -337,7 +337,7 @@ feature = skewness[:, 1] - skewness[:, 0]
     _attention(
         name="moderate risk",
         parameter="moderation",
-        clause="{much}prefer a certain amount of risk to both more and less",
+        clause="{much}prefer an intermediate amount of risk to both more and less",
         code="""
 expected = (probabilities * outcomes).sum(axis=-1, keepdims=True)
 spread = 2 * xp.sqrt((probabilities * (outcomes - expected) ** 2).sum(axis=-1)) / at_stake[:, None]

@@ -333,7 +333,7 @@ SCALE = (
     Mechanism(
         slot="scale",
         name="by the range at stake",
-        clause="judge a difference in value against the range between the worst and the best outcome in sight",
+        clause="scale differences in value by the range between the worst and the best outcome presented",
         code=f"""
         value_range = {VALUE_RANGE}
         evidence = parameters["sensitivity"] * advantage / value_range
@@ -358,7 +358,7 @@ SCALE = (
             ),
         },
         wording=Wording(
-            clause="{much}scale a difference in value by the range between the worst and the best outcome in sight",
+            clause="{much}scale differences in value by the range between the worst and the best outcome presented",
             parameter="adaptation",
             unit=0.4,
         ),

@@ -44,8 +44,8 @@ HISTORY = (
             )
         },
         wording=Wording(
-            clause="{much}tend to choose the place that they chose last",
-            opposite_clause="{much}tend to avoid the place that they chose last",
+            clause="{much}tend to choose the side that they chose last",
+            opposite_clause="{much}tend to avoid the side that they chose last",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -70,8 +70,8 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}tend to choose the place that they chose more often recently",
-            opposite_clause="{much}tend to avoid the place that they chose more often recently",
+            clause="{much}tend to choose the side that they chose more often recently",
+            opposite_clause="{much}tend to avoid the side that they chose more often recently",
             parameter="habit_strength",
             unit=LOG_ODDS,
             label="habit",
@@ -98,13 +98,13 @@ HISTORY = (
             ),
         },
         wording=Wording(
-            clause="{much}leave a place that they have chosen [{longest_run#}|a number of times in a row]",
-            clause_short="leave it",
+            clause="{much}tend to leave a side that they have chosen [{longest_run#}|a number of times in a row]",
+            clause_short="to leave it",
             opposite_clause=(
-                "{much}hold on to a place that they have chosen [{longest_run#}|a number of times "
+                "{much}tend to keep to a side that they have chosen [{longest_run#}|a number of times "
                 "in a row]"
             ),
-            opposite_short="hold on to it",
+            opposite_short="to keep to it",
             parameter="switching",
             unit=LOG_ODDS,
             label="switching",
@@ -189,8 +189,8 @@ evidence = evidence + parameters["contrast"] * contrast * bolder
             )
         },
         wording=Wording(
-            clause="care {far}less about the evidence as trials go by",
-            opposite_clause="care {far}more about the evidence as trials go by",
+            clause="choose {far}more randomly as trials go by",
+            opposite_clause="choose {far}less randomly as trials go by",
             parameter="fatigue",
             unit=0.15,
             label="fatigue",

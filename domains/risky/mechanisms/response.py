@@ -140,7 +140,7 @@ MIXTURE = (
     _mixture(
         name="at times the worst outcome",
         parameter="share_worst",
-        clause="choose the gamble with the better minimum outcome",
+        clause="decide by the worst outcomes alone",
         lead="lead = worst[:, 1] - worst[:, 0]",
         repairs=("minimum_difference",),
         breaks=("reflection",),
@@ -149,7 +149,7 @@ MIXTURE = (
     _mixture(
         name="at times the best outcome",
         parameter="share_best",
-        clause="choose the gamble with the better maximum outcome",
+        clause="decide by the best outcomes alone",
         lead="lead = best[:, 1] - best[:, 0]",
         repairs=("maximum_difference",),
         breaks=("reflection",),
@@ -158,7 +158,7 @@ MIXTURE = (
     _mixture(
         name="at times the most likely outcome",
         parameter="share_likeliest",
-        clause="choose the gamble with the better most likely outcome",
+        clause="decide by the most likely outcomes alone",
         lead="lead = likeliest[:, 1] - likeliest[:, 0]",
         repairs=("modal_outcome_difference",),
         breaks=("reflection", "ignores best_probability"),
@@ -167,7 +167,7 @@ MIXTURE = (
     _mixture(
         name="at times equal weights",
         parameter="share_average",
-        clause="choose the gamble with the higher unweighted mean outcome",
+        clause="decide by the unweighted mean outcomes",
         lead=f"{AVERAGE}\nlead = average[:, 1] - average[:, 0]",
         repairs=("equal_weight_difference",),
         source=f"{TOOLBOX}; {THORNGATE}",
@@ -175,7 +175,7 @@ MIXTURE = (
     _mixture(
         name="at times the expected value",
         parameter="share_expected",
-        clause="choose the gamble with the higher expected value",
+        clause="decide by the expected values",
         lead="expected = (probabilities * outcomes).sum(axis=-1)\nlead = expected[:, 1] - expected[:, 0]",
         repairs=("ev_difference", "relative_ev_difference"),
         breaks=("ignores best_probability",),
@@ -184,7 +184,7 @@ MIXTURE = (
     _mixture(
         name="at times the chance to gain",
         parameter="share_sign",
-        clause="choose the gamble with the better balance of the probabilities of gaining and of losing",
+        clause="decide by the probabilities of gaining and of losing",
         lead="balance = (probabilities * xp.sign(outcomes)).sum(axis=-1)\nlead = balance[:, 1] - balance[:, 0]",
         repairs=("gain_probability_difference", "loss_probability_difference"),
         breaks=("ignores best_probability",),
@@ -193,7 +193,7 @@ MIXTURE = (
     _mixture(
         name="at times the priority heuristic",
         parameter="share_priority",
-        clause="go through worst outcomes, their chances and best outcomes and stop at the first large difference",
+        clause="follow the priority heuristic",
         lead=f"{PRIORITY}lead = by_priority",
         repairs=("minimum_difference", "worst_probability_difference"),
         breaks=("best_amount", "worst_amount", "amounts", "reflection", "ignores best_probability"),

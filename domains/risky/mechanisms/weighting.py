@@ -48,7 +48,7 @@ UNLIKELY = "rare_outcome < 0.36"
 """Trials without which nothing can be said of how small chances are seen: curves cross near 1 / e."""
 BEST = "the largest gain or loss"
 SMALL = "small probabilities of single outcomes"
-EXTREME = "the extreme outcomes where they are unlikely"
+EXTREME = "unlikely extreme outcomes"
 
 
 def _extremes(what: str, parameter: str = "weighting_curve") -> Wording:
@@ -178,9 +178,9 @@ WEIGHTING = (
         ),
         parameters={**CURVE, "weighting_curve_losses": CURVE["weighting_curve"]},
         wording=(
-            _extremes("the extreme gains where they are unlikely"),
+            _extremes("unlikely extreme gains"),
             _halves("the largest gain"),
-            _extremes("the extreme losses where they are unlikely", "weighting_curve_losses"),
+            _extremes("unlikely extreme losses", "weighting_curve_losses"),
             _halves("the largest loss", "weighting_curve_losses"),
         ),
         breaks=("reflection",),

@@ -35,3 +35,25 @@ def test_the_paragraph_names_the_data_on_which_the_verdict_rests() -> None:
         assert concluded.rival is not None
         rival = reading.label(concluded.rival).name
     assert f"compared with {rival}, the closest initial theory, on {concluded.basis}." in text
+
+
+def test_the_paragraph_states_the_stopping_rule_and_when_the_study_ended() -> None:
+    with open_reading(tiny_run()) as reading:
+        text = methods_paragraph(reading)
+        n_cycles = len(reading.state.campaign.cycles)
+        most = reading.config.stop.cycles
+    assert f"Stopping rule: the study would end after {most} cycle" in text
+    assert f"It ended after {n_cycles} cycle" in text
+
+
+def test_the_paragraph_states_how_often_each_participant_responded() -> None:
+    with open_reading(tiny_run()) as reading:
+        text = methods_paragraph(reading)
+        (design,) = {item.record.n_trials for item in reading.state.experiments.designs.values()}
+        (collected,) = {
+            (item.record.n_people or item.record.n_participants, item.record.n_responses)
+            for item in reading.state.experiments.collected.values()
+        }
+    n_each = collected[1] / (design * collected[0])
+    words = {1.0: "once", 2.0: "twice"}.get(n_each, f"{n_each:.0f} times")
+    assert f"Each participant responded {words} to each trial." in text

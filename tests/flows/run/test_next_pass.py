@@ -27,6 +27,7 @@ from lakatos.flows.operations.wake import wake
 from lakatos.flows.run.next_pass import (
     DROP_FOLDER,
     PASS_FILE,
+    PendingWork,
     announce,
     dropped,
     is_written,
@@ -672,3 +673,10 @@ def test_an_inbox_that_cannot_be_read_is_named_with_what_to_do(copy: Path) -> No
     (copy / INBOX_FILE).write_bytes(b"no database" * 100)
     with pytest.raises(JournalError, match=r"inbox.sqlite is damaged .* restore it from a copy"):
         look(copy)
+
+
+def test_a_finished_run_does_not_repeat_its_verdict(tmp_path: Path) -> None:
+    done = PendingWork(tmp_path, 9, 0, 0, "concluded", "A predicts better than B.")
+    assert (done.due, done.reason) == (False, "nothing to do: the verdict has been reached")
+    waiting = PendingWork(tmp_path, 9, 0, 0, "waiting", "waiting for participants")
+    assert waiting.reason == "nothing to do: waiting for participants"

@@ -161,7 +161,7 @@ class TestLastTrial:
         answers = read_answers(DOMAIN, [data])
         terms = remembered_leads(answers)
         place = [
-            term.words.endswith("number of ratings above those of the product left last is greater")
+            term.words.endswith("with more ratings above those of the product left last")
             for term in terms.items
         ]
         (row,) = np.flatnonzero(place)
@@ -264,8 +264,8 @@ class TestLookUps:
         words = vocabulary(DOMAINS["risky"], [stimuli])
         codes = {score.words: score.code for score in words.scores}
         levels = [
-            "the other's greatest amount",
-            "the other's least amount",
+            "the other's best outcome",
+            "the other's worst outcome",
             "the other's expected value",
         ]
         found = values(
@@ -280,11 +280,11 @@ class TestLookUps:
         words = vocabulary(DOMAINS["risky"], [stimuli])
         scores = {score.words: score.code for score in risky.picked()}
         own = [
-            scores[f"{end} amount that the other does not have, 0 if there is none"]
-            for end in ("highest", "lowest")
+            scores[f"{end} outcome that the other does not have, 0 if there is none"]
+            for end in ("best", "worst")
         ]
         found = values(
-            words, [*own, scores["probability of amounts that the other has too"]], stimuli
+            words, [*own, scores["probability of outcomes that the other has too"]], stimuli
         )
         np.testing.assert_allclose(
             found, [[[40, 30], [0, 0]], [[0, 30], [0, 0]], [[0.3, 0.9], [1, 1]]]
@@ -295,7 +295,7 @@ class TestLookUps:
         words = vocabulary(DOMAINS["risky"], [stimuli])
         scores = {score.words: score.code for score in risky.picked()}
         codes = [
-            scores[f"{which} distance between amount and its percentage"]
+            scores[f"{which} distance between outcome and its probability in percent"]
             for which in ("largest", "smallest")
         ]
         np.testing.assert_allclose(values(words, codes, stimuli), [[[20, 80]], [[10, 20]]])
@@ -372,9 +372,9 @@ class TestMarks:
             term.words: row.reshape(3, -1)
             for term, row in zip(terms.items, terms.values, strict=True)
         }
-        start = "take the product whose number of cues ahead among those that were "
-        unbarred = rows[start + "not overruled since all were last let in again is greater"]
-        trusted = rows[start + "followed when they last spoke is greater"]
+        start = "take the product with more cues ahead among those that were "
+        unbarred = rows[start + "not overruled since all were last let in again"]
+        trusted = rows[start + "followed when they last spoke"]
         ratings, order = data.stimuli["ratings"], data.sequences
         for person in range(3):
             barred, verdict = np.zeros(3, dtype=bool), np.zeros(3)

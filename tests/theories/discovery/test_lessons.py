@@ -133,15 +133,15 @@ class TestMemory:
                     next((k for k, won in enumerate(own[::-1]) if not won), len(own)) % 2
                 )
                 length = len(past[-1]) if past else 0
-                assert numbers["length of the previous visit"][row, option] == length
+                assert numbers["length of the previous run of choices"][row, option] == length
                 won = paid[past[-1]].sum() if past else 0
-                assert numbers["number of wins in the previous visit"][row, option] == won
+                assert numbers["number of wins in the previous run of choices"][row, option] == won
                 value = 0.5
                 for outcome in own:
                     value += 0.2 * (outcome - value)
-                assert numbers["value updated by 20% of each prediction error"][
-                    row, option
-                ] == pytest.approx(value)
+                assert numbers["learned value (learning rate 20%)"][row, option] == pytest.approx(
+                    value
+                )
 
     def test_moves_are_remembered_by_what_they_paid(self):
         (data, *_), _ = games(softmax, n_options=3, n_people=3)
@@ -154,7 +154,7 @@ class TestMemory:
             told.gates.values[place]
             for place, term in enumerate(told.gates.items)
             if term.words
-            == "either the last choice won or the last choice was a change from another, but not both"
+            == "either the last choice won or the last choice was a switch from another option, but not both"
         ]
         chosen, reward = data.sequences.response, data.sequences.feedback["reward"]
         for row, person in enumerate(told.person):
@@ -225,7 +225,7 @@ class TestInduce:
         data, _ = games(two_losses, n_people=20)
         (found, *_) = induce(DOMAIN, data, np.random.default_rng(0), n_most=1)
         assert found.kind == "rule list of learning"
-        assert "repeat the last choice" in found.claim or "change from the last" in found.claim
+        assert "repeat the last choice" in found.claim or "switch from the last" in found.claim
         assert "2 choices in a row have lost" in found.claim
         assert why_unreadable(read_program(TheoryProgram(found.source, "induction"))) == ""
 

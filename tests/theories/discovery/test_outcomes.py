@@ -263,7 +263,7 @@ def test_a_longer_sum_is_kept_only_if_each_further_term_pays() -> None:
     [
         ("rent", "a higher rent"),
         ("weeks", "higher weeks"),
-        ("length of contract", "a higher length of contract"),
+        ("contract length", "a higher contract length"),
     ],
 )
 def test_nouns_have_their_article(noun: str, words: str) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lakatos.theories.discovery.induction.induce import _with_names
+from lakatos.theories.discovery.induction.phrase import at_cut, superlatives
 from lakatos.theories.discovery.induction.source import (
     rule_words,
     sum_claim,
     sum_clauses,
     weighed_clause,
 )
-from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, less, more
+from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable, option_with
 from lakatos.theories.discovery.induction.tree import ConstantLeaf, LeadLeaf, Node, SplitNode
 from lakatos.theories.language.account import tell_clause
 from lakatos.theories.language.option_score import OptionScore
@@ -41,11 +43,17 @@ FIRST = "follow the first of these rules that applies: "
         (LeadLeaf(0, 1.0, EARLY), ["take more or, at ties, take early", "guess at ties"]),
         (
             SplitNode(0, MORE, ConstantLeaf(0.0)),
-            [FIRST + "(1) if both are high, take more; (2) otherwise, choose A", "guess at ties"],
+            ["take more if both are high, and otherwise choose A", "guess at ties"],
         ),
         (
             SplitNode(0, SplitNode(1, ConstantLeaf(0.8), GUESS), GUESS),
-            [FIRST + "(1) if both are high and both are near, choose B on 80% of trials; (2) otherwise, guess"],
+            ["choose B on 80% of trials if both are high and both are near, and otherwise guess"],
+        ),
+        (SplitNode(0, MORE, GUESS), ["take more if both are high, and otherwise guess"]),
+        (
+            SplitNode(0, MORE, SplitNode(1, EARLY, ConstantLeaf(0.0))),
+            [FIRST + "(1) if both are high, take more; (2) if both are near, take early; (3) otherwise, choose A",
+             "guess at ties"],
         ),
     ],
 )  # fmt: skip
@@ -56,11 +64,21 @@ def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words
 @pytest.mark.parametrize(
     ("code", "words", "greater", "smaller"),
     [
-        ("x", "total", "the product whose total is greater", "the product whose total is smaller"),
-        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is greater",
-         "the product whose total, weighted by validity, is smaller"),
-        ("x", "closeness of the total to 8", "the product whose total is closer to 8",
-         "the product whose total is further from 8"),
+        ("x", "mean rating", "the product with the higher mean rating", "the product with the lower mean rating"),
+        ("x", "total, weighted by validity", "the product whose total, weighted by validity, is higher",
+         "the product whose total, weighted by validity, is lower"),
+        ("x", "worst outcome", "the product whose worst outcome is better", "the product whose worst outcome is worse"),
+        ("x", "delay", "the product with the longer delay", "the product with the shorter delay"),
+        ("x", "log amount minus log delay", "the product with the larger log amount minus log delay",
+         "the product with the smaller log amount minus log delay"),
+        ("x", "mean payoff, minus 2 times the range of payoffs",
+         "the product whose mean payoff, minus 2 times the range of payoffs, is higher",
+         "the product whose mean payoff, minus 2 times the range of payoffs, is lower"),
+        ("x", "number of outcomes", "the product with more outcomes", "the product with fewer outcomes"),
+        ("x", "highest rating", "the product whose highest rating is higher",
+         "the product whose highest rating is lower"),
+        ("x", "closeness of the total to 8.334", "the product whose total is closer to 8.3",
+         "the product whose total is further from 8.3"),
         ("x", "closeness of the ratings to 2, weighted by validity",
          "the product whose ratings are closer to 2, weighted by validity",
          "the product whose ratings are further from 2, weighted by validity"),
@@ -72,7 +90,32 @@ def test_a_rule_list_states_each_condition_before_what_is_done(node: Node, words
 )  # fmt: skip
 def test_both_sides_of_a_comparison_are_english(code, words, greater, smaller):
     score = OptionScore(code, words, 1.0)
-    assert (more(score), less(score)) == (greater, smaller)
+    assert (option_with(score, more=True), option_with(score, more=False)) == (greater, smaller)
+
+
+@pytest.mark.parametrize(
+    ("words", "cut", "whole", "stated"),
+    [
+        ("the total is above {cut}", 5.5, False, "the total is above 5.5"),
+        ("the total is above {cut}", 5.5, True, "the total is at least 6"),
+        ("they differ by more than {cut}", 2.0, True, "they differ by more than 2"),
+        ("it is above {cut}", 0.03333, False, "it is above 0.033"),
+        ("it is above {cut}", 128.5, False, "it is above 130"),
+        ("the amounts differ by more than {percent} of the smaller one", 0.3, False,
+         "the amounts differ by more than 30% of the smaller one"),
+    ],
+)  # fmt: skip
+def test_thresholds_have_two_digits_and_whole_numbers_reach_the_next(words, cut, whole, stated):
+    assert at_cut(words, cut, whole=whole) == stated
+
+
+def test_two_options_are_called_what_the_domain_calls_them():
+    text = "if the delay of A is above 3, take B, and otherwise choose A"
+    assert _with_names("option", ("sooner", "later"), text) == (
+        "if the delay of the sooner option is above 3, take the later option, "
+        "and otherwise choose the sooner option"
+    )
+    assert _with_names("gamble", ("A", "B"), "choose A among products") == "choose A among gambles"
 
 
 def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
@@ -88,7 +131,7 @@ def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
     priors = {"one": one, "two": two}
     assert tell_clause(clauses[0], priors).text == "tend to take less if both are high"
     assert tell_clause(clauses[1], priors).text == (
-        "about two thirds of people (95% interval 58% to 79%) tend to take early, and the rest to do the opposite"
+        "69% of people (95% interval 58% to 79%) tend to take early, and the rest to do the opposite"
     )
     *_, added = sum_clauses(clauses)
     assert (added.clause, added.taken_for_granted) == ("add up these tendencies", True)
@@ -96,3 +139,10 @@ def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():
     assert sum_claim(["take more", "take early"]) == (
         "people tend to take more; to take early; they add up these tendencies."
     )
+
+
+def test_superlatives_fit_the_noun():
+    assert superlatives("contract length") == ("longest", "shortest")
+    assert superlatives("amount") == ("largest", "smallest")
+    assert superlatives("price") == ("highest", "lowest")
+    assert superlatives("worst outcome") == ("best", "worst")

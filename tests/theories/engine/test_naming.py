@@ -97,3 +97,17 @@ def test_every_pair_of_sides_has_a_topic_of_three_words_at_most(domain: str) -> 
             label, opposite = wording.label, wording.opposite_label
             assert bool(topic_of(label, opposite)) == bool(label or opposite)
             assert len(topic_of(label, opposite).split()) <= 3
+
+
+def test_a_published_title_names_no_side_on_which_people_differ() -> None:
+    composed = theory(integration=("sum",), choice=("logistic",))
+    title = "Weighted additive with diminishing returns"
+
+    def name(center: float, spread: float) -> str:
+        prior = composed.priors["curvature"].narrowed(np.log(center), spread, doubt=0.1)
+        learned = composed.with_people({**composed.priors, "curvature": prior})
+        return names_after_learning([learned], {learned.digest: title})[learned.digest]
+
+    assert name(0.5, 0.05).startswith("Weighted additive with diminishing returns")
+    assert name(2.0, 0.05).startswith("Weighted additive with increasing returns")
+    assert name(0.8, 0.8).startswith("Weighted additive with diminishing or increasing returns")

@@ -13,7 +13,6 @@ from lakatos.theories.language.account import (
     general_clause,
     names_held_back,
     read_clauses,
-    share_in_words,
     tell_clause,
 )
 from lakatos.theories.language.grammar import Composition
@@ -53,7 +52,7 @@ def test_sign_and_size_choose_the_words(center, words):
 def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
     assert tell_clause(PULL, priors).text == (
-        "about two thirds of people (95% interval 50% to 82%) like it, and the rest dislike it"
+        "between 50% and 82% of people (95% interval) like it, and the rest dislike it"
     )
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
@@ -62,7 +61,8 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     def told(doubt: float) -> str:
         return tell_clause(PULL, {"pull": learned(0.45, 1.0, doubt=doubt)}).text
 
-    assert told(0.15).startswith("about two thirds of people (95% interval 50% to 82%) like it")
+    assert told(0.15).startswith("between 50% and 82% of people (95% interval) like it")
+    assert told(0.05).startswith("67% of people (95% interval 62% to 73%) like it")
     assert told(0.6) == "like it"
     kind = Wording("{who} count", parameter="type")
     doubtful = Prior("normal", -4, 4, -0.45, 1.0, doubt=0.6)
@@ -86,6 +86,11 @@ def test_a_centre_at_a_limit_is_said():
     )
     assert "the lower bound of" in tell_clause(PULL, {"pull": learned(-4.0)}).text
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
+    # What the range holds back is not called slight.
+    near = learned(0.2, low=-4.0, high=0.2)
+    assert tell_clause(PULL, {"pull": near}).text == (
+        "like it (estimated at the upper bound of the allowed range)"
+    )
     # Zero is no limit that the declaration draws: nobody has less than nothing of a share.
     share = {"lapse": learned(0.0, 0.1, low=0.0, high=0.4), "gain": learned(2.0, low=0.1, high=2.0)}
     assert names_held_back(share) == ("gain",)
@@ -101,7 +106,7 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_m
             "some people dislike it, and others like it",
         )
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
-    assert tell_clause(PULL, {"pull": inside}).text.startswith("about two thirds of people")
+    assert tell_clause(PULL, {"pull": inside}).text.startswith("between ")
 
 
 def test_the_others_are_told_in_the_words_that_differ():
@@ -196,6 +201,65 @@ def test_a_name_repeats_nothing_and_tells_first_what_is_true_of_most_people():
     )
 
 
+def test_a_title_names_no_side_that_people_or_some_of_them_are_not_on():
+    curve = replace(PULL, label="increasing returns", opposite_label="diminishing returns")
+
+    def title(center: float, spread: float = 0.01) -> str:
+        pull = {"pull": learned(center, spread, doubt=0.05)}
+        return account_of("Adding with diminishing returns", [curve], pull).name
+
+    assert title(-1.5) == title(0.02) == "Adding with diminishing returns"
+    assert title(1.5) == "Adding with increasing returns"
+    assert title(-0.45, 1.0) == "Adding with diminishing or increasing returns"
+    declared = {"pull": Prior("uniform", -4.0, 4.0)}
+    assert account_of("Diminishing returns", [curve], declared).name == "Diminishing returns"
+
+
+def test_neighbouring_clauses_with_one_verb_share_it():
+    def claim(*clauses: str) -> str:
+        return account_of("Adding", [Wording(clause) for clause in clauses], {}).claim
+
+    assert claim("strongly like long ones", "strongly like old ones") == (
+        "People strongly like long ones and old ones."
+    )
+    assert claim("like long ones", "strongly like old ones") == (
+        "People like long ones and strongly like old ones."
+    )
+    assert claim("find A much more random", "find B much more random") == (
+        "People find A and B much more random."
+    )
+    assert claim("give about A", "give about B") == "People give amounts between A and B."
+    assert claim("give about A") == "People give about A."
+    assert claim("give much less late", "give more after gains", "give less at first") == (
+        "People give much less late, but more after gains. They give less at first."
+    )
+    assert claim("tend to take the row with A", "tend to take the row with B") == (
+        "People tend to take the row with A and with B."
+    )
+    assert claim("tend to avoid A if B", "tend to avoid C") == (
+        "People tend to avoid A if B. They tend to avoid C."
+    )
+    assert claim("are less likely to wait, the later", "are less likely to wait, the more") == (
+        "People are less likely to wait, the later and the more."
+    )
+
+
+def test_what_is_stated_of_all_trials_is_not_stated_again_of_some():
+    general, some = Wording("decide by A and ignore B"), Wording("but decide by A if C", sentence=2)
+    assert account_of("A", [general, some], {}).claim == "People decide by A and ignore B."
+    assert account_of("A", [Wording("decide by B"), some], {}).claim == (
+        "People decide by B. They decide by A if C."
+    )
+
+
+def test_a_claim_explains_its_ranges_once():
+    clauses = [Wording("stop (at {pull})"), Wording("guess (by {stay})")]
+    priors = {"pull": learned(2.0, 2.0, doubt=0.05), "stay": learned(1.0, 2.0, doubt=0.05)}
+    claim = account_of("A", clauses, priors).claim
+    assert claim.count("middle 80% of people") == 1
+    assert claim.count("middle 80%") == 2
+
+
 def test_claims_of_published_forms_have_some_sixty_words_at_most():
     counts = []
     for family in FAMILIES.values():
@@ -248,9 +312,8 @@ def test_ratios_and_shares_of_people_are_told():
     assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
     kind = Wording("{who} count", parameter="type")
     assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == (
-        "about a third of people (95% interval 18% to 50%) count"
+        "between 18% and 50% of people (95% interval) count"
     )
-    assert share_in_words(0.99) == "nearly all"
 
 
 def test_learned_values_are_written_and_those_not_learned_left_out():
@@ -387,11 +450,15 @@ def test_a_range_outside_parentheses_is_said_to_differ_between_people():
 def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from():
     # z = 0.5 is known to doubt * sqrt(2 + z^2): the normal distribution at 0.5 -+ 1.96 * 0.15 * 1.5.
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
-    assert told.startswith("about two thirds of people (95% interval 52% to 83%) like it")
+    assert told.startswith("between 52% and 83% of people (95% interval) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even.startswith("about half of people (95% interval 35% to 68%) like it")
+    assert even.startswith("between 35% and 68% of people (95% interval) like it")
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
-    assert below.startswith("about two thirds of people (95% interval 52% to 83%) dislike it")
+    assert below.startswith("between 52% and 83% of people (95% interval) dislike it")
+    nearly = tell_clause(
+        Wording("{who} count", parameter="type"), {"type": learned(3.0, 1.0, doubt=0.02)}
+    )
+    assert nearly.text == "more than 99% of people (95% interval 99% to 100%) count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
     assert unknown == "some people like it, and others dislike it"
 
@@ -411,7 +478,7 @@ def test_clauses_of_one_sentence_are_simple_and_those_about_some_people_stand_al
     account = account_of("Adding", clauses, {"pull": learned(0.5, 1.0)})
     assert account.claim == (
         "People add, weigh, and round. They compare sums. They stop at the first, if it is good, but go on at ties. "
-        "About two thirds of people (95% interval 52% to 83%) like it, and the rest dislike it. "
+        "Between 52% and 83% of people (95% interval) like it, and the rest dislike it. "
         "People rest. They forget."
     )
 

@@ -340,3 +340,22 @@ def test_published_theories_and_random_compositions_are_coherent(domain):
         grammar.is_coherent(composition) for _, composition in FAMILIES[domain].seeds.values()
     )
     assert all(grammar.is_coherent(grammar.compose(rng)) for _ in range(200))
+
+
+def test_what_no_later_statement_reads_is_neither_told_nor_named():
+    guessing = Mechanism(slot="choice", name="guess", clause="guess", code="p = 0.5 + 0.0 * value")
+    grammar = replace(SMALL, mechanisms=(*SMALL.mechanisms, guessing))
+    composition = Composition({"value": ("root",), "extra": ("first",), "choice": ("guess",)})
+    assert [item.name for item in grammar.acting(composition)] == ["guess"]
+    assert [item.clause for item in grammar.clauses(composition)] == ["guess"]
+    assert grammar.head(composition) == "guess"
+    acting = [item.name for item in grammar.acting(replace_choice(composition, "soft"))]
+    assert acting == ["root", "first", "soft"]
+    for family in FAMILIES.values():  # a loop or a function that sets a name counts
+        for _, published in family.seeds.values():
+            told = {x.clause for x in family.grammar.clauses(published) if not x.taken_for_granted}
+            assert told or family.grammar.silence
+
+
+def replace_choice(composition: Composition, name: str) -> Composition:
+    return Composition({**composition.slots, "choice": (name,)})

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lakatos.theories.discovery.induction import expression
 from lakatos.theories.discovery.induction.expression import ExpressionPool
 from lakatos.theories.discovery.induction.library import values_of_all
+from lakatos.theories.discovery.induction.phrase import the
 from lakatos.theories.discovery.induction.terms import (
     InductionAnswers,
     TermTable,
@@ -358,11 +359,10 @@ def _weighed(answers: InductionAnswers) -> ExpressionPool:
 
 def _plus(first: OptionScore, second: OptionScore, weight: float) -> OptionScore:
     """One score plus a multiple of another, as code and in words."""
-    sign, verb = ("+", "plus") if weight > 0 else ("-", "less")
-    size = f"{abs(weight):g}"
-    times = f"{size} * " if abs(weight) != 1 else ""
+    sign, verb = ("+", "plus") if weight > 0 else ("-", "minus")
+    times = f"{abs(weight):g} * " if abs(weight) != 1 else ""
     code = f"({first.code}) {sign} {times}({second.code})"
-    words = f"{first.words}, {verb} {size} times the {second.words}"
+    words = f"{first.words}, {verb} {expression.multiple(abs(weight))}{the(second.words)}"
     return OptionScore(code, words, first.price + second.price + CHOICE_OF_WEIGHT)
 
 
@@ -379,7 +379,7 @@ def _conditional(answers: InductionAnswers) -> ExpressionPool:
             continue
         for one, other in permutations(worths, 2):
             first, second = vocabulary[one], vocabulary[other]
-            words = f"{first.words} ({condition.stated}; otherwise the {second.words})"
+            words = f"{first.words} ({condition.stated}; otherwise {the(second.words)})"
             code = f"xp.where({condition.code}, {first.code}, {second.code})"
             scores.append(
                 OptionScore(code, words, first.price + second.price + condition.price + PRICE)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.theories.discovery.induction.phrase import figure, the, with_article
 from lakatos.theories.language.option_score import OptionNumbers, OptionScore, filled
 
 Array = NDArray[Any]
@@ -52,29 +53,29 @@ class ExpressionPool:
 
 TOTAL = (OptionScore("{x}.sum(axis=-1)", "total of the {words}", 0.5),)
 REDUCED = (
-    OptionScore("{x}.max(axis=-1)", "highest of the {words}", 1),
-    OptionScore("{x}.min(axis=-1)", "lowest of the {words}", 1),
+    OptionScore("{x}.max(axis=-1)", "{high} {one}", 1),
+    OptionScore("{x}.min(axis=-1)", "{low} {one}", 1),
     OptionScore("({x}.max(axis=-1) - {x}.min(axis=-1))", "range of the {words}", 1.5),
     OptionScore("{x}.prod(axis=-1)", "product of the {words}", 3),
     OptionScore("0.5 * (xp.sort({x}, axis=-1)[..., (xp.sort({x}, axis=-1).shape[-1] - 1) // 2]"
                 " + xp.sort({x}, axis=-1)[..., xp.sort({x}, axis=-1).shape[-1] // 2])",
-                "median of the {words}", 1.5),
-    OptionScore("xp.sort({x}, axis=-1)[..., -2:].sum(axis=-1)", "total of the two highest of the {words}", 2.5),
-    OptionScore("xp.sort({x}, axis=-1)[..., :2].sum(axis=-1)", "total of the two lowest of the {words}", 2.5),
+                "median {one}", 1.5),
+    OptionScore("xp.sort({x}, axis=-1)[..., -2:].sum(axis=-1)", "total of the two {high} {words}", 2.5),
+    OptionScore("xp.sort({x}, axis=-1)[..., :2].sum(axis=-1)", "total of the two {low} {words}", 2.5),
     OptionScore("(xp.diff(xp.sort({x}, axis=-1), axis=-1) > 1e-9).sum(axis=-1)",
                 "number of different values among the {words}", 2),
     OptionScore("(xp.abs({x}[..., None] - {x}[..., None, :]) < 1e-9).sum(axis=-1).max(axis=-1)",
                 "largest number of equal ones among the {words}", 2.5),
-    OptionScore("{x}.argmax(axis=-1)", "place of the highest of the {words}", 2),
-    OptionScore("{x}.argmin(axis=-1)", "place of the lowest of the {words}", 2),
-    OptionScore("({x}[..., -1] - {x}[..., 0])", "last less first of the {words}", 2),
+    OptionScore("{x}.argmax(axis=-1)", "place of the {high} {one}", 2),
+    OptionScore("{x}.argmin(axis=-1)", "place of the {low} {one}", 2),
+    OptionScore("({x}[..., -1] - {x}[..., 0])", "difference between the last and the first {one}", 2),
 )  # fmt: skip
 LONGEST_ROW = (
     OptionScore("longest_run({x}, xp)", "longest row of equal neighbours among the {words}", 3),
 )
 COUNTED = (
-    OptionScore("({x} >= {level:g}).sum(axis=-1)", "number of at least {level:g} among the {words}", 2),
-    OptionScore("(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", "number of {level:g} among the {words}", 2),
+    OptionScore("({x} >= {level:g}).sum(axis=-1)", "number of values of at least {level:g} among the {words}", 2),
+    OptionScore("(xp.abs({x} - {level:g}) < 1e-9).sum(axis=-1)", "number of values of {level:g} among the {words}", 2),
 )  # fmt: skip
 
 
@@ -90,11 +91,21 @@ def numbers(found: Sequence[OptionNumbers], levels: Sequence[float]) -> Iterator
         yield from filled(TOTAL, price, x=x, words=words)
         if x.startswith("(x ") and ("> x[" in x or "= x[" in x) and "*" not in x:
             continue  # of what is or is not, only the number matters
-        yield from filled(REDUCED, price, x=x, words=words)
+        yield from filled(REDUCED, price, x=x, words=words, **_one_of(words))
         if x in ("x", "q"):
             yield from filled(LONGEST_ROW, price, x=x, words=words)
         for level in levels:
             yield from filled(COUNTED, price, x=x, words=words, level=level)
+
+
+def _one_of(words: str) -> dict[str, str]:
+    """One number of a list in words, and what its ends are called."""
+    first, space, rest = words.partition(" ")
+    one = f"{first[:-3]}y" if first.endswith("ies") else first.removesuffix("s")
+    high, low = ("best", "worst") if first == "outcomes" else ("highest", "lowest")
+    if rest.startswith("but "):
+        one = f"of the {first}"
+    return {"one": f"{one}{space}{rest}", "high": high, "low": low}
 
 
 def normalized(prices: Array) -> Array:
@@ -125,19 +136,23 @@ def compared(atoms: Sequence[OptionScore], values: Array) -> ExpressionPool:
             forms.append(
                 (
                     f"({{0}} >= {text} - 1e-9) * 1.0",
-                    f"{{0}} of at least {text}",
+                    f"{{0}} of at least {figure(level)}",
                     own >= level - 1e-9,
                 )
             )
             if len(levels) > 1:
                 equal = np.abs(own - level) < 1e-9
                 forms.append(
-                    (f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0", f"{{0}} of just {text}", equal)
+                    (
+                        f"(xp.abs({{0}} - {text}) < 1e-9) * 1.0",
+                        f"{{0}} of just {figure(level)}",
+                        equal,
+                    )
                 )
                 forms.append(
                     (
                         f"-xp.abs({{0}} - {text})",
-                        f"closeness of the {{0}} to {text}",
+                        f"closeness of the {{0}} to {figure(level)}",
                         -np.abs(own - level),
                     )
                 )
@@ -164,46 +179,51 @@ def compared(atoms: Sequence[OptionScore], values: Array) -> ExpressionPool:
     )
 
 
+def multiple(times: float) -> str:
+    """Words before a number that is multiplied; none where it is taken once."""
+    return "" if times == 1 else f"{figure(times)} times "
+
+
 COMBINED: tuple[tuple[str, str, Callable[[Array, Array], Array]], ...] = (
     *(
         (
             f"({{0}}) {sign} {times:g} * ({{1}})",
-            f"{{0}}, {verb} {times:g} times the {{1}}",
+            f"{{0}}, {verb} {multiple(times)}{{the1}}",
             lambda a, b, w=(times if sign == "+" else -times): a + w * b,
         )
-        for sign, verb in (("+", "plus"), ("-", "less"))
+        for sign, verb in (("+", "plus"), ("-", "minus"))
         for times in TIMES
     ),
     *(
         (
             f"{times:g} * ({{0}}) {sign} ({{1}})",
-            f"{times:g} times the {{0}}, {verb} the {{1}}",
+            f"{times:g} times {{the0}}, {verb} {{the1}}",
             lambda a, b, w=times, s=s: w * a + s * b,
         )
-        for sign, verb, s in (("+", "plus", 1), ("-", "less", -1))
+        for sign, verb, s in (("+", "plus", 1), ("-", "minus", -1))
         for times in (3.0,)
     ),
-    ("xp.minimum({0}, {1})", "smaller of {0} and {1}", np.minimum),
-    ("xp.maximum({0}, {1})", "larger of {0} and {1}", np.maximum),
-    ("({0}) * ({1})", "{0} times the {1}", np.multiply),
-    ("(({0}) > ({1}) + 1e-9) * 1.0", "having a {0} above its {1}", lambda a, b: a > b + 1e-9),
-    ("(({1}) > ({0}) + 1e-9) * 1.0", "having a {1} above its {0}", lambda a, b: b > a + 1e-9),
+    ("xp.minimum({0}, {1})", "smaller of two numbers, {the0} and {the1}", np.minimum),
+    ("xp.maximum({0}, {1})", "larger of two numbers, {the0} and {the1}", np.maximum),
+    ("({0}) * ({1})", "{0} times {the1}", np.multiply),
+    ("(({0}) > ({1}) + 1e-9) * 1.0", "having {a0} above its {1}", lambda a, b: a > b + 1e-9),
+    ("(({1}) > ({0}) + 1e-9) * 1.0", "having {a1} above its {0}", lambda a, b: b > a + 1e-9),
     (
         "(xp.abs(({0}) - ({1})) < 1e-9) * 1.0",
-        "having a {0} equal to its {1}",
+        "having {a0} equal to its {1}",
         lambda a, b: np.abs(a - b) < 1e-9,
     ),
     (
         "(({0}) > ({1})[:, ::-1] + 1e-9) * 1.0",
-        "having a {0} above the other's {1}",
+        "having {a0} above the other's {1}",
         lambda a, b: a > b[..., ::-1] + 1e-9,
     ),
     (
         "(({1}) > ({0})[:, ::-1] + 1e-9) * 1.0",
-        "having a {1} above the other's {0}",
+        "having {a1} above the other's {0}",
         lambda a, b: b > a[..., ::-1] + 1e-9,
     ),
-    ("xp.abs(({0}) - ({1}))", "distance between {0} and {1}", lambda a, b: np.abs(a - b)),
+    ("xp.abs(({0}) - ({1}))", "distance between {the0} and {the1}", lambda a, b: np.abs(a - b)),
 )
 
 
@@ -223,7 +243,14 @@ def paired(atoms: Sequence[OptionScore], values: Array, pairs: NDArray[np.intp])
         code, words, _ = COMBINED[recipe]
         return OptionScore(
             code.replace("{0}", first.code).replace("{1}", second.code),
-            words.replace("{0}", first.words).replace("{1}", second.words),
+            words.format(
+                first.words,
+                second.words,
+                a0=with_article(first.words),
+                a1=with_article(second.words),
+                the0=the(first.words),
+                the1=the(second.words),
+            ),
             float(price[pair]),
         )
 

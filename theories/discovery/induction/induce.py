@@ -218,7 +218,9 @@ def _best_of_form(
     # A larger one that explains no more was better by chance on the trials left out.
     small = [item for k, item in sorted(models.items()) if k <= size] or [models[min(models)]]
     model = max(small, key=explained)
-    source, claim = (_with_noun(answers.vocabulary.noun, text) for text in form.write(model))
+    source, claim = (
+        _with_names(answers.vocabulary.noun, answers.options, text) for text in form.write(model)
+    )
     if form.by_row and "def learn" not in source:  # found without memory too
         return None
     price = model.price / float(answers.count.sum())
@@ -226,9 +228,13 @@ def _best_of_form(
     return InducedRule(source, score, error, model.n_terms, form.kind, claim, price)
 
 
-def _with_noun(noun: str, text: str) -> str:
-    """What is said of products, said of what a vocabulary calls them."""
-    return re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
+def _with_names(noun: str, options: Sequence[str], text: str) -> str:
+    """What is stated of products, A and B, stated of what a domain calls them."""
+    text = re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
+    for letter, name in zip("AB", options, strict=True):
+        if name != letter:
+            text = re.sub(rf"\b(choose|take|of) {letter}\b", rf"\1 the {name} {noun}", text)
+    return text
 
 
 def looks_back(domain: Domain, trials: Sequence[Trials], rng: np.random.Generator) -> bool:
@@ -476,7 +482,8 @@ def _lean(first: str, first_option: str) -> ChoiceTerm:
             4,
             opposite=f"{words[1]}, whatever the numbers",
         )
-    return ChoiceTerm(code, "take B whatever it is", 4, opposite="take A whatever it is")
+    words = "take B, whatever the numbers", "take A, whatever the numbers"
+    return ChoiceTerm(code, words[0], 4, opposite=words[1])
 
 
 def _joined_lean(terms: TermTable, lean: ChoiceTerm | None) -> TermTable:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Trials
 from lakatos.theories.discovery.induction.expression import normalized
+from lakatos.theories.discovery.induction.phrase import ODDNESS, having
 from lakatos.theories.discovery.induction.term_text import carry_out
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, TermTable
 from lakatos.theories.language.option_score import OptionScore
@@ -140,7 +141,7 @@ PLAIN_SCORES = (
     OptionScore("state['earned']", "total earned", 1),
     OptionScore("(state['tried'] - state['wins'])", "number of losses", 1),
     OptionScore("state['earned'] / xp.maximum(state['tried'], 1.0)", "mean outcome", 1),
-    OptionScore("(state['wins'] + 1.0) / (state['tried'] + 2.0)", "mean outcome (half at first)", 1),
+    OptionScore("(state['wins'] + 1.0) / (state['tried'] + 2.0)", "smoothed mean outcome", 1),
     OptionScore("xp.where(state['tried'] > 0, state['earned'] / xp.maximum(state['tried'], 1.0), 1.0)",
                 "mean outcome (1 if untried)", 2),
     OptionScore("(2.0 * state['wins'] - state['tried'])", "surplus of wins over losses", 1.5),
@@ -152,37 +153,47 @@ PLAIN_SCORES = (
                 "total of the last three outcomes", 2),
     OptionScore("state['losing']", "number of losses in a row", 1),
     OptionScore("state['winning']", "number of wins in a row", 1.5),
-    OptionScore("state['visit_wins']", "number of wins since the change to it", 2),
-    OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since the change to it", 2),
+    OptionScore("state['visit_wins']", "number of wins since the last switch to it", 2),
+    OptionScore("(state['streak'] - state['visit_wins'])", "number of losses since the last switch to it", 2),
     OptionScore("state['visit_wins'] / xp.maximum(state['streak'], 1.0)",
-                "share of wins since the change to it", 2.5),
+                "share of wins since the last switch to it", 2.5),
     OptionScore("(2.0 * state['visit_wins'] - state['streak'])",
-                "surplus of wins over losses since the change to it", 2.5),
-    OptionScore("state['past_visit_wins']", "number of wins in the previous visit", 2),
-    OptionScore("state['past_visit_tries']", "length of the previous visit", 2),
+                "surplus of wins over losses since the last switch to it", 2.5),
+    OptionScore("state['past_visit_wins']", "number of wins in the previous run of choices", 2),
+    OptionScore("state['past_visit_tries']", "length of the previous run of choices", 2),
     OptionScore("state['best']", "best outcome so far", 2),
 )  # fmt: skip
 ACTS = {
-    "having been chosen last": ("repeat the last choice", "change from the last choice"),
+    "having been chosen last": ("repeat the last choice", "switch from the last choice"),
     "having been chosen the time before the last": (
-        "take what was chosen the time before the last",
-        "leave what was chosen the time before the last",
+        "repeat the choice before the last",
+        "avoid the choice before the last",
     ),
     "having won last, or not lost": (
-        "repeat a choice that won and change after one that lost",
-        "change after a choice that won and repeat one that lost",
+        "repeat a choice that won and switch after one that lost",
+        "switch after a choice that won and repeat one that lost",
     ),
-    "having won last": ("repeat a choice that won", "change after a choice that won"),
-    "not having lost last": ("change after a choice that lost", "repeat a choice that lost"),
+    "having won last": ("repeat a choice that won", "switch after a choice that won"),
+    "not having lost last": ("switch after a choice that lost", "repeat a choice that lost"),
 }
 """What following such a score is called, and doing the opposite."""
-ODDNESS = "oddness of the number of "
+REACHED_ONCE = {
+    "at least 1 tries": ("an option that was tried before", "an untried option"),
+    "at least 1 choices in a row": ("the option chosen last", "another option than the last"),
+    "at least 1 losses in a row": ("an option that last lost", "an option that did not lose last"),
+    "at least 1 wins in a row": ("an option that last won", "an option that did not win last"),
+    "at least 1 trials since the last try": (
+        "another option than the last",
+        "the option chosen last",
+    ),
+}
+"""Options with a number that is not 0, and those without."""
 COUNTS = ("number of ", "time since ", "length of ")
 """How words of scores that are whole numbers begin."""
 FADING_WORDS = {
-    "value": "value updated by {rate}% of each prediction error",
-    "fading": "reward trace (decay {rate}% a step)",
-    "habit": "choice trace (decay {rate}% a step)",
+    "value": "learned value (learning rate {rate}%)",
+    "fading": "recency-weighted sum of rewards (decay {rate}% per trial)",
+    "habit": "recency-weighted frequency of choices (decay {rate}% per trial)",
 }
 """Of memories that are kept at several rates, such as ``value_10``."""
 AFTER_OUTCOME = (
@@ -199,14 +210,14 @@ ODD_NUMBERS = (
 )
 BETTER_ACTS = (
     ("paid", "outcome the last time"),
-    ("value", "value updated by 30% of each prediction error"),
+    ("value", "learned value (learning rate 30%)"),
 )
 LEAST_NUMBERS = (
     ("tried", "tries"),
     ("streak", "choices in a row"),
     ("losing", "losses in a row"),
     ("winning", "wins in a row"),
-    ("since", "steps since the last try"),
+    ("since", "trials since the last try"),
 )
 
 
@@ -219,7 +230,7 @@ def _scores() -> Iterator[OptionScore]:
             yield OptionScore(f"state['{name}']", FADING_WORDS[kind].format(rate=rate), 2)
     yield from AFTER_OUTCOME
     for name, words in ODD_NUMBERS:
-        yield OptionScore(f"state['{name}'] % 2", f"{ODDNESS}{words}", 3.5)
+        yield OptionScore(f"state['{name}'] % 2", f"{ODDNESS}number of {words}", 3.5)
     for name, words in BETTER_ACTS:
         better = f"(state['staying_{name}'] - state['leaving_{name}'])[..., None] * state['last']"
         merit = f"merit of doing with it what has the better {words}, staying or leaving"
@@ -258,8 +269,8 @@ def at_threshold(words: str, cut: float) -> str:
 SINGULAR = {
     "at least 1 choices in a row have lost": "the last choice lost",
     "at least 1 choices in a row have won": "the last choice won",
-    "there were at least 1 changes so far": "there was a change so far",
-    "at least 1 steps have gone by": "it is not the first step",
+    "there were at least 1 switches so far": "there was a switch before",
+    "at least 1 trials have gone by": "it is not the first trial",
 }
 FEW = (0.5, 1.5, 2.5, 3.5, 4.5, 5.5)
 PLAIN_GAME = (
@@ -267,19 +278,19 @@ PLAIN_GAME = (
     GameNumber("state['won_before']", "the choice before the last won", 1, (0.5,)),
     GameNumber("state['in_a_row_lost']", "at least {least} choices in a row have lost", 1, FEW),
     GameNumber("state['in_a_row_won']", "at least {least} choices in a row have won", 1, FEW),
-    GameNumber("state['switched']", "the last choice was a change", 1, (0.5,)),
-    GameNumber("state['switches']", "there were at least {least} changes so far", 3, FEW),
-    GameNumber("state['steps']", "at least {least} steps have gone by", 2,
+    GameNumber("state['switched']", "the last choice was a switch", 1, (0.5,)),
+    GameNumber("state['switches']", "there were at least {least} switches so far", 3, FEW),
+    GameNumber("state['steps']", "at least {least} trials have gone by", 2,
                (*FEW, 7.5, 9.5, 14.5, 19.5, 29.5, 39.5)),
 )  # fmt: skip
 EVENTS = (
     ("won_last", "the last choice won"),
     ("won_before", "the choice before the last won"),
-    ("changed", "the last choice was a change from another"),
+    ("changed", "the last choice was a switch from another option"),
 )
 VISITS = (
-    ("past_visit_wins", "the previous visit had wins"),
-    ("past_visit_tries", "the previous visit"),
+    ("past_visit_wins", "the number of wins in the previous run"),
+    ("past_visit_tries", "the previous run"),
 )
 
 
@@ -293,10 +304,12 @@ def _games() -> Iterator[GameNumber]:
         for none in (0, 1):
             before = f"xp.where(state['tried'] > state['streak'], state['{name}'], {none:.1f})"
             longer = f"(state['last'] * (state['streak'] - {before})).sum(axis=-1)"
-            text = f"one has stayed longer by more than {{cut}} than {words}, counting {none} where there was none"
+            text = f"the current run of choices is longer by more than {{cut}} than {words} ({none} if there was none)"
             yield GameNumber(longer, text, 2.5, (-1.5, -0.5, 0.5, 1.5, 2.5))
     for period in (2, 3, 4, 5):
-        text = f"the step's number divided by {period} leaves at least {{least}}"
+        text = (
+            f"the number of the trial divided by {period} leaves a remainder of at least {{least}}"
+        )
         rests = tuple(k + 0.5 for k in range(period - 1))
         yield GameNumber(f"state['steps'] % {period}", text, 3, rests)
 
@@ -464,7 +477,7 @@ def _walked(
 
 COUNT_CUTS = (0.5, 1.5, 2.5, 3.5, 4.5)
 SHARE_CUTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
-SHARE_WORDS = ("value", "trace", "mean", "share")
+SHARE_WORDS = ("value", "recency", "mean", "share")
 """Words of scores that lie between 0 and 1."""
 ALLOWED = 'xp.where(trials["available"] > 0, {score}, {edge})'
 
@@ -483,20 +496,33 @@ def _score_gates(score: OptionScore) -> Iterator[tuple[str, ChoiceTerm]]:
     is_share = any(word in score.words for word in SHARE_WORDS)
     cuts = SHARE_CUTS if is_share else COUNT_CUTS
     is_count = score.words.startswith(COUNTS)
-    above = "at least {least}" if is_count else "above {cut}"
-    by = "at least {least}" if is_count else "more than {cut}"
     high = ALLOWED.format(score=score.code, edge=-1e9) + ".max(axis=-1)"
     low = ALLOWED.format(score=score.code, edge=1e9) + ".min(axis=-1)"
     last = f"(({score.code}) * state['last']).sum(axis=-1)"
-    for code, words, price in (
-        (f"({high} - {low})", f"options differ in the {score.words} by {by}", 2.0),
-        (high, f"some option's {score.words} is {above}", 2.5),
-        (low, f"every option's {score.words} is {above}", 2.5),
-        (last, f"the {score.words} of the one chosen last is {above}", 1.5),
+    for code, which, price in (
+        (f"({high} - {low})", "", 2.0),
+        (high, "some option", 2.5),
+        (low, "every option", 2.5),
+        (last, "the option chosen last", 1.5),
     ):
+        words = _reaching(score.words, which, "at least {least}" if is_count else "{cut}")
         paid = score.price + price + np.log(len(cuts))
         for cut in cuts:
             yield code, ChoiceTerm(f"{code} > {cut:g}", at_threshold(words, cut), paid)
+
+
+def _reaching(name: str, which: str, level: str) -> str:
+    """That an option's number exceeds a level, or where no option is named, that options differ by more than that."""
+    is_count = level.startswith("at least")
+    if not which:
+        return (
+            f"the options differ by {level if is_count else f'more than {level}'} in their {name}"
+        )
+    if name == "number of choices in a row":
+        return f"{which} was chosen {level} times in a row"
+    if is_count and name.startswith("number of "):
+        return f"{which} has {level} {name.removeprefix('number of ')}"
+    return f"the {name} of {which} is {level if is_count else f'above {level}'}"
 
 
 def pairs_of(told: RememberedAnswers) -> OptionPairs:
@@ -522,13 +548,12 @@ def lead_words(score: OptionScore, *, is_greater: bool) -> str:
     """What people do who take the option whose number is greater, or smaller."""
     if acts := ACTS.get(score.words):
         return acts[0] if is_greater else acts[1]
+    if both := REACHED_ONCE.get(score.words):
+        return f"take {both[0] if is_greater else both[1]}"
     if score.words.startswith("at least "):
         few = score.words.replace("at least", "fewer than", 1)
         return f"take an option with {score.words if is_greater else few}"
-    if score.words.startswith(ODDNESS):
-        which = "an odd" if is_greater else "an even"
-        return f"take an option with {which} number of {score.words.removeprefix(ODDNESS)}"
-    return f"take the option whose {score.words} is {'greater' if is_greater else 'smaller'}"
+    return f"take the option {having(score.words, more=is_greater)}"
 
 
 def leads_of(told: RememberedAnswers, pairs: OptionPairs) -> TermTable:

@@ -13,7 +13,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations, product
 from typing import Any
@@ -23,11 +23,18 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import AnswerScale, scale_of
 from lakatos.experiments.task import Domain, Stimuli
+from lakatos.theories.discovery.induction.phrase import (
+    comparatives,
+    figure,
+    superlatives,
+    with_article,
+)
 from lakatos.theories.discovery.induction.term_text import carry_out, compute
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, thresholds
 from lakatos.theories.language.option_score import (
     HasLandmarkCodes,
     HasOptionCues,
+    HasTrialNouns,
     LandmarkCode,
     OptionCue,
     OptionScore,
@@ -156,9 +163,14 @@ class OutcomeQuantity:
         return (self, replace(self, sign=-self.sign))
 
     @property
+    def bottom(self) -> str:
+        """What the end is called that is not chosen."""
+        return superlatives(self.noun)[1 if self.sign > 0 else 0]
+
+    @property
     def top(self) -> str:
         """What the end is called that is chosen."""
-        return "highest" if self.sign > 0 else "lowest"
+        return superlatives(self.noun)[0 if self.sign > 0 else 1]
 
 
 @dataclass(frozen=True)
@@ -223,7 +235,8 @@ def read_language(
     helpers = (*HELPERS, *(item.helper for item in own if item.helper))
     space: dict[str, Any] = {"xp": np, "trials": arrays}
     carry_out("\n".join(helpers), space)
-    conditions = _of_trials(_numbers_by_shape(arrays), space)
+    nouns = domain.trial_nouns() if isinstance(domain, HasTrialNouns) else {}
+    conditions = _of_trials(_numbers_by_shape(arrays, nouns), space)
     if scale is None:
         shown = _of_options(domain, arrays, space, counts)
         terms = list(_option_terms(shown, n_outcomes, has_places=has_places))
@@ -299,22 +312,13 @@ def _of_trials(numbers: Sequence[LandmarkCode], space: dict[str, Any]) -> list[O
     return found[: 2 * MOST_QUANTITIES]
 
 
-def _numbers_by_shape(arrays: dict[str, Array]) -> list[LandmarkCode]:
+def _numbers_by_shape(arrays: dict[str, Array], nouns: Mapping[str, str]) -> list[LandmarkCode]:
     """Arrays with one number for each trial."""
     return [
-        LandmarkCode(f'trials["{name}"]', name.replace("_", " "))
+        LandmarkCode(f'trials["{name}"]', nouns.get(name, name.replace("_", " ")))
         for name, array in sorted(arrays.items())
         if array.ndim == 1
     ]
-
-
-def with_article(noun: str, adjective: str = "") -> str:
-    """A noun with its indefinite article; a plural has none."""
-    words = f"{adjective} {noun}" if adjective else noun
-    head = noun.split(" of ")[0]
-    if head.endswith("s") and not head.endswith("ss"):
-        return words
-    return f"{'an' if words[0].lower() in 'aeiou' else 'a'} {words}"
 
 
 # -- terms of options --------------------------------------------------------------------------------------------------
@@ -370,22 +374,21 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
         )
         return
     some = with_article(noun)
-    higher, lower = (
-        f"take an option with {with_article(noun, end)}" for end in ("higher", "lower")
-    )
+    higher, lower = (f"take an option with {with_article(noun, end)}" for end in comparatives(noun))
     yield _term(x, higher, lower, 0.0, item)
     yield _term("{0} ** 2", f"{higher}, more so at the high end", f"{lower}, more so at the high end",
                 1.5, item)  # fmt: skip
     low = float(np.min(item.values))
     yield _term(f"xp.sqrt(xp.maximum({{0}} - {low:.6g}, 0.0))", f"{higher}, more so at the low end",
                 f"{lower}, more so at the low end", 1.5, item)  # fmt: skip
-    for sign, end in ((1, "highest"), (-1, "lowest")):
+    for sign, end in zip((1, -1), superlatives(noun), strict=True):
         code = x if sign > 0 else "-{0}"
         yield _term(f"best({code}, 1.0 + 0.0 * {{0}}, xp)", f"take the option with the {end} {noun}",
                     f"avoid the option with the {end} {noun}", 1.0, item)  # fmt: skip
     yield _term("of_range({0}, xp)", f"{higher} within the range on offer",
                 f"{lower} within the range on offer", 1.5, item)  # fmt: skip
     if n_outcomes > 2:
+        most, fewest = superlatives(noun)
         yield _term("beaten({0})", f"take an option that ranks higher in {noun}",
                     f"take an option that ranks lower in {noun}", 1.5, item)  # fmt: skip
         yield _term("-xp.abs({0} - {0}.mean(axis=-1)[..., None])",
@@ -395,22 +398,22 @@ def _own_terms(item: OutcomeQuantity, n_outcomes: int) -> Iterator[ChoiceTerm]:
                     f"take an option with {some} near the median on offer",
                     f"take an option with {some} far from the median on offer", 2.0, item)  # fmt: skip
         yield _term("(beaten({0}) > 0) * (beaten(-{0}) > 0) * 1.0",
-                    f"take an option with neither the highest nor the lowest {noun}",
-                    f"take an option with the highest or the lowest {noun}", 2.0, item)  # fmt: skip
+                    f"take an option with neither the {most} nor the {fewest} {noun}",
+                    f"take an option with the {most} or the {fewest} {noun}", 2.0, item)  # fmt: skip
         yield _term("alike({0}, xp)", f"take an option with the same {noun} as others",
                     f"take an option with {some} that no other has", 2.5, item)  # fmt: skip
     cuts = thresholds(item.values.ravel(), MOST_CUTS)
     for cut in cuts:
-        yield _term(f"({{0}} > {cut:g}) * 1.0", f"take an option with {some} above {cut:g}",
-                    f"take an option with {some} of at most {cut:g}", 1.0 + np.log(len(cuts)), item)  # fmt: skip
+        yield _term(f"({{0}} > {cut:g}) * 1.0", f"take an option with {some} above {figure(cut)}",
+                    f"take an option with {some} of at most {figure(cut)}", 1.0 + np.log(len(cuts)), item)  # fmt: skip
     levels = np.unique(np.round(item.values, 9))[1:-1]
     for level in (
         levels[np.unique(np.linspace(0, len(levels) - 1, MOST_CUTS).astype(int))]
         if len(levels)
         else ()
     ):
-        yield _term(f"-xp.abs({{0}} - {level:g})", f"take an option with {some} near {level:g}",
-                    f"take an option with {some} far from {level:g}", 1.5 + np.log(MOST_CUTS), item)  # fmt: skip
+        yield _term(f"-xp.abs({{0}} - {level:g})", f"take an option with {some} near {figure(level)}",
+                    f"take an option with {some} far from {figure(level)}", 1.5 + np.log(MOST_CUTS), item)  # fmt: skip
 
 
 def _pair_terms(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[ChoiceTerm]:
@@ -439,8 +442,8 @@ def _conditional_terms(condition: OutcomeQuantity, own: OutcomeQuantity) -> Iter
     """One number of an option, which counts only where another one of it reaches a level."""
     cuts = thresholds(condition.values.ravel(), MOST_CUTS)
     for cut, (sign, words) in product(cuts, ((">", "above"), ("<", "below"))):
-        where = f"which counts only with {with_article(condition.noun)} {words} {cut:g}"
-        more, less = (with_article(own.noun, end) for end in ("higher", "lower"))
+        where = f"which counts only with {with_article(condition.noun)} {words} {figure(cut)}"
+        more, less = (with_article(own.noun, end) for end in comparatives(own.noun))
         yield _term(f"({{0}} {sign} {cut:g}) * {{1}}", f"take an option with {more}, {where}",
                     f"take an option with {less}, {where}",
                     3.0 + np.log(2 * len(cuts)), condition, own)  # fmt: skip
@@ -454,7 +457,8 @@ def _passing(one: OutcomeQuantity, two: OutcomeQuantity) -> Iterator[tuple[str, 
     for first, second in product(*cuts):
         yield (
             f"({{0}} {signs[0]} {first:g}) * ({{1}} {signs[1]} {second:g})",
-            f"{with_article(one.noun)} {ends[0]} {first:g} and {with_article(two.noun)} {ends[1]} {second:g}",
+            f"{with_article(one.noun)} {ends[0]} {figure(first)} and "
+            f"{with_article(two.noun)} {ends[1]} {figure(second)}",
             2.5 + np.log(len(cuts[0]) * len(cuts[1])),
         )
 
@@ -486,16 +490,15 @@ def _screens(item: OutcomeQuantity, place: int) -> Iterator[tuple[str, str, floa
         return
     value, every = (x if item.sign > 0 else f"(-{x})"), f"1.0 + 0.0 * {x}"
     yield f"best({value}, {every}, xp)", f"those with the {item.top} {item.noun}", 2.5
-    bottom = "lowest" if item.sign > 0 else "highest"
-    yield f"not_worst({value}, {every}, xp)", f"those without the {bottom} {item.noun}", 3.0
+    yield f"not_worst({value}, {every}, xp)", f"those without the {item.bottom} {item.noun}", 3.0
     gaps = thresholds(np.ptp(item.values, axis=-1), 3)
     for gap in gaps:
-        words = f"those within {gap:g} of the {item.top} {item.noun}"
+        words = f"those within {figure(gap)} of the {item.top} {item.noun}"
         yield f"near_best({value}, {every}, {gap:g}, xp)", words, 3.0 + np.log(len(gaps))
     cuts = thresholds(item.values.ravel(), MOST_CUTS)
     for cut in cuts:
         end = "above" if item.sign > 0 else "below"
-        words = f"those with {with_article(item.noun)} {end} {cut:g}"
+        words = f"those with {with_article(item.noun)} {end} {figure(cut)}"
         yield f"({x} {'>' if item.sign > 0 else '<'} {cut:g})", words, 2.5 + np.log(len(cuts))
 
 
@@ -518,11 +521,10 @@ def _one_after_another(
     middle, value = (
         item.turned.replace("{0}", f"{{{place}}}") for place, item in ((1, second), (2, own))
     )
-    bottom = "lowest" if second.sign > 0 else "highest"
     for code, words, price in _screens(first, 0):
         for function, then in (
             ("best", f"those of them with the {second.top} {second.noun}"),
-            ("not_worst", f"those of them without the {bottom} {second.noun}"),
+            ("not_worst", f"those of them without the {second.bottom} {second.noun}"),
         ):
             target = f"the option with the {own.top} {own.noun} among {words}, and then {then}"
             yield _term(f"best({value}, {function}({middle}, {code}, xp), xp)", f"take {target}",
@@ -611,14 +613,14 @@ def _scale_terms(scale: AnswerScale, of_trials: Sequence[OutcomeQuantity]) -> It
         noun = _of_trial(item)
         yield _term("-xp.abs({0} - {1})", f"respond near {noun}", f"respond far from {noun}",
                     1.0, answer, item)  # fmt: skip
-        yield _term("-(({0} - {1}) ** 2)", f"respond near {noun}, by squared distance",
-                    f"respond far from {noun}, by squared distance", 1.5, answer, item)  # fmt: skip
+        yield _term("-(({0} - {1}) ** 2)", f"avoid responses far from {noun}",
+                    f"prefer responses far from {noun}", 1.5, answer, item)  # fmt: skip
         yield _term("(xp.abs({0} - {1}) < 1e-9) * 1.0", f"give exactly {noun}",
                     f"avoid exactly {noun}", 1.5, answer, item)  # fmt: skip
         yield _term("({0} > {1}) * 1.0", f"respond above {noun}", f"respond with at most {noun}",
                     1.5, answer, item)  # fmt: skip
     for one, two in combinations([item for item in of_trials if not item.is_flag], 2):
-        names = f"the mean of {_of_trial(one)} and {_of_trial(two)}"
+        names = f"the midpoint of {_of_trial(one)} and {_of_trial(two)}"
         yield _term("-xp.abs({0} - 0.5 * ({1} + {2}))", f"respond near {names}",
                     f"respond far from {names}", 3.0, answer, one, two)  # fmt: skip
 
@@ -646,9 +648,9 @@ def _set_gates(quantities: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
         spread = "({0}.max(axis=-1) - {0}.min(axis=-1))"
         cuts = thresholds(np.ptp(item.values, axis=-1), MOST_CUTS)
         for cut in cuts:
-            yield _term(f"{spread} > {cut:g}", f"the options differ by more than {cut:g} in {noun}", "",
+            yield _term(f"{spread} > {cut:g}", f"the options differ by more than {figure(cut)} in {noun}", "",
                         1.5 + np.log(len(cuts)), item)  # fmt: skip
-            yield _term(f"{spread} < {cut:g}", f"the options differ by less than {cut:g} in {noun}", "",
+            yield _term(f"{spread} < {cut:g}", f"the options differ by less than {figure(cut)} in {noun}", "",
                         1.5 + np.log(len(cuts)), item)  # fmt: skip
         for end, code, ends in (
             ("highest", "{0}.max(axis=-1)", item.values.max(axis=-1)),
@@ -659,9 +661,9 @@ def _set_gates(quantities: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
                         f"several options have the {end} {noun}", "", 1.5, item)  # fmt: skip
             cuts = thresholds(ends, MOST_CUTS)
             for cut in cuts:
-                yield _term(f"{code} > {cut:g}", f"the {end} {noun} on offer is above {cut:g}", "",
+                yield _term(f"{code} > {cut:g}", f"the {end} {noun} on offer is above {figure(cut)}", "",
                             2.0 + np.log(len(cuts)), item)  # fmt: skip
-                yield _term(f"{code} < {cut:g}", f"the {end} {noun} on offer is below {cut:g}", "",
+                yield _term(f"{code} < {cut:g}", f"the {end} {noun} on offer is below {figure(cut)}", "",
                             2.0 + np.log(len(cuts)), item)  # fmt: skip
 
 
@@ -670,9 +672,14 @@ def _trial_gates(of_trials: Sequence[OutcomeQuantity]) -> Iterator[ChoiceTerm]:
     for item in of_trials:
         cuts = thresholds(item.values.ravel(), 4)
         for cut in cuts:
-            above, below = f"the {item.noun} is above {cut:g}", f"the {item.noun} is below {cut:g}"
+            above, below = (
+                f"{_of_trial(item)} is {end} {figure(cut)}" for end in ("above", "below")
+            )
             if item.is_flag:
-                above, below = f"{item.noun} applies", f"{item.noun} does not apply"
+                above, below = (
+                    f"there is {item.noun}",
+                    f"there is no {item.noun.removeprefix('a ')}",
+                )
             yield _term(f"{{0}}[:, 0] > {cut:g}", above, "", 1.0 + np.log(len(cuts)), item)
             yield _term(f"{{0}}[:, 0] < {cut:g}", below, "", 1.0 + np.log(len(cuts)), item)
 

@@ -14,6 +14,7 @@ References:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pprint import pformat
@@ -501,10 +502,16 @@ def title_of(fitted: OutcomeSum, language: OutcomeLanguage) -> str:
         for (term, _), weight in zip(fitted.terms, fitted.weights, strict=True)
     ]
     nouns = dict.fromkeys(
-        score.words
+        re.sub("^an? ", "", score.words)
         for place in np.argsort(-np.array(sizes), kind="stable")
         for score in language.terms.items[fitted.terms[place][0]].scores
     )
+    if nouns.pop("response", "no scale") is None:
+        nouns = {
+            f"their {noun}" if noun.startswith("own ") else f"the {noun}": None for noun in nouns
+        }
+    if not nouns:
+        return "Weighed reasons"
     first, *others = nouns
     titles = [f"Weighing {first} and {other}" for other in others] + [f"Weighing {first}"]
     return next((title for title in titles if len(title.split()) <= 6), "Weighed reasons")

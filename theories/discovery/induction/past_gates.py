@@ -30,6 +30,7 @@ from lakatos.theories.discovery.induction.past_terms import (
     sums,
     table_of,
 )
+from lakatos.theories.discovery.induction.phrase import figure, having
 from lakatos.theories.discovery.induction.terms import (
     Array,
     ChoiceTerm,
@@ -92,15 +93,15 @@ def _chosen_gates(
 ) -> Iterator[TermColumn]:
     """Gates by the score that the product chosen last had, alone and beside the products of now."""
     agreed, had = agreed_before(answers, value), had_before(answers, value)
-    for sign, words, column in (("> 0", "greater", agreed > 0), ("< 0", "smaller", agreed < 0)):
+    for sign, more, column in (("> 0", True, agreed > 0), ("< 0", False, agreed < 0)):
         gate = f'state["agreed_{{0}}"] {sign}'
-        text = f"the product chosen last had the {words} {score.words}"
+        text = f"the product chosen last was the one {having(score.words, more=more)}"
         yield ChoiceTerm(gate, text, 2 + score.price, (score,), (AGREED,)), column
     levels = thresholds(value, 3)
     for level in levels:
         price = 2 + score.price + float(np.log(len(levels)))
         gate = f'state["had_{{0}}"] > {level:g}'
-        text = f"the {score.words} of the product chosen last was above {level:g}"
+        text = f"the {score.words} of the product chosen last was above {figure(level)}"
         yield ChoiceTerm(gate, text, price, (score,), (HAD,)), had > level
     gate = '({0}.max(axis=1) > state["had_{0}"]) * (state["last"] != 0) > 0'
     text = f"some product's {score.words} is above that of the product chosen last"
@@ -118,10 +119,10 @@ def _change_gates(
     name, is_later = score.words, _last(answers) != 0
     size, top = np.abs(value[:, 1] - value[:, 0]), value.max(axis=1)
     for memory, code, now, sign, words in (
-        (GAP, "xp.abs(lead({0}))", size, 1, f"the products differ in {name} by more"),
-        (GAP, "xp.abs(lead({0}))", size, -1, f"the products differ in {name} by less"),
-        (TOP, "{0}.max(axis=1)", top, 1, f"the greater {name} is greater"),
-        (TOP, "{0}.max(axis=1)", top, -1, f"the greater {name} is smaller"),
+        (GAP, "xp.abs(lead({0}))", size, 1, f"the products differ more in their {name}"),
+        (GAP, "xp.abs(lead({0}))", size, -1, f"the products differ less in their {name}"),
+        (TOP, "{0}.max(axis=1)", top, 1, f"the highest {name} presented is higher"),
+        (TOP, "{0}.max(axis=1)", top, -1, f"the highest {name} presented is lower"),
     ):
         earlier = f'state["{memory.name}"]'
         beyond = f"> {earlier} + 1e-9" if sign > 0 else f"< {earlier} - 1e-9"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.discovery.induction.library import namespace
+from lakatos.theories.discovery.induction.phrase import having
 from lakatos.theories.discovery.induction.term_text import compute, read_expression
 from lakatos.theories.discovery.induction.terms import (
     Array,
@@ -314,10 +315,10 @@ def _remembered_lead(form: PricedExpression) -> ChoiceTerm:
     read = (memory for memory in CUE_MEMORIES if f'"{memory.name}"' in form.code)
     return ChoiceTerm(
         f"(({form.code})[..., 1] - ({form.code})[..., 0])",
-        f"take the product whose {form.words} is greater",
+        f"take the product {having(form.words, more=True)}",
         form.price,
         memory=(LAST, *read),
-        opposite=f"take the product whose {form.words} is smaller",
+        opposite=f"take the product {having(form.words, more=False)}",
     )
 
 

@@ -413,11 +413,14 @@ def rule_words(
     while len(listed) > 1 and listed[-2][1] == listed[-1][1]:
         del listed[-2]
     *first, (_, words) = listed
-    if first:
+    if len(first) == 1:
+        words = f"{first[0][1]} if {first[0][0]}, and otherwise {words}"
+    elif first:
         numbered = [f"({place}) if {item[0]}, {item[1]}" for place, item in enumerate(first, 1)]
         words = "; ".join([*numbered, f"({len(listed)}) otherwise, {words}"])
         words = f"follow the first of these rules that applies: {words}"
-    return [words, *([f"{guess} at ties"] if guesses_at_ties(node) else [])]
+    has_ties = guesses_at_ties(node) and not words.endswith(f"otherwise {guess}")
+    return [words, *([f"{guess} at ties"] if has_ties else [])]
 
 
 def often(p: float) -> str:

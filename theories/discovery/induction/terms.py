@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.theories.discovery.induction.library import values_of_all, vocabulary
+from lakatos.theories.discovery.induction.phrase import at_cut, having, with_article
 from lakatos.theories.language.option_score import TINY, OptionScore, TermVocabulary
 
 Array = NDArray[Any]
@@ -96,6 +96,8 @@ class InductionAnswers:
     """False where only counts are known."""
     stimuli: tuple[Stimuli, ...]
     """Of every experiment."""
+    options: tuple[str, ...] = ("A", "B")
+    """What the domain calls the two options."""
 
     @property
     def counts(self) -> Array:
@@ -129,6 +131,7 @@ def read_answers(domain: Domain, trials: Sequence[Trials]) -> InductionAnswers:
         number=np.concatenate(number),
         has_order=not any(item.pooled for item in trials),
         stimuli=stimuli,
+        options=tuple(domain.options),
     )
 
 
@@ -192,43 +195,24 @@ def leads(answers: InductionAnswers) -> TermTable:
     items = tuple(
         ChoiceTerm(
             "lead({0})",
-            f"take {more(score)}",
+            f"take {option_with(score, more=True)}",
             score.price,
             (score,),
-            opposite=f"take {less(score)}",
+            opposite=f"take {option_with(score, more=False)}",
         )
         for score in answers.vocabulary.scores
     )
     return TermTable(items, (answers.scores[..., 1] - answers.scores[..., 0]).astype(np.float32))
 
 
-def more(score: OptionScore) -> str:
-    """The product with the greater score, in words."""
-    return _compared(score, has="", size="greater", distance="closer to", oddness="odd")
-
-
-def less(score: OptionScore) -> str:
-    """The product with the smaller score, in words."""
-    return _compared(score, has="not", size="smaller", distance="further from", oddness="even")
-
-
-def _compared(score: OptionScore, *, has: str, size: str, distance: str, oddness: str) -> str:
-    words = score.words
-    if score.is_property:
-        stated = f"{has} {score.stated}".strip().replace("not with ", "without ")
+def option_with(score: OptionScore, *, more: bool) -> str:
+    """The product with the greater score, or with the smaller one, in words."""
+    if score.is_property or score.is_flag:
+        is_noun = not score.is_property and score.stated.startswith("with ")
+        stated = f"with {with_article(score.words)}" if is_noun else score.stated
+        stated = f"{'' if more else 'not'} {stated}".strip().replace("not with ", "without ")
         return f"the only product {stated}"
-    if near := CLOSENESS.fullmatch(words):
-        what, level, rest = near.groups()
-        verb = "are" if what.endswith("ratings") else "is"
-        return f"the product whose {what} {verb} {distance} {level}{rest}"
-    if words.startswith(ODDNESS):
-        return f"the product with the {oddness} {words.removeprefix(ODDNESS)}"
-    comma = "," if "," in words else ""
-    return f"the product whose {words}{comma} is {size}"
-
-
-CLOSENESS = re.compile(r"closeness of the (.+) to ([\d.]+)(.*)")
-ODDNESS = "oddness of the "
+    return f"the product {having(score.words, more=more)}"
 
 
 def signs(terms: TermTable) -> TermTable:
@@ -248,7 +232,7 @@ class TrialQuantity:
 
     code: str
     words: str
-    """With ``{cut}`` for the threshold."""
+    """With ``{cut}`` or ``{percent}`` for the threshold."""
     price: float
     score: OptionScore
     value: Array
@@ -266,6 +250,10 @@ def quantities(answers: InductionAnswers) -> Iterator[TrialQuantity]:
     return quantities_of(basic)
 
 
+def _their(name: str) -> str:
+    return name if name[0].isdigit() else f"their {name}"
+
+
 def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[TrialQuantity]:
     """As `quantities`, of any scores with their values ``(n_trials, 2)``."""
     for score, value in numbers:
@@ -274,14 +262,14 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
         forms = [
             (
                 "xp.abs(lead({0}))",
-                f"the products differ in {name} by more than {{cut}}",
+                score.apart or f"the products differ by more than {{cut}} in {_their(name)}",
                 2,
                 np.abs(lead),
                 12,
             ),
             (
                 "lead({0})",
-                f"the {name} of B is greater than that of A by more than {{cut}}",
+                f"the {name} of B exceeds that of A by more than {{cut}}",
                 3,
                 lead,
                 8,
@@ -293,8 +281,20 @@ def quantities_of(numbers: Iterable[tuple[OptionScore, Array]]) -> Iterator[Tria
                 value.sum(axis=1),
                 16,
             ),
-            ("{0}.max(axis=1)", f"the greater {name} is above {{cut}}", 3, value.max(axis=1), 8),
-            ("{0}.min(axis=1)", f"the smaller {name} is above {{cut}}", 3, value.min(axis=1), 8),
+            (
+                "{0}.max(axis=1)",
+                f"the {name} of at least one product is above {{cut}}",
+                3,
+                value.max(axis=1),
+                8,
+            ),
+            (
+                "{0}.min(axis=1)",
+                f"the {name} of each product is above {{cut}}",
+                3,
+                value.min(axis=1),
+                8,
+            ),
             ("{0}[:, 0]", f"the {name} of A is above {{cut}}", 4, value[:, 0], 8),
             ("{0}[:, 1]", f"the {name} of B is above {{cut}}", 4, value[:, 1], 8),
         ]
@@ -319,16 +319,14 @@ def gates(answers: InductionAnswers) -> TermTable:
     sides = [side(value[:, 1] - value[:, 0]) for _, value in basic]
     for ((first, _), one), ((second, _), two) in combinations(zip(basic, sides, strict=True), 2):
         price = first.price + second.price
-        code, pair = "lead({0}) * lead({1})", f"the {first.words} and the {second.words}"
+        code = "lead({0}) * lead({1})"
+        ahead = f"the product {having(first.words, more=True)} is"
+        ahead_too = f"the one {having(second.words, more=True)}"
         items.append(
-            ChoiceTerm(
-                f"{code} < -1e-9", f"{pair} favour different products", price, (first, second)
-            )
+            ChoiceTerm(f"{code} < -1e-9", f"{ahead} not {ahead_too}", price, (first, second))
         )
         items.append(
-            ChoiceTerm(
-                f"{code} > 1e-9", f"{pair} favour the same product", price + 0.5, (first, second)
-            )
+            ChoiceTerm(f"{code} > 1e-9", f"{ahead} also {ahead_too}", price + 0.5, (first, second))
         )
         columns += [one * two < 0, one * two > 0]
     return distinct(TermTable(tuple(items), np.array(columns, dtype=np.float32)), is_signed=False)
@@ -360,10 +358,9 @@ def finer(answers: InductionAnswers, like: TermTable) -> TermTable:
 
 def above(quantity: TrialQuantity, cut: float, price: float) -> ChoiceTerm:
     """The gate that is open where a quantity is greater than ``cut``."""
-    text = f"{cut:g}"
-    return ChoiceTerm(
-        f"{quantity.code} > {text}", quantity.words.replace("{cut}", text), price, (quantity.score,)
-    )
+    whole = bool(np.all(quantity.value == np.round(quantity.value)))
+    words = at_cut(quantity.words, cut, whole=whole)
+    return ChoiceTerm(f"{quantity.code} > {cut:g}", words, price, (quantity.score,))
 
 
 def thresholds(value: Array, most: int) -> list[float]:

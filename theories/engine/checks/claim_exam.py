@@ -138,7 +138,7 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
     priors = {name: prior.to_literal() for name, prior in theory.priors.items()}
     try:
         composition = composition_of(theory.composition, priors)
-        own = family.grammar.clauses(composition, labels=False)
+        own = _without_labels(family.grammar.clauses(composition))
         if idle := next(family.grammar.idle(composition), None):
             needed = " or ".join(place.partition(":")[2] for place in idle.rests_on)
             return (
@@ -147,7 +147,7 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
             )
     except GrammarError as error:
         return f"COMPOSITION is none of the grammar's: {error} Leave it out of a theory that the grammar did not write."
-    stated = [replace(clause, label="", opposite_label="") for clause in theory.clauses]
+    stated = _without_labels(theory.clauses)
     wrong = next(
         (a.clause for a, b in zip_longest(stated, own, fillvalue=NO_CLAUSE) if a != b), None
     )
@@ -157,6 +157,10 @@ def _foreign_clauses(theory: Theory, domain: Domain) -> str:
         f"CLAUSES are not those of the mechanisms that COMPOSITION names; the first that differs says {wrong!r}. "
         "Leave COMPOSITION out of a theory that the grammar did not write."
     )
+
+
+def _without_labels(clauses: Sequence[Wording]) -> list[Wording]:
+    return [replace(clause, label="", opposite_label="") for clause in clauses]
 
 
 def _tried_clauses(

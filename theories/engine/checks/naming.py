@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, count
 
-from lakatos.theories.language.account import MOST_WORDS, labels_in_order
+from lakatos.theories.language.account import MOST_WORDS, labels_in_order, true_title
 from lakatos.theories.language.theory import LAPSE, Theory
 from lakatos.traces.digest import Digest
 
@@ -58,9 +58,10 @@ def names_after_learning(
 
 
 def _names_of_form(theory: Theory, title: str) -> list[str]:
-    """The title of the published theory of this form, and how another one of it may differ."""
+    """The title of the published theory of this form, true of these people, and how another one may differ."""
     if not title:
         return []
+    title = true_title(title, theory.account().clauses)
     if LAPSE not in theory.priors:
         return [title, f"{title} without lapses"]
     return [title, f"{title} {'and' if ' with ' in title else 'with'} lapses"]
