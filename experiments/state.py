@@ -20,6 +20,7 @@ from lakatos.experiments.record import (
     SessionHeld,
     TrialsCollected,
 )
+from lakatos.traces.digest import Digest
 from lakatos.traces.state_rule import StateRules, keep_all, keep_by, keep_each, keep_newest
 from lakatos.traces.step import Recorded
 
@@ -46,6 +47,12 @@ class ExperimentsState:
     collected: Mapping[str, Recorded[TrialsCollected]] = field(default_factory=dict)
     """Collected experiments, in order of collection."""
     sealed: Recorded[SealedOpened] | None = None
+
+    @property
+    def tables(self) -> tuple[Digest, ...]:
+        """Artifacts with all responses, those that were sealed included."""
+        collected = tuple(item.record.trials for item in self.collected.values())
+        return collected + (self.sealed.record.trials if self.sealed else ())
 
     def in_order_of_asking(self) -> ExperimentsState:
         """The same, with tables in the order in which people were asked, also where one was made anew later."""

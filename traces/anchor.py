@@ -132,7 +132,7 @@ def stamp(path: Path, server: str) -> Path:
                 answer.write_bytes(reply.read(MOST_BYTES))
         except (OSError, urllib.error.URLError, ValueError) as error:
             raise HeadError(
-                f"the time stamp server {server} gives no answer: {error}. Try again later."
+                f"the time stamp server {server} gives no answer ({getattr(error, 'reason', error)}). Try again later."
             ) from error
         if "Status: Granted" not in (said := _openssl("ts", "-reply", "-in", str(answer), "-text")):
             raise HeadError(f"the time stamp server {server} refuses: {said.splitlines()[0]}")

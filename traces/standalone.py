@@ -670,7 +670,9 @@ def verify_bundle(bundle: BundleFiles, key: str = "") -> list[Line]:
         manifest = json.loads(manifest_bytes)
         public, listed = manifest["public_key"], manifest["files"]
         signature = bytes.fromhex(bundle.read("manifest.sig").decode().strip())
-    except (KeyError, ValueError, OSError, TypeError) as error:
+    except KeyError as error:
+        return [(False, f"files: the signed list of files lacks the entry or the file {error}")]
+    except (ValueError, OSError, TypeError) as error:
         return [(False, f"files: the signed list of files is missing or damaged ({error})")]
     found: list[Line] = []
     signed = is_signed(bytes.fromhex(public), MANIFEST_TAG + manifest_bytes, signature)

@@ -98,6 +98,8 @@ class _FaultFindings:
         self.faults: dict[str, tuple[str, int | None]] = {}
         self.n_heads = self.n_signed = self.n_timed = self.covered = self.last = 0
         self.orphans = self.erased = ""
+        self.strangers = set[str]()
+        """Public keys that signed heads, where no key was given, and that are not this laboratory's."""
         self.later = 0
         """Number of the last event that is signed and is not in this copy."""
 
@@ -110,6 +112,12 @@ class _FaultFindings:
             told += f"; the chain alone covers {self.last - self.covered} events after the last"
         if self.later:
             told += f"; the run went on to event {self.later} after this copy was made"
+        if self.strangers:
+            told += (
+                f"; signed by {', '.join(sorted(self.strangers))}, which nothing here vouches for: the holder of that "
+                "key could have written another run. Give the key that the laboratory published to `lakatos audit "
+                "--key`"
+            )
         chain = _QUESTIONS["chain"] + self.erased
         answers = {**_QUESTIONS, "chain": chain, "heads": told + self.orphans}
         if not self.n_timed:
@@ -388,6 +396,8 @@ def _heads(
                     f"line {kept.line} of {kept.path} is signed by {kept.signed_by}, not by {key}: somebody else "
                     "signed it, or the run was made in another laboratory; give its key to `lakatos audit --key`.",
                 )
+            if kept.signed_by and not key and kept.signed_by != known_key():
+                findings.strangers.add(kept.signed_by)
             if kept.head is not None:
                 findings.n_heads += 1
                 # The head of a journal without events fits every journal with the same description.

@@ -244,21 +244,19 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
     Such a number is rare, all others of its column are positive or 0, and in just these rows another column holds
     the same number, or is empty.
     """
-    marked: dict[str, tuple[str, NDArray[np.bool_]]] = {}
+    marked: dict[str, tuple[str, float, NDArray[np.bool_]]] = {}
     for name, column in table.columns.items():
         if name == table.participant or not column.is_number:
             continue
         negative = column.values < 0
         marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
-        if len(marks) == 1 and float(next(iter(marks))) in NOTHING and negative.mean() < MOST_RARE:
-            marked[name] = (next(iter(marks)), negative)
+        if len(marks) == 1 and negative.mean() < MOST_RARE:
+            number = float(column.values[negative][0])
+            if number in NOTHING:
+                marked[name] = (next(iter(marks)), number, negative)
     found: dict[str, tuple[str, ...]] = {}
-    for name, (mark, rows) in marked.items():
-        others = [
-            own[1]
-            for other, own in marked.items()
-            if other != name and float(own[0]) == float(mark)
-        ]
+    for name, (mark, number, rows) in marked.items():
+        others = [own[2] for other, own in marked.items() if other != name and own[1] == number]
         others += [
             (other.cells == "").to_numpy() for other in table.columns.values() if other.name != name
         ]

@@ -20,6 +20,8 @@ from lakatos.traces.section import ConfigSection
 
 LATER_KEYS: Final = ("conditions", "blocks")
 """Keys that are written only where they are used, so that studies of earlier versions stay what they were."""
+MOST_COUNTED: Final = 1_000_000
+"""Limit of numbers of trials, participants, candidates and the like: more fit into no machine's memory."""
 CONDITION_NAME: Final = r"^[a-z][a-z0-9_]{0,39}$"
 
 
@@ -44,33 +46,33 @@ class StoppingConfig(ConfigSection):
     """Collect the planned number of participants, or stop when a Bayes factor is large enough."""
     bayes_factor: float = Field(10.0, gt=1)
     """Bayes factor at which one theory counts as better than another."""
-    first_look: int = Field(10, ge=2)
+    first_look: int = Field(10, ge=2, le=MOST_COUNTED)
     """Number of participants at the first look."""
-    look_every: int = Field(5, ge=1)
+    look_every: int = Field(5, ge=1, le=MOST_COUNTED)
     """Further participants between two looks."""
 
 
 class DesignConfig(ConfigSection):
     """Size, cost and required power of experiments."""
 
-    trials: int = Field(24, ge=1)
+    trials: int = Field(24, ge=1, le=MOST_COUNTED)
     """Maximum number of distinct trials in an experiment."""
-    repetitions: int = Field(2, ge=1)
+    repetitions: int = Field(2, ge=1, le=MOST_COUNTED)
     """Presentations of each trial to each participant."""
-    participants: int = Field(25, ge=0)
+    participants: int = Field(25, ge=0, le=MOST_COUNTED)
     """Participants in an experiment; 0 finds the smallest number that has the power."""
-    most_participants: int = Field(200, ge=2)
+    most_participants: int = Field(200, ge=2, le=MOST_COUNTED)
     """Upper limit of participants if their number is to be found."""
-    per_cycle: int = Field(1, ge=1)
+    per_cycle: int = Field(1, ge=1, le=MOST_COUNTED)
     """Experiments in a cycle."""
     random_share: float = Field(0.25, ge=0, le=1)
     """Share of trials drawn at random, so that misfits which no current theory predicts can be
     seen."""
     power: float = Field(0.9, gt=0, lt=1)
     """Probability with which the planned sample must recover the generating theory."""
-    candidates: int = Field(2000, ge=1)
+    candidates: int = Field(2000, ge=1, le=MOST_COUNTED)
     """Trials of the space that the search for a design considers."""
-    schedules: int = Field(4, ge=1)
+    schedules: int = Field(4, ge=1, le=MOST_COUNTED)
     """Learning tasks: schedules that the search for a design considers."""
     focus: Literal["rivals", "leaders"] = "rivals"
     """Distinguish all leading rivals, or only the best two that data have not separated."""

@@ -256,7 +256,10 @@ def _answers(
             ask.gate_levels(records, config),
         ],
     )
-    yield ask.sealed(trace, [item for item in records if validity.valid(item.digest)])
+    valid = [item for item in records if validity.valid(item.digest)]
+    yield ask.sealed(trace, valid)
+    if (memorising := ask.memorising(trace, valid, config)) is not None:
+        yield memorising
 
 
 def _not_computed(origin: BranchOrigin | None) -> AuditFinding:

@@ -27,6 +27,7 @@ from lakatos.flows.run.models import budget_in
 from lakatos.flows.run.records import ACTS
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.judging.anchor import ledger_of
+from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.judges.errors import JudgeError
 from lakatos.judges.gate import refusal_of
 from lakatos.judges.gate_record import GateDecided, GateRegistered
@@ -37,7 +38,7 @@ from lakatos.language_models.pins import active, render
 from lakatos.language_models.record import LanguageModelCalled
 from lakatos.theories.discovery.roles.record import BudgetRaised, RoleAnswered
 from lakatos.theories.discovery.roles.rule import pins_of
-from lakatos.theories.engine.record import TheoryScored
+from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.findings.verdicts.record import CampaignConcluded
 from lakatos.traces.digest import Digest, digest_bytes
 from lakatos.traces.errors import ArtifactMissingError, TraceError
@@ -316,6 +317,33 @@ def conclusion(
         "none of them stale"
     )
     return finding("conclusion", wrong, fine)
+
+
+def memorising(
+    trace: Trace, records: Sequence[Recorded[Record]], config: CampaignConfig
+) -> AuditFinding | None:
+    """Whether the verdict's leading theory may hold the responses themselves; None where that is excluded.
+
+    Args:
+        trace: The run.
+        records: Those that are valid.
+        config: The study.
+    """
+    authors, tables, leader = {}, list[Digest](), ""
+    for item in records:
+        record = item.record
+        if isinstance(record, TheoryChecked):
+            authors[record.theory] = record.author
+        elif isinstance(record, TrialsCollected):
+            tables.append(record.trials)
+        elif isinstance(record, SealedOpened):
+            tables += record.trials
+        elif isinstance(record, CampaignConcluded):
+            leader = record.leader
+    if not leader:
+        return None
+    said = say_of_memorising(authors[leader], tables, trace.artifacts, config)
+    return AuditFinding("memorising", True, said[0]) if said else None
 
 
 def _answers_of_those_who_left(

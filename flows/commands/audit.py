@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -148,6 +149,8 @@ def publish_anchor(day: str = "", *, server: str = "", trusted: Path | None = No
     except TraceError:
         if is_new:
             path.unlink()  # nobody has it yet
+            with suppress(OSError):
+                path.parent.rmdir()  # unless it holds others
         raise
 
     def done() -> Iterator[str]:

@@ -55,10 +55,12 @@ def serve(
     """
     from lakatos.experiments.participants.web.app import create_app, create_desk
     from lakatos.experiments.participants.web.door import name_in
-    from lakatos.flows.operations.desk import check_asks_on_page, desk_settings
+    from lakatos.flows.operations.desk import check_asks_on_page, check_public, desk_settings
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
+    if public_url:
+        check_public(public_url)
     check_run(folder)
     check_collects(folder)
     check_asks_on_page(folder)
@@ -108,8 +110,10 @@ def serve_all(
     """
     from lakatos.experiments.participants.web.door import name_in
     from lakatos.experiments.participants.web.lab import create_lab, create_lab_desk
-    from lakatos.flows.operations.desk import desk_settings, page_folder, page_runs
+    from lakatos.flows.operations.desk import check_public, desk_settings, page_folder, page_runs
 
+    if public_url:
+        check_public(public_url)
     with contextlib.ExitStack() as stack:
         people, desk = _two_sockets(stack, host, port, desk_port, listeners)
         address = (public_url or address_of(people)).rstrip("/")
@@ -265,10 +269,11 @@ def invite(folder: Path, n_people: int, *, public_url: str = OWN_ADDRESS) -> lis
     """
     from lakatos.experiments.participants.web.session import INVITATION
     from lakatos.experiments.participants.web.store import SessionStore
-    from lakatos.flows.operations.desk import check_admits, check_asks_on_page
+    from lakatos.flows.operations.desk import check_admits, check_asks_on_page, check_public
     from lakatos.flows.run.places import check_collects
     from lakatos.flows.run.run import check_run
 
+    check_public(public_url)
     check_run(folder)
     check_collects(folder)
     check_asks_on_page(folder)

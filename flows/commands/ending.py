@@ -26,8 +26,18 @@ def run_command(work: Callable[[], object]) -> None:
     except known_errors() as error:
         if os.environ.get("LAKATOS_DEBUG"):
             traceback.print_exc()
-        message = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
-        if isinstance(error, OSError) and error.filename is None and error.strerror:
-            message = f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
-        sys.stderr.write(f"lakatos: {printable(message)}\n")
+        sys.stderr.write(f"lakatos: {printable(_in_words(error))}\n")
         sys.exit(exit_status(error))
+
+
+def _in_words(error: Exception) -> str:
+    """An error in one line that says what to do."""
+    said = re.sub(r"\s*\n\s*", " ", str(error)).strip() or type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"this machine has too little memory ({said}). Use fewer trials, participants, candidates or draws"
+    if not isinstance(error, OSError) or not error.strerror:
+        return said
+    if error.filename is None:
+        return f"{error.strerror}. Free the space or mend the permission, then `lakatos resume` the run"
+    place = error.filename2 or error.filename
+    return f"{place}: {error.strerror}. Name another place, or mend its permission"

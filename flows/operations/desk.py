@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.prolific.books import LEDGER_FILE
@@ -17,6 +20,26 @@ from lakatos.traces.errors import InboxError, JournalError
 from lakatos.traces.journal import Journal
 from lakatos.traces.step import JOURNAL_FILE
 from lakatos.traces.stores import located
+
+PLAIN_ADDRESS: Final = re.compile(r"[A-Za-z0-9:/._~%\[\]-]+")
+"""Characters of an address without a query, a fragment or a user."""
+
+
+def check_public(address: str) -> None:
+    """Refuse what is no address of a page; participants would be sent there.
+
+    Raises:
+        UnusableError: It has no scheme of the web, no host, or more than a path.
+    """
+    try:
+        parts = urlsplit(address)
+        is_page = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_page = False
+    if not is_page or not PLAIN_ADDRESS.fullmatch(address):
+        raise UnusableError(
+            f"{address!r} is no address of a page; give one such as https://study.example.org."
+        )
 
 
 def desk_settings(folder: Path) -> DeskSettings:

@@ -68,4 +68,5 @@ def known_errors() -> tuple[type[Exception], ...]:
         TheoryError,
         TraceError,
         OSError,
+        MemoryError,
     )

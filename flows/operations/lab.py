@@ -24,6 +24,7 @@ from typing import Any
 
 from lakatos.flows.errors import EngineError, FlowError
 from lakatos.flows.operations.carry import start_process
+from lakatos.flows.operations.desk import check_public
 from lakatos.flows.operations.ports import address_of, listen, listen_from
 from lakatos.flows.run.engine import CLIENT_SECRET, STARTUP_TIMEOUT_S
 from lakatos.flows.run.prefect_server import (
@@ -377,6 +378,8 @@ def up(
         FlowError: A port is taken, a part ended again and again, or a laboratory is up already.
         EngineError: The configured Prefect server cannot be reached, or the own one does not start.
     """
+    if public_url:
+        check_public(public_url)
     ending = stopped or threading.Event()
     with alone(runs) as folder, until_asked(ending), contextlib.ExitStack() as stack:
         server, lab = configured_server(), RunningLab(runs)

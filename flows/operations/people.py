@@ -25,6 +25,7 @@ from lakatos.experiments.participants.web.collection import (
 )
 from lakatos.experiments.participants.web.session import WithheldAnswers
 from lakatos.experiments.participants.web.store import SessionStore
+from lakatos.experiments.planning.settings import MOST_COUNTED
 from lakatos.experiments.record import AnswersArrived, PersonWithdrawn
 from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.argument import NamedRunFolder
@@ -54,6 +55,7 @@ from lakatos.flows.stages.asked import erased, key_of, waiting_in
 from lakatos.flows.stages.enough import more_asked
 from lakatos.traces.digest import is_digest
 from lakatos.traces.erasure import erase_file
+from lakatos.traces.errors import InboxError
 from lakatos.traces.inbox import InboxBatch
 from lakatos.traces.record import Tombstone
 from lakatos.traces.step import Recorded, Trace
@@ -139,21 +141,38 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
                 f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
         table = read_cells(file)
+        names: dict[str, str] = {}
+
+        def named(key: bytes, participant: str) -> str:
+            person = pseudonym(key, "file", participant)
+            names[person] = participant
+            return person
 
         def read_with(key: bytes) -> list[PersonAnswers]:
             return read_answers(
                 table,
                 designs,
                 domain_of(config),
-                lambda participant: pseudonym(key, "file", participant),
+                lambda participant: named(key, participant),
             )
 
         if not (folder / KEY_FILE).exists():
             read_with(secrets.token_bytes(32))  # a file that is refused leaves no key
         found = read_with(collection_key(folder))
-        trace.inbox.deliver_all(
-            "file", [(item.to_json(), f"{keys[item.experiment]}:{item.person}") for item in found]
-        )
+        batches = {f"{keys[item.experiment]}:{item.person}": item for item in found}
+        try:
+            trace.inbox.deliver_all(
+                "file", [(item.to_json(), key) for key, item in batches.items()]
+            )
+        except InboxError as error:
+            other = next((item for key, item in batches.items() if repr(key) in str(error)), None)
+            if other is None:
+                raise
+            raise InboxError(
+                f"{file}: the responses of participant {names[other.person]!r} in experiment {other.experiment} were "
+                "imported before, and others are in the file; the first ones stand and nothing was imported. Remove "
+                "the participant's rows from the file."
+            ) from error
         return ImportedAnswers(
             folder=folder,
             n_answers=dict(
@@ -508,12 +527,12 @@ def ask_more(folder: Path, n_more: int, experiment: str = "") -> int:
         or name not in state.experiments.recruited
         or name in state.experiments.collected
         or name in state.experiments.closed
-        or n_more < 1
+        or not 1 <= n_more <= MOST_COUNTED
     ):
         raise UnusableError(
             f"the run {folder} does not collect responses to {name or 'anything'} now, or {n_more} "
-            "participants were requested; "
-            "request at least one more while it waits. Later responses can still be imported."
+            f"participants were requested; request 1 to {MOST_COUNTED:,} more while it waits. "
+            "Later responses can still be imported."
         )
     with Trace.open(folder, RECORD_TYPES) as writing:
         asked = state.experiments.recruited[name]

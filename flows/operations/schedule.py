@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lakatos.flows.errors import ScheduleError
 from lakatos.traces.artifact import write_whole
@@ -80,6 +80,9 @@ class CampaignSchedule:
     def run_name(self, moment: datetime) -> str:
         """Name of the run that is begun or carried on at a time; the same time gives the same run."""
         return f"{self.name}-{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}" if self.new_run else self.name
+
+
+EVERY_MINUTE: Final = "* * * * *"
 
 
 def next_cron(cron: str, timezone: str, moment: datetime) -> datetime:
@@ -170,8 +173,7 @@ def make_schedule(
         new_run=new_run,
         workers=workers,
     )
-    if cron:
-        next_cron(made.cron, timezone, moment)
+    next_cron(made.cron or EVERY_MINUTE, timezone, moment)  # refuses an unknown zone, too
     return replace(made, at=_later_time(at, timezone, moment).isoformat()) if at else made
 
 
@@ -190,7 +192,6 @@ def _later_time(at: str, timezone: str, moment: datetime) -> datetime:
             f"{at!r} is no time; give one such as 2030-05-01T06:00 or 2030-05-01T06:00+02:00."
         ) from None
     if found.tzinfo is None:
-        next_cron("* * * * *", timezone, moment)  # refuses an unknown zone
         found = found.replace(tzinfo=ZoneInfo(timezone))
     if found <= moment:
         raise ScheduleError(

@@ -9,6 +9,7 @@ from lakatos.flows.report.reader import RunReading, clean, mean_ceiling, open_pa
 from lakatos.flows.roles.failures import silence
 from lakatos.flows.run.records import AnalysesNoted, CodeAccepted
 from lakatos.flows.run.run import code_changes_in_words
+from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.traces.wording import plural
 
 FEW = 30
@@ -216,6 +217,11 @@ def _limits_of_search(reading: RunReading) -> list[str]:
         f"No presented trial shows whether {text}, although the leading theory has a parameter for it."
         for text in _idle_clauses(reading)
     ]
+    if reading.leader:
+        author = reading.checked[reading.leader].record.author
+        found += say_of_memorising(
+            author, reading.state.experiments.tables, reading.trace.artifacts, reading.config
+        )
     if reading.leader and (why := reading.checked[reading.leader].record.unreadable):
         found.append(f"The leading theory is a predictor, not an explanation: {why}.")
     found.append(

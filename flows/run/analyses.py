@@ -1,12 +1,18 @@
 """How often the same responses were analysed, as far as this laboratory's home knows.
 
-A note about each run on published responses, or on those of a file, is kept in ``analyses`` in the home: keyed digests
-of what each participant responded, how often sealed responses were opened, and whether there is a verdict. It stays
-when the run's folder is deleted. Two runs have the same responses if half of the participants of the smaller one agree
-in three quarters of their trials, whatever the seed, the folder, the file's name, the order and form of its rows, the
-names of participants, and a few rows that are missing.
+A note about each run on published responses, or on those of a file, is kept in ``analyses`` in the home: a sketch of
+what each participant responded, how often sealed responses were opened, and whether there is a verdict. It stays when
+the run's folder is deleted. A sketch is the lowest keyed digests of groups of neighbouring rows (in the order of the
+trials' digests) that few other participants have, so two sketches share about as many digests as the responses share
+groups. Two runs have the same
+responses if half of the participants of the smaller one have a sketch that shares a third with one of the other run,
+whatever the seed, the folder, the file's name, the order and form of its rows, the names of participants, and a tenth
+of the rows of each.
 
-Responses that participants can withdraw are not noted: nothing may be kept of them.
+Responses that participants can withdraw are not noted: who has the home's key can try which responses give a sketch.
+
+References:
+    Broder (1997), On the resemblance and containment of documents, Compression and Complexity of Sequences, 21-29.
 """
 
 from __future__ import annotations
@@ -22,6 +28,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from lakatos.experiments.participants.archival import ArchivalParticipants
 from lakatos.experiments.record import SealedOpened
@@ -36,14 +44,28 @@ from lakatos.traces.home import KEY_FILE, home
 from lakatos.traces.journal import Journal
 from lakatos.traces.wording import plural
 
-N_PARTS: Final = 4
-LEAST_ROWS: Final = 4
-"""Of a part of a participant's responses; shorter ones are too easily equal by chance."""
+N_NEIGHBOURS: Final = 6
+"""Rows of a group."""
+N_DIGESTS: Final = 32
+"""Of a sketch; fewer rows have fewer."""
+SAME_PART: Final = 1 / 3
+"""Share of the smaller sketch from which on two participants have the same responses; copies without a tenth of their
+rows share about two fifths."""
+LEAST_SHARED: Final = 5
+"""Digests that must be shared, too."""
+COMMON: Final = 0.1
+"""Share of the participants, more than two, from which on a group is what people usually respond, and shows no copy."""
+MULTIPLIERS: Final = np.array([2 * n + 1 for n in range(N_NEIGHBOURS)], dtype=np.uint64)
+"""Odd numbers by which digests of rows are multiplied, so that a group's digest depends on their order."""
 MOST_UNITS: Final = 5_000
 SAME_SHARE: Final = 0.5
 """Share of the participants of the smaller run from which on two runs have the same responses."""
+N_DIGITS: Final = 7
+"""To which attributes of trials are rounded: a copy may be written in another precision."""
+Digests = NDArray[np.uint64]
+NONE: Final[Digests] = np.empty(0, dtype=np.uint64)
 Unit = tuple[str, ...]
-"""Digest of all that a participant responded, then one of each part, empty for a part with few rows."""
+"""Sketch of what a participant responded."""
 
 
 @dataclass(frozen=True)
@@ -146,61 +168,64 @@ def analyses_in_words(others: Sequence[AnalysisNote]) -> str:
 
 def has_same(one: Sequence[Unit], other: Sequence[Unit]) -> bool:
     """Whether two runs have the same responses."""
-    places: dict[tuple[int, str], list[int]] = {}
+    places: dict[str, list[int]] = {}
     for number, unit in enumerate(other):
-        for part, digest in enumerate(unit):
-            if digest:
-                places.setdefault((part, digest), []).append(number)
+        for digest in unit:
+            places.setdefault(digest, []).append(number)
     n_same = 0
     for unit in one:
-        found = Counter[int]()
-        for part, digest in enumerate(unit):
-            weight = N_PARTS if part == 0 else 1
-            for number in places.get((part, digest), ()):
-                found[number] += weight
-        n_same += max(found.values(), default=0) >= N_PARTS - 1
+        shared = Counter(number for digest in unit for number in places.get(digest, ()))
+        n_same += any(n >= _enough(unit, other[number]) for number, n in shared.items())
     return n_same >= SAME_SHARE * max(min(len(one), len(other)), 1)
 
 
+def _enough(one: Unit, other: Unit) -> float:
+    """Digests that two sketches of the same responses share at least; short ones share all."""
+    size = min(len(one), len(other))
+    return max(SAME_PART * size, min(LEAST_SHARED, size))
+
+
 def units_of(trials: Sequence[Trials], domain: Domain, key: bytes) -> tuple[Unit, ...]:
-    """Keyed digests of the responses of each participant, or of each trial where responses are pooled.
+    """Sketches of the responses of each participant, or of each trial where responses are pooled.
 
     They depend on the presented trials and on the responses to them, not on names, order or sides of options.
     """
-    found = [unit for table in trials for unit in _units(table, domain, key)]
-    return tuple(sorted(found)[:MOST_UNITS])
+    groups = [digests for table in trials for digests in _groups_of(table, domain, key)]
+    values, counts = np.unique(np.concatenate([NONE, *groups]), return_counts=True)
+    common = values[counts > max(2, COMMON * len(groups))]
+    own = [digests[~np.isin(digests, common)][:N_DIGESTS] for digests in groups]
+    units = [tuple(f"{digest:016x}" for digest in digests.tolist()) for digests in own]
+    return tuple(sorted(filter(None, units))[:MOST_UNITS])
 
 
-def _units(table: Trials, domain: Domain, key: bytes) -> Iterator[Unit]:
+def _groups_of(table: Trials, domain: Domain, key: bytes) -> Iterator[Digests]:
+    """The lowest digests of the groups of neighbouring rows of each participant, more than a sketch has."""
     names, turned = _names(domain, table.stimuli, table.n_options)
     response = np.where(turned[table.trial], 1 - table.response, table.response)
     rows = np.asarray(names)[table.trial]
     whose = table.trial if table.pooled else table.participant
-    values = np.rec.fromarrays([whose, rows, response, table.count])
-    values.sort()
-    ends = np.flatnonzero(np.diff(values.f0)) + 1
-    for own in np.split(values, ends):
-        if len(own):
-            yield _unit(own, key)
-
-
-def _unit(rows: Any, key: bytes) -> Unit:
-    """Digests of sorted rows of one participant, and of their parts by trial."""
-    told = np.stack([rows.f1, rows.f2, rows.f3], axis=1).astype("<i8")
-    parts = [told[told[:, 0] % N_PARTS == number] for number in range(N_PARTS)]
-    kept = [told, *parts]
-    return tuple(
-        hashlib.blake2b(
-            np.ascontiguousarray(part).tobytes(), key=key[:64], digest_size=8
-        ).hexdigest()
-        if number == 0 or len(part) >= LEAST_ROWS
-        else ""
-        for number, part in enumerate(kept)
-    )
+    # A trial that was presented again is one row: repeated usual responses do not show a copy.
+    row = np.stack([whose, rows, response], axis=1).astype("<i8")
+    row, same = np.unique(row, axis=0, return_inverse=True)
+    count = np.bincount(same.ravel(), weights=table.count).astype("<i8")
+    told = np.column_stack([row[:, 1:], count])
+    distinct, place = np.unique(told, axis=0, return_inverse=True)
+    digests = [
+        hashlib.blake2b(row.tobytes(), key=key[:64], digest_size=8).digest() for row in distinct
+    ]
+    of_row = np.frombuffer(b"".join(digests), dtype="<u8")[place.ravel()]
+    for own in np.split(of_row, np.flatnonzero(np.diff(row[:, 0])) + 1):
+        if not len(own):
+            continue
+        n_together = min(N_NEIGHBOURS, len(own))
+        groups = sliding_window_view(own, n_together) * MULTIPLIERS[:n_together]
+        yield np.unique(groups.sum(axis=1, dtype=np.uint64))[: 2 * N_DIGESTS]
 
 
 def _names(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[list[int], Any]:
     """A number for each trial, equal for trials that differ by sides only, and whether its sides are exchanged."""
+    arrays = {name: _rounded(array) for name, array in stimuli.arrays.items()}
+    stimuli = Stimuli(arrays)
     keys = stimuli.keys
     mirrored = keys if domain.sequential or n_options != 2 else domain.swap_sides(stimuli).keys
     turned = np.asarray(
@@ -208,6 +233,15 @@ def _names(domain: Domain, stimuli: Stimuli, n_options: int) -> tuple[list[int],
     )
     digests = (hashlib.sha256(min(pair)).digest() for pair in zip(keys, mirrored, strict=True))
     return [int.from_bytes(digest[:7], "little") for digest in digests], turned
+
+
+def _rounded(values: Any) -> Any:
+    """Numbers with `N_DIGITS` digits; other values as they are."""
+    if not np.issubdtype(values.dtype, np.floating):
+        return values
+    size = np.abs(np.where(np.isfinite(values) & (values != 0), values, 1.0))
+    last = 10.0 ** (np.floor(np.log10(size) + 1e-6) - N_DIGITS + 1)
+    return np.round(values / last) * last
 
 
 def _folder() -> Path:

@@ -17,6 +17,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.timed_answer import CLOCKS_DIFFER_MS
+from lakatos.experiments.planning.settings import MOST_COUNTED
 from lakatos.experiments.quality import (
     ClocksDisagree,
     ComprehensionAttempts,
@@ -325,7 +326,7 @@ class ExclusionsConfig(ConfigSection):
     missing_answers_above: float | None = Field(None, ge=0, lt=1)
     """Exclude participants who missed a larger share of trials with a time limit, and sessions of a
     language model with so many missing responses."""
-    replacements: int = Field(0, ge=0)
+    replacements: int = Field(0, ge=0, le=MOST_COUNTED)
     """Maximum number of participants recruited in each experiment in place of excluded ones; 0 for
     none."""
 
@@ -387,11 +388,11 @@ class ExclusionsConfig(ConfigSection):
 class ConfirmationConfig(ConfigSection):
     """A final preregistered test of the leading theory's predictions on new participants."""
 
-    participants: int = Field(0, ge=0)
+    participants: int = Field(0, ge=0, le=MOST_COUNTED)
     """Number of participants; 0 for no such test."""
-    trials: int = Field(12, ge=2)
+    trials: int = Field(12, ge=2, le=MOST_COUNTED)
     """Number of trials: those on which the leader differs most from the best other theory."""
-    repetitions: int = Field(2, ge=1)
+    repetitions: int = Field(2, ge=1, le=MOST_COUNTED)
     """Presentations of each trial to each participant."""
 
     @field_validator("participants")
@@ -407,21 +408,21 @@ class ConfirmationConfig(ConfigSection):
 class PrivacyConfig(ConfigSection):
     """How long personal data are kept; `lakatos data expire` enforces it."""
 
-    identifiers_days: int = Field(0, ge=0)
+    identifiers_days: int = Field(0, ge=0, le=MOST_COUNTED)
     """Days after a participant's responses arrived until sessions of the page, identifiers of
     recruitment services and batches in the inbox are erased; 0 for no limit."""
-    answers_days: int = Field(0, ge=0)
+    answers_days: int = Field(0, ge=0, le=MOST_COUNTED)
     """Days until the responses themselves are erased, as after a withdrawal; 0 for no limit."""
 
 
 class StopConfig(ConfigSection):
     """Conditions under which the campaign ends."""
 
-    cycles: int = Field(5, ge=1)
+    cycles: int = Field(5, ge=1, le=MOST_COUNTED)
     """Maximum number of cycles."""
-    least_cycles: int = Field(2, ge=1)
+    least_cycles: int = Field(2, ge=1, le=MOST_COUNTED)
     """Minimum number of cycles before a verdict."""
-    patience: int = Field(3, ge=1)
+    patience: int = Field(3, ge=1, le=MOST_COUNTED)
     """Cycles without improvement of the best score after which the campaign ends."""
     moved: float = Field(0.012, ge=0, lt=1)
     """End the campaign, after ``least_cycles``, if the choice proportions that the leader predicts
@@ -456,7 +457,7 @@ class ValidationConfig(ConfigSection):
     sealed_people: float = Field(0.0, ge=0, lt=1)
     """Archival: share of each experiment's participants whose responses are all sealed until the
     verdict; of groups, if participants have the attribute ``playing_group``."""
-    folds: int = Field(0, ge=0)
+    folds: int = Field(0, ge=0, le=MOST_COUNTED)
     """Archival: run the whole loop once for each fold of trials, each sealed in turn."""
     company: bool = True
     """Whether the rivals are compared at the verdict with all published theories of the domain and

@@ -85,8 +85,9 @@ async def seed_pool(run: Run) -> None:
                 and not run.state.experiments.designs
             )
             if stop:
+                reason = checked.record.reason.rstrip(".")
                 raise StudyError(
-                    f"your theory {checked.record.name!r} was refused: {checked.record.reason}. Correct it and begin "
+                    f"your theory {checked.record.name!r} was refused: {reason}. Correct it and begin "
                     'again, or let the study continue without it: theories.on_refusal = "drop".'
                 )
             run.progress.note(f"{checked.record.name} was refused: {checked.record.reason}")

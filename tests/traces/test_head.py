@@ -114,6 +114,24 @@ def test_a_tail_cut_off_together_with_the_heads_beside_it_is_found_by_the_second
     assert "the journal ends at event 8: later events were cut off" in found.detail
 
 
+def test_heads_of_a_key_that_nothing_vouches_for_are_named_with_what_follows(
+    folder, types, tmp_path, monkeypatch
+) -> None:
+    write_head(folder, begins=True)
+    key = known_key()
+    assert heads_of(folder, types, key="").detail.endswith("of them signed)")
+    monkeypatch.setenv("LAKATOS_HOME", str(tmp_path / "empty"))
+    said = heads_of(folder, types)
+    assert said.ok
+    assert (
+        f"; signed by {key}, which nothing here vouches for: the holder of that key could have"
+        in said.detail
+    )
+    assert "Give the key that the laboratory published to `lakatos audit --key`" in said.detail
+    assert "vouches" not in heads_of(folder, types, key=key).detail
+    assert not (tmp_path / "empty").exists()
+
+
 def test_a_head_signed_by_somebody_else_is_found(folder, types, tmp_path, monkeypatch) -> None:
     write_head(folder, begins=True)
     own = known_key()

@@ -47,6 +47,41 @@ def test_all_words_in_drawings_are_translated(domain, language):
             assert re.sub(r">[^<]*<", "><", turned) == re.sub(r">[^<]*<", "><", picture)
 
 
+STATED = {
+    "participants may stop and have their answers deleted": {
+        "en": "You can stop at any time without giving a reason: close the page, or use the button “Stop taking part”, "
+        "which also lets you have your answers deleted.",
+        "de": "Sie können jederzeit ohne Angabe von Gründen aufhören: Schließen Sie die Seite, oder benutzen Sie den "
+        "Knopf „Teilnahme beenden“, mit dem Sie Ihre Antworten auch löschen lassen können.",
+    },
+    "answers can be deleted as long as the identifier is kept": {
+        "en": "As long as the identifier is kept you can ask for your answers to be deleted.",
+        "de": "Solange die Kennung aufbewahrt wird, können Sie verlangen, dass Ihre Antworten gelöscht werden.",
+    },
+    "earlier bundles, exports and backups stay as they are": {
+        "en": "What was made from them before and has left the study's folder (publications, copies, backups) is not "
+        "changed by this,",
+        "de": "Was zuvor daraus entstanden ist und den Ordner der Studie verlassen hat (Veröffentlichungen, Kopien, "
+        "Sicherungen), ändert das nicht,",
+    },
+    "frozen designs, predictions and populations remain": {
+        "en": "and plans and predictions that were fixed in between remain;",
+        "de": "und Pläne und Vorhersagen, die inzwischen festgelegt wurden, bleiben;",
+    },
+    "responses can be computed from what remains": {
+        "en": "someone with the answers of all others could work out yours from them.",
+        "de": "wer die Antworten aller anderen hat, könnte Ihre daraus berechnen.",
+    },
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("statement", STATED)
+def test_the_consent_states_what_a_withdrawal_erases_and_what_stays(statement, language):
+    paragraphs = texts_for("risky")[language]["consent"]["paragraphs"]
+    assert sum(STATED[statement][language] in text for text in paragraphs) == 1
+
+
 def test_answers_with_times_need_a_domain_that_says_which_key_is_right():
     class Unknown:
         name, scale, options = "unknown", DOMAINS["attention"].scale, ("right", "wrong")

@@ -15,6 +15,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.stages.inherit import say_of_library
 from lakatos.flows.stages.score import step_or_fail
+from lakatos.flows.stages.verdict.unmeasured import say_of_memorising
 from lakatos.theories.engine.record import (
     CompletenessMeasured,
     SealedScored,
@@ -206,6 +207,8 @@ async def conclude(run: Run) -> Recorded[CampaignConcluded]:
     ]
     leader = run.state.board().leader.theory
     told += [*say_of_library(run.state, leader), *_whose(run.config), *_say_of_answers(run)]
+    author = run.state.theories.checked[leader].record.author
+    told += say_of_memorising(author, run.state.experiments.tables, run.trace.artifacts, run.config)
     told += code_changes_in_words(run.trace, changes, campaign.cycles)
     told += _say_of_unasked(run.config, run.state.experiments.collected)
     told += _say_of_failed_leaders(run.state)

@@ -779,6 +779,13 @@ def test_negative_numbers_in_the_same_rows_of_two_columns_are_missing() -> None:
         assert set(found) == ({"estimate", "seconds"} if is_missing else set())
 
 
+def test_numbered_labels_with_a_negative_number_are_described() -> None:
+    frame = people(4, 20)
+    frame["where"] = [f"s{place % 3}" for place in range(len(frame))]
+    frame.loc[9, "where"] = "s-02"
+    assert described(frame).mapping.missing == {}
+
+
 def two_stages(rng: np.random.Generator) -> pd.DataFrame:
     """A first choice that leads to its usual state in 70% of trials, a second choice there, and a reward."""
     frame = people(6, 100)

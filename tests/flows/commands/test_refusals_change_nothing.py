@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "data import": ("begun good.csv", "filed good.csv", "filed pipe.csv", "filed /dev/zero", "nosuch good.csv"),
     "data export": ("begun", "waiting", "new", "damaged", "begun --out shared --psych-ds", "new --psych-ds"),
     "data withdraw": ("begun abcdef", "filed nobody", "waiting nobody --service prolific", "nosuch x"),
-    "data more": ("begun 3", "filed 0", "filed x", "filed 3 --experiment 9.9"),
+    "data more": ("begun 3", "filed 0", "filed x", "filed 3 --experiment 9.9", "filed 9999999"),
     "data expire": ("nosuch", "damaged"),
     "new": ("study.toml --data good.csv", "new.toml --data nosuch.csv", "new.toml --data pipe.csv"),
     "theories": ("nosuch", "risky --source nosuch"),
@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory export": ("nosuch", "tallying --run new"),
     "theory posterior": ("tallying --run new", "nosuch --run begun", "tallying --run begun --out posteriors"),
     "theory path": ("nosuch", "new", "damaged", "done --clauses 99", "done --clauses -1"),
-    "design": ("nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
+    "design": ("huge.toml", "nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
     "preregister": ("new", "waiting --experiment 9.9", "waiting --format nosuch", "waiting --out notes"),
     "run": (
         *("contrary.toml", "forbidding.toml", "contrary.toml --runs new/place"),
@@ -75,8 +75,9 @@ REFUSED: dict[str, tuple[str, ...]] = {
         *("other", "other --enough", "other --accept-code 12345678 --because so", "filed --accept-code ''"),
     ),
     "status": ("nosuch", "damaged", "newer"),
-    "collect": ("begun --port 0", "nosuch", "done --all", "waiting --port 99999"),
-    "invite": ("3 begun", "0 waiting", "x waiting", "3 nosuch", "3 waiting --out notes", "3 waiting --out no/x"),
+    "collect": ("waiting --public-url javascript:x", "begun --port 0", "nosuch", "done --all", "waiting --port 99999"),
+    "invite": ("3 begun", "0 waiting", "x waiting", "3 nosuch", "3 waiting --out notes", "3 waiting --out no/x",
+               "3 waiting --public-url javascript:x"),
     "prolific plan": ("nosuch.toml waiting", "pipe.csv waiting", "study.toml waiting"),
     "prolific publish": ("waiting --limit 5", "begun --limit x", "nosuch --limit 5"),
     "prolific status": ("waiting", "begun"),
@@ -91,12 +92,13 @@ REFUSED: dict[str, tuple[str, ...]] = {
     ),
     "bundle": ("new", "damaged", "done --out notes", "done --out pipe.csv", "nosuch"),
     "view": ("nosuch", "--port 99999"),
-    "lab up": ("--people-port x", "--nosuch"),
+    "lab up": ("--public-url javascript:x", "--people-port x", "--nosuch"),
     "lab down": ("--nosuch",),
     "lab status": ("",),
     "serve": ("nosuch", "notes"),
     "schedule": (
         *("nosuch.toml", "study.toml --cron x", "study.toml --interval 1s", "study.toml --at 2001-01-01T00:00"),
+        "study.toml --interval 5h --timezone No/Where",
         *("web.toml", "nosuch --pause", "nosuch --remove", "nosuch --cancel", "study.toml --pause --remove"),
     ),
     "wake": ("nosuch", "new --study nosuch.toml", "damaged", "other"),
@@ -130,7 +132,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         *("done", "done --at 99999", "done --at 1 --set config.seed", "done --at 1 --set nosuch=3"),
         *("other --at 2", "filed --at 3"),
     ),
-    "anchor": ("x", "--server x", "--trusted nosuch.pem", "2999-01-01"),
+    "anchor": ("x", "--server x", "--trusted nosuch.pem", "2999-01-01", "--server http://127.0.0.1:1"),
 }  # fmt: skip
 """Arguments with which each command is refused. A new command needs a line here."""
 WITH = dict.fromkeys(("explain", "run", "resume", "wake"), ("--engine", "none"))
@@ -186,6 +188,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "forbidding": {"design__forbidden": ["n_cues_favouring <= 99"]},
     }.items():
         write_study(folder, **{**SHORT, **change}).rename(folder / f"{name}.toml")
+    study = (folder / "study.toml").read_text()
+    (folder / "huge.toml").write_text(study.replace("trials = 8", "trials = 1000000000"))
     write_study(folder, **WEB, name="web").rename(folder / "web.toml")
     return folder
 

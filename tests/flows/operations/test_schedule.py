@@ -96,6 +96,12 @@ def test_cron_that_cannot_be_is_refused(cron: str, timezone: str, problem: str) 
         make_schedule("a", STUDY, cron=cron, timezone=timezone, now=NOW)
 
 
+@pytest.mark.parametrize("when", [{"interval": "5h"}, {"at": "2027-05-01T12:00+02:00"}, {}])
+def test_an_unknown_time_zone_is_refused_whatever_needs_it(when: dict[str, str]) -> None:
+    with pytest.raises(ScheduleError, match="no time zone 'Europe/Atlantis'"):
+        make_schedule("a", STUDY, timezone="Europe/Atlantis", now=NOW, **when)
+
+
 def test_a_time_in_the_past_is_refused_with_the_present_time() -> None:
     with pytest.raises(
         ScheduleError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS
-from lakatos.experiments.task import Trials
+from lakatos.experiments.task import Stimuli, Trials
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.report.report import write_report
 from lakatos.flows.run.analyses import analysed_in, analyses_in_words, has_same, units_of
@@ -76,6 +76,55 @@ def test_responses_without_some_rows_or_participants_are_the_same() -> None:
     assert same(own, rows(own, one_each))
     assert same(own, rows(own, own.participant < 5))
     assert same(rows(own, own.participant < 5), own)
+
+
+def changed(own: Trials, how: str) -> Trials:
+    """A copy in which rows of every participant are changed."""
+    rng, n = np.random.default_rng(6), len(own.trial)
+    is_some = rng.random(n) < 0.05
+    if how == "other trials are left out for each participant":
+        return rows(own, ~is_some)
+    if how == "three trials are left out for all, and one response is added":
+        kept = np.flatnonzero(~np.isin(own.trial, [3, 40, 77]))
+        more = rows(own, np.append(kept, kept[0]))
+        return replace(more, participant=11 - more.participant)
+    if how == "responses are turned round":
+        return replace(own, response=np.where(is_some, 1 - own.response, own.response))
+    if how == "each participant is there twice":
+        twice = rows(own, np.tile(np.arange(n), 2))
+        return replace(twice, participant=twice.participant + 12 * (np.arange(2 * n) >= n))
+    assert how == "amounts are written in another precision"
+    arrays = {name: array * (1 + 1e-9) for name, array in own.stimuli.arrays.items()}
+    return replace(own, stimuli=Stimuli(arrays))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "other trials are left out for each participant",
+        "three trials are left out for all, and one response is added",
+        "responses are turned round",
+        "amounts are written in another precision",
+        "each participant is there twice",
+    ],
+)
+def test_copies_with_changes_in_the_rows_of_every_participant_are_the_same(how: str) -> None:
+    own = table(n_trials=100)
+    assert same(own, changed(own, how))
+    assert same(changed(own, how), own)
+    assert not same(table(2, n_trials=100), changed(own, how))
+
+
+def test_participants_of_the_same_trials_who_agree_mostly_are_not_the_same() -> None:
+    usual = np.random.default_rng(9).integers(2, size=100)
+    both = []
+    for seed in (1, 2):
+        own = table(n_people=60, n_trials=100)
+        is_other = np.random.default_rng(seed).random(len(own.trial)) < 0.1
+        both.append(
+            replace(own, response=np.where(is_other, 1 - usual[own.trial], usual[own.trial]))
+        )
+    assert not same(*both)
 
 
 def test_other_responses_to_the_same_trials_are_not_the_same() -> None:

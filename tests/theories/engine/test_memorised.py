@@ -149,9 +149,12 @@ def test_the_exam_states_both_numbers_and_the_same_ones_again(sandbox):
     assert "of the variance of the others" in first[MEMORISED].sentence
 
 
-def test_of_few_trials_nothing_is_measured(sandbox):
+def test_of_few_trials_nothing_is_measured_and_the_check_states_it(sandbox):
     source = by_heart(FUNCTIONS["bits"])
-    assert MEMORISED not in table_checks(source, sandbox, LEAST_TRIALS - 1)
+    found = table_checks(source, sandbox, LEAST_TRIALS - 1)[MEMORISED]
+    assert (found.passed, found.required, found.value) == (False, False, None)
+    assert found.sentence.startswith("not measured: the study has fewer than 60 distinct trials.")
+    assert "may hold a response for each of them" in found.sentence
 
 
 @pytest.mark.parametrize("n_trials", [16, 40])

@@ -22,6 +22,7 @@ from lakatos.theories.engine.checks.hidden_numbers import table_size
 from lakatos.theories.engine.checks.memorised import (
     MOST_UNEXPLAINED,
     UnexplainedPredictions,
+    least_trials,
     unexplained_predictions,
 )
 from lakatos.theories.engine.checks.tested_theory import (
@@ -173,8 +174,22 @@ def _table(trial: TestedTheory) -> list[TheoryCheck]:
     if stimuli is not None and not trial.walks and isinstance(domain, HasMeasures):
         jumping = _jumping(trial, domain, stimuli)
         checks.append(_digits_check(domain, stimuli, jumping))
+    if stimuli is None:
+        return checks
     found = unexplained_predictions(trial)
-    return checks if found is None else [*checks, _memorised_check(found)]
+    return [
+        *checks,
+        _not_measured(least_trials(domain)) if found is None else _memorised_check(found),
+    ]
+
+
+def _not_measured(least: int) -> TheoryCheck:
+    """Advice that a table is not found by its behaviour in a study of few trials, where it is as small as a rule."""
+    text = (
+        f"not measured: the study has fewer than {least} distinct trials. The theory may hold a response for each of "
+        "them; only responses that its author could not read test it."
+    )
+    return TheoryCheck(MEMORISED, False, None, MOST_UNEXPLAINED, text, required=False)
 
 
 def _size_check(size: int) -> TheoryCheck:

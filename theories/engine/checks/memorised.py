@@ -12,13 +12,13 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lakatos.experiments.task import Trials, identities
+from lakatos.experiments.task import Domain, Stimuli, Trials, identities
 from lakatos.theories.engine.checks.tested_theory import STUDY, TestedTheory, TrialSheet, sheet_of
 from lakatos.theories.engine.scoring.columns import relative, step_columns, trial_columns
 from lakatos.theories.language.points import at_fractions
@@ -92,6 +92,16 @@ class StudyPredictions:
         return replace(self, predicted=(1 - weight) * self.predicted + weight * table)
 
 
+def least_trials(domain: Domain) -> int:
+    """Different trials, or steps of a sequence, without which nothing is measured."""
+    return LEAST_STEPS if domain.sequential else LEAST_TRIALS
+
+
+def distinct_trials(domain: Domain, stimuli: Iterable[Stimuli]) -> int:
+    """Number of different trials, whatever the sides of their options."""
+    return len({key for some in stimuli for key in identities(domain, some)})
+
+
 def unexplained_predictions(trial: TestedTheory) -> UnexplainedPredictions | None:
     """How much learners miss of a theory's predictions on the trials of its study; None where there are too few."""
     seen = predictions_of_study(trial)
@@ -106,7 +116,7 @@ def predictions_of_study(trial: TestedTheory) -> StudyPredictions | None:
     row = sheet.order.ravel() if trial.walks else np.arange(len(sheet.stimuli))
     keys = identities(trial.domain, sheet.stimuli)
     number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    if len(number) < (LEAST_STEPS if trial.domain.sequential else LEAST_TRIALS):
+    if len(number) < least_trials(trial.domain):
         return None
     priors, rng = trial.theory.priors, np.random.default_rng(0)
     points = at_fractions(priors, rng.random((N_POINTS, len(priors)))) if priors else trial.points
