@@ -458,7 +458,7 @@ def _proposals(
             break
         power = np.where(few, power * 0.6, power)
     # A normal that was flattened has its covariance divided by the power; its mean is uncertain besides.
-    tightened = np.asarray(np.minimum(power + 2 / enough, 1.0))[:, None, None] * spread
+    tightened = np.minimum(power + 2 / enough, 1.0)[:, None, None] * spread
     spread = _positive(tightened + np.diag(least) / 16, 1e-4)
     return mean, spread, np.where(power < 1, 0.0, n_effective)
 
@@ -471,7 +471,7 @@ def _resampled(
     log_weights = _log_weights(tried, wide)
     weights = np.exp(log_weights - log_weights.max(axis=0))
     below = np.cumsum(weights / weights.sum(axis=0), axis=0)
-    shares = (np.arange(n_each) + rng.random(below.shape[1])[:, None]) / n_each
+    shares = (np.arange(n_each) + rng.random((below.shape[1], 1))) / n_each
     places = np.stack([np.searchsorted(own, at) for own, at in zip(below.T, shares, strict=True)])
     drawn = tried.points[np.minimum(places, len(below) - 1)]
     return drawn, -wide.log_density(drawn)
