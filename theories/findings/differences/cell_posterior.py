@@ -69,6 +69,8 @@ LEAST_INFORMATION = 0.02
 """Of a cell, relative to the population's own precision: no direction counts less."""
 N_RESAMPLED, FEWEST_RESAMPLED = 6000, 64
 """Draws of all cells with which populations are drawn, and of each cell, at least."""
+LEAST_SPREAD = 0.4
+"""Of the declared population's standard deviation: a narrower population does not decide where points are drawn."""
 WIDER_POPULATION = 1.5
 """Times the population's standard deviation, for these draws."""
 MOST_RATIO = 300.0
@@ -278,7 +280,8 @@ def find_cell_posteriors(
     ]
     asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
     tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in asked]
-    # So few points would draw the population to the best of them: it is learned from points near each cell only.
+    # So few points would draw the population to the best of them: it is learned from points near each cell only. Where
+    # points are drawn it is not very narrow, or no point would show that a wider one is as likely.
     population = CellPopulation(start[0], np.sqrt(np.diag(start[1])))
     for round_number in range(MOST_ROUNDS):
         only_few = round_number >= N_ROUNDS
@@ -288,7 +291,7 @@ def find_cell_posteriors(
         ]
         if not any(drawn_near):
             break
-        population = _population(tried, population, least)
+        population = _population(tried, population, LEAST_SPREAD * usual)
     n_each = max(FEWEST_RESAMPLED, N_RESAMPLED // sum(n_in))
     resampled = [_resampled(own, population, n_each, rng) for own in tried]
     of_cells, ratios = (np.concatenate(item) for item in zip(*resampled, strict=True))
@@ -409,7 +412,7 @@ def _population(tried: Sequence[_Tried], start: CellPopulation, least: Array) ->
             squares.append(weights.T @ own.points**2)
         center = np.concatenate(means).mean(axis=0)
         variance = np.concatenate(squares).mean(axis=0) - center**2
-        population = CellPopulation(center, np.sqrt(np.maximum(variance, least)))
+        population = CellPopulation(center, np.maximum(np.sqrt(variance), least))
     return population
 
 
