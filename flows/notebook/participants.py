@@ -190,6 +190,11 @@ def fit_participants(
     cells = _cells_of(theory, answers, by)
     with Laboratory(answers.domain, 1) as laboratory:
         found = estimate_participants(form, cells.trials, laboratory)
+        if few := int((~found.posteriors.has_interval).sum()):
+            notes.append(
+                f"few effective draws for {few} of {len(cells.about)} rows: their means and intervals are left empty; "
+                "the most likely values (_ml) are not affected"
+            )
         if recovery or simulate is not None:
             rng = np.random.default_rng(0)
             values = []
