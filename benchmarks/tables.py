@@ -81,6 +81,11 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "theories/explanations": {"cells": ("domain",)},
     "theories/games_clauses": {"steps": ("named", "n_clauses")},
     "theories/others_measures": {"cells": ("selection", "theory")},
+    "theories/participants_coverage": {
+        "theories": ("theory", "n_trials"),
+        "parameters": ("theory", "parameter"),
+        "studies": ("theory",),
+    },
     "theories/passages": {"equation": ("bounds", "drift", "start")},
     "theories/people": {"cells": ("selection", "by")},
     "theories/planted": {"cells": ("domain",)},

@@ -59,10 +59,11 @@ class FittedParticipants(FittedTheory):
     - ``log_likelihood`` of the most likely values, in nats, and ``bic``, the Bayesian information criterion.
     - For each parameter, in its own unit: ``NAME_ml``, the most likely value of the participant alone (maximum
       likelihood within the declared range); ``NAME_shrunken``, the mode given the estimated population (empirical
-      Bayes, or MAP); ``NAME_mean``, the posterior mean under that population, taken on the parameter's scale;
-      ``NAME_low`` and ``NAME_high``, the middle 95% of that posterior.
+      Bayes, or MAP); ``NAME_mean``, the posterior mean, taken on the parameter's scale; ``NAME_low`` and ``NAME_high``,
+      the middle 95% of that posterior, which allows for the uncertainty of the population. They are NaN where fewer
+      than 40 effective draws represent a participant.
     - ``flags``: parameters whose most likely value is at the limit of its range, or of which responses say next to
-      nothing (flat); of a participant none of whose responses are read, the reason (excluded).
+      nothing (flat); few effective draws; of a participant none of whose responses are read, the reason (excluded).
 
     Report ``_mean`` with its interval. Use ``_ml`` where estimates of participants must not depend on one another, as
     in a regression on a predictor: shrinkage pulls groups together; better still, use `effects`.
@@ -189,6 +190,11 @@ def fit_participants(
     cells = _cells_of(theory, answers, by)
     with Laboratory(answers.domain, 1) as laboratory:
         found = estimate_participants(form, cells.trials, laboratory)
+        if few := int((~found.posteriors.has_interval).sum()):
+            notes.append(
+                f"few effective draws for {few} of {len(cells.about)} rows: their means and intervals are left empty; "
+                "the most likely values (_ml) are not affected"
+            )
         if recovery or simulate is not None:
             rng = np.random.default_rng(0)
             values = []
@@ -300,7 +306,8 @@ def _table(
     for k, scale in enumerate(posteriors.scales):
         columns[f"{scale.name}_ml"] = found.most_likely.parameters[scale.name]
         columns[f"{scale.name}_shrunken"] = scale.to_unit(posteriors.mode[:, k])
-        columns[f"{scale.name}_mean"] = scale.to_unit(posteriors.mean[:, k])
+        mean = np.where(posteriors.has_interval, posteriors.mean[:, k], np.nan)
+        columns[f"{scale.name}_mean"] = scale.to_unit(mean)
         columns[f"{scale.name}_low"] = scale.to_unit(posteriors.interval[0, :, k])
         columns[f"{scale.name}_high"] = scale.to_unit(posteriors.interval[1, :, k])
     columns["flags"] = found.flags()

@@ -46,6 +46,8 @@ class ParticipantEstimates:
         """What should be known of each participant's estimates, in words; empty where nothing is odd."""
         told: list[list[str]] = [[] for _ in range(self.posteriors.n_cells)]
         resolved = self.posteriors.reliability()
+        for person in np.flatnonzero(~self.posteriors.has_interval).tolist():
+            told[person].append("few effective draws")
         for k, scale in enumerate(self.posteriors.scales):
             values = scale.to_scale(self.most_likely.parameters[scale.name])
             place = (values - scale.low) / (scale.high - scale.low)
@@ -175,7 +177,7 @@ class RecoveredParameter:
     bias_mean: float
     """Mean of estimate minus truth."""
     covered: float
-    """Share of participants whose middle 95% hold the truth."""
+    """Share of participants whose middle 95% hold the truth, of those who have an interval."""
     among: str = ALL
     """The condition of these estimates."""
 
@@ -205,7 +207,9 @@ def recover_parameters(
             truth = scale.to_scale(simulated.parameters[scale.name])[own]
             alone = scale.to_scale(found.most_likely.parameters[scale.name])[own]
             mean = found.posteriors.mean[own, k]
+            known = found.posteriors.has_interval[own]
             low, high = found.posteriors.interval[:, own, k]
+            holds = ((low <= truth) & (truth <= high))[known]
             told.append(
                 RecoveredParameter(
                     scale.name,
@@ -214,7 +218,7 @@ def recover_parameters(
                     _correlation(truth, mean),
                     float((alone - truth).mean()),
                     float((mean - truth).mean()),
-                    float(((low <= truth) & (truth <= high)).mean()),
+                    float(holds.mean()) if known.any() else float("nan"),
                     among,
                 )
             )

@@ -12,6 +12,7 @@ import lakatos
 from lakatos.experiments.errors import TrialsError
 from lakatos.flows.notebook.fitted import forms_of
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.differences import cell_posterior
 from lakatos.theories.language.family import find_family
 
 
@@ -123,3 +124,17 @@ def test_a_theory_from_a_file_is_called_by_its_title(tmp_path) -> None:
             "Rescorla-Wagner",
             "forgetting",
         ]
+
+
+def test_participants_with_few_effective_draws_have_a_flag_and_no_interval(monkeypatch) -> None:
+    monkeypatch.setattr(cell_posterior, "FEW_EFFECTIVE", 10**9)
+    fitted = lakatos.fit(
+        lakatos.adopt(bandit(), "learning"), "rescorla_wagner", each=True, recovery=True
+    )
+    told = fitted.participants
+    assert told["flags"].str.contains("few effective draws").all()
+    assert told[["rate_mean", "rate_low", "rate_high"]].isna().all(axis=None)
+    assert told[["rate_ml", "rate_shrunken"]].notna().all(axis=None)
+    assert any("few effective draws for 6 of 6 rows" in note for note in fitted.notes)
+    assert fitted.recovery is not None
+    assert fitted.recovery.covered.isna().all()

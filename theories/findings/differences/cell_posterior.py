@@ -2,15 +2,18 @@
 
 A *cell* is the responses of one participant in one condition. The posterior of every cell is found under one population
 for all cells, so that no label of a condition or a group has a part in it. Points are drawn from that population first,
-and then around each cell's own posterior; all of them count for every cell, as draws of the mixture of what they were
-drawn from (adaptive multiple importance sampling).
+and then around each cell's own posterior, until each cell has enough effective points; all of them count for every
+cell, as draws of the mixture of what they were drawn from (adaptive multiple importance sampling).
 
 Parameters are compared on the scale of their prior: logarithms where the prior is logarithmic, log odds of shares, the
-plain values of others. A cell's *information* is what remains of its posterior when the population is divided out, in
-the normal approximation: a cell whose responses say little about a parameter has a large variance there, and hardly
-counts where cells are compared. For this the population has independent parameters. Where responses say little about a
-parameter, its correlation with a well-known one is estimated near 1 by chance; each cell would then repeat the other
-parameter's value as if it were its own, and an effect on one would be shown as an effect on both.
+plain values of others. The population is a normal of independent parameters within their ranges; its own uncertainty
+is part of each posterior (`findings.differences.cell_population`). Where responses say little about a parameter, its
+correlation with a well-known one would be estimated near 1 by chance; each cell would then repeat the other parameter's
+value as if it were its own, and an effect on one would be shown as an effect on both.
+
+A cell's *information* is what remains of its posterior when the population is divided out, in the normal approximation:
+a cell whose responses say little about a parameter has a large variance there, and hardly counts where cells are
+compared.
 
 References:
     Cornuet, Marin, Mira & Robert (2012), Scandinavian Journal of Statistics 39, 798-812 (the sampler).
@@ -32,6 +35,11 @@ from lakatos.experiments.task import Trials
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.scoring.view import TheoryView
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.differences.cell_population import (
+    CellPopulation,
+    PopulationDraws,
+    draw_populations,
+)
 from lakatos.theories.language.prior import Prior, as_normal, draw_population
 from lakatos.theories.language.theory import Theory
 
@@ -39,21 +47,34 @@ Array = NDArray[np.float64]
 Scale = Literal["log", "logit", "plain"]
 N_FIRST, WALKING_FIRST = 512, 256
 """Points drawn from the population of all cells; of theories that are walked through answers one by one."""
-N_NEAR, WALKING_NEAR = 48, 16
+N_NEAR, WALKING_NEAR = 64, 16
 """Points drawn around each cell's posterior in a round."""
-N_ROUNDS = 5
+N_ROUNDS, MOST_ROUNDS = 5, 16
+"""Rounds for all cells, and at most for those with few effective points."""
+ENOUGH_EFFECTIVE = 100
+"""Effective points with which no further ones are drawn around a cell."""
+FEW_EFFECTIVE = 40
+"""Effective points below which a cell has no interval."""
 MOST_TOGETHER = 48
 """Cells whose points are tried on one another."""
-WIDER = 1.2
-"""Times the standard deviation of a cell's posterior, from which its next points are drawn."""
+WIDER, WIDEST = 1.2, 3.0
+"""Times the standard deviation of a cell's posterior, from which its next points are drawn, and a quarter of them."""
 SMALLEST = 0.02
 """Standard deviation of a population and of a proposal, as a share of the parameter's range, at least."""
 SMALLEST_SHARE = 1e-3
 """Shares are at least this far from 0 and 1 where their log odds are taken."""
-LEAST_EFFECTIVE = 6
+LEAST_EFFECTIVE = 3
 """Effective points for each parameter that a proposal rests on, at least; likelihoods are flattened until it does."""
 LEAST_INFORMATION = 0.02
 """Of a cell, relative to the population's own precision: no direction counts less."""
+N_RESAMPLED, FEWEST_RESAMPLED = 6000, 64
+"""Draws of all cells with which populations are drawn, and of each cell, at least."""
+LEAST_SPREAD = 0.4
+"""Of the declared population's standard deviation: a narrower population does not decide where points are drawn."""
+WIDER_POPULATION = 1.5
+"""Times the population's standard deviation, for these draws."""
+MOST_RATIO = 300.0
+"""Of densities under two populations, in nats; more only far from every cell."""
 N_LEARNED = 12
 """Rounds of expectation maximisation of the population, after each round of points."""
 
@@ -103,9 +124,9 @@ class CellPosteriors:
 
     scales: tuple[ParameterScale, ...]
     center: Array
-    """``(n_parameters,)`` mean of the population of cells."""
+    """``(n_parameters,)`` mean of the population of cells, before it is truncated to the ranges."""
     covariance: Array
-    """``(n_parameters, n_parameters)`` of the population of cells."""
+    """``(n_parameters, n_parameters)`` of the population of cells, likewise; diagonal."""
     mean: Array
     """``(n_cells, n_parameters)`` posterior means."""
     spread: Array
@@ -113,7 +134,7 @@ class CellPosteriors:
     mode: Array
     """``(n_cells, n_parameters)`` the point of largest posterior density that was tried."""
     interval: Array
-    """``(2, n_cells, n_parameters)`` ends of the middle 95% of each posterior."""
+    """``(2, n_cells, n_parameters)`` ends of the middle 95% of each posterior; NaN of cells without `has_interval`."""
     value: Array
     """``(n_cells, n_parameters)`` what each cell's responses say, with the population divided out."""
     variance: Array
@@ -143,6 +164,11 @@ class CellPosteriors:
             self.log_likelihood[cells],
             self.n_effective[cells],
         )
+
+    @property
+    def has_interval(self) -> NDArray[np.bool_]:
+        """``(n_cells,)`` cells whose points are worth `FEW_EFFECTIVE` draws or more."""
+        return np.asarray(self.n_effective >= FEW_EFFECTIVE)
 
     def reliability(self) -> Array:
         """``(n_cells, n_parameters)`` share of the population's variance that a cell's responses resolve."""
@@ -240,6 +266,9 @@ def find_cell_posteriors(
     drawn = draw_population(wide, n_first, rng)
     first = np.stack([scale.to_scale(drawn[scale.name]) for scale in scales], axis=1)
     least = np.array([(SMALLEST * (scale.high - scale.low)) ** 2 for scale in scales])
+    declared = {name: as_normal(theory.priors[name]) for name in informed}
+    widths = draw_population(declared, n_first, rng)
+    usual = np.array([scale.to_scale(widths[scale.name]).std() for scale in scales])
     start = first.mean(axis=0), np.cov(first.T).reshape(len(scales), -1) + np.diag(least)
     first = rng.multivariate_normal(*start, size=n_first)
 
@@ -251,18 +280,24 @@ def find_cell_posteriors(
     ]
     asked = [_ask(theory, scales, idle, item, own, part, laboratory) for item, own, part in groups]
     tried = [_Tried(first, ask(first), start[0][None], start[1][None]) for ask in asked]
-    # So few points would draw the population to the best of them: it is learned from points near each cell only.
-    center, covariance = start
-    for _ in range(N_ROUNDS):
-        for ask, own in zip(asked, tried, strict=True):
-            centers, covariances = _proposals(own, center, covariance, least)
-            near = _near(rng, centers, covariances, n_near)
-            own.add(near, ask(near), centers, covariances, n_near)
-        center, covariance = _population(tried, (center, covariance), least)
-    independent = _population(
-        tried, (center, np.diag(np.diag(covariance))), least, is_independent=True
-    )
-    parts = [_summary(own, center, covariance, independent) for own in tried]
+    # So few points would draw the population to the best of them: it is learned from points near each cell only. Where
+    # points are drawn it is not very narrow, or no point would show that a wider one is as likely.
+    population = CellPopulation(start[0], np.sqrt(np.diag(start[1])))
+    for round_number in range(MOST_ROUNDS):
+        only_few = round_number >= N_ROUNDS
+        drawn_near = [
+            _draw_near(own, ask, population, least, n_near, rng, only_few=only_few)
+            for ask, own in zip(asked, tried, strict=True)
+        ]
+        if not any(drawn_near):
+            break
+        population = _population(tried, population, LEAST_SPREAD * usual)
+    n_each = max(FEWEST_RESAMPLED, N_RESAMPLED // sum(n_in))
+    resampled = [_resampled(own, population, n_each, rng) for own in tried]
+    of_cells, ratios = (np.concatenate(item) for item in zip(*resampled, strict=True))
+    ends = np.array([(scale.low, scale.high) for scale in scales]).T
+    populations = draw_populations(of_cells, ratios, population, ends, np.sqrt(least), usual, rng)
+    parts = [_summary(own, populations) for own in tried]
     place = np.concatenate(
         [
             np.flatnonzero(part) + sum(n_in[:number])
@@ -279,7 +314,8 @@ def find_cell_posteriors(
         key: column[:, order] if key == "interval" else column[order]
         for key, column in joined.items()
     }
-    return CellPosteriors(scales, center, covariance, **found)
+    middle = populations.middle
+    return CellPosteriors(scales, middle.center, np.diag(middle.sd**2), **found)
 
 
 def _groups_of(trials: Trials, cells: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
@@ -339,18 +375,21 @@ def _near(rng: np.random.Generator, centers: Array, covariances: Array, n_near: 
     return np.asarray(points.reshape(-1, centers.shape[1]))
 
 
-def _log_weights(tried: _Tried, center: Array, covariance: Array) -> tuple[Array, Array]:
-    """Points, and ``(n_points, n_cells + 1)`` log weights of them in each cell; in the population in the last."""
-    points, log_p = tried.points, tried.log_p
-    prior = log_normal(points, center[None], covariance[None])[0] - tried.log_mixture()
-    inside = np.where(np.isfinite(log_p[:, :1]), 0.0, -np.inf)
-    return points, np.concatenate([log_p, inside], axis=1) + prior[:, None]
+def _log_weights(tried: _Tried, population: CellPopulation) -> Array:
+    """``(n_points, n_cells)`` log weights of points in the posterior of each cell."""
+    return np.asarray(
+        tried.log_p + (population.log_density(tried.points) - tried.log_mixture())[:, None]
+    )
 
 
 def _moments(points: Array, log_weights: Array) -> tuple[Array, Array, Array]:
     """Means ``(n, n_parameters)``, covariances, and effective numbers of points, by columns of log weights."""
     weights = np.exp(log_weights - log_weights.max(axis=0))
-    weights /= weights.sum(axis=0)
+    return _moments_of(points, weights / weights.sum(axis=0))
+
+
+def _moments_of(points: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """The same by columns of weights that sum to one."""
     mean = weights.T @ points
     size = points.shape[1]
     products = (points[:, :, None] * points[:, None, :]).reshape(len(points), size * size)
@@ -359,33 +398,22 @@ def _moments(points: Array, log_weights: Array) -> tuple[Array, Array, Array]:
     return mean, covariance, 1 / (weights**2).sum(axis=0)
 
 
-def _population(
-    tried: Sequence[_Tried],
-    start: tuple[Array, Array],
-    least: Array,
-    *,
-    is_independent: bool = False,
-) -> tuple[Array, Array]:
-    """Mean and covariance of the population of cells, by expectation maximisation on the points there are."""
-    center, covariance = start
-    mixtures = [own.log_mixture() for own in tried]
-    points, log_p = [own.points for own in tried], [own.log_p for own in tried]
+def _population(tried: Sequence[_Tried], start: CellPopulation, least: Array) -> CellPopulation:
+    """The population of cells, by expectation maximisation on the points there are."""
+    population = start
+    mixtures = [own.log_p - own.log_mixture()[:, None] for own in tried]
     for _ in range(N_LEARNED):
-        means, within = [], []
-        for where, log_q, own in zip(points, mixtures, log_p, strict=True):
-            prior = log_normal(where, center[None], covariance[None])[0] - log_q
-            mean, spread, _ = _moments(where, own + prior[:, None])
-            means.append(mean)
-            within.append(spread)
-        everybody = np.concatenate(means)
-        center = everybody.mean(axis=0)
-        away = everybody - center
-        covariance = np.concatenate(within).mean(axis=0) + away.T @ away / len(away)
-        covariance = covariance + np.diag(np.maximum(least - np.diag(covariance), 0.0))
-        if is_independent:
-            covariance = np.diag(np.diag(covariance))
-        covariance = _positive(covariance[None], 1e-6)[0]
-    return center, covariance
+        means, squares = [], []
+        for own, log_ratio in zip(tried, mixtures, strict=True):
+            log_weights = log_ratio + population.log_density(own.points)[:, None]
+            weights = np.exp(log_weights - log_weights.max(axis=0))
+            weights /= weights.sum(axis=0)
+            means.append(weights.T @ own.points)
+            squares.append(weights.T @ own.points**2)
+        center = np.concatenate(means).mean(axis=0)
+        variance = np.concatenate(squares).mean(axis=0) - center**2
+        population = CellPopulation(center, np.maximum(np.sqrt(variance), least))
+    return population
 
 
 def _positive(covariances: Array, share: float) -> Array:
@@ -396,55 +424,97 @@ def _positive(covariances: Array, share: float) -> Array:
     return np.asarray(np.einsum("cij,cj,ckj->cik", vectors, values, vectors))
 
 
+def _draw_near(
+    tried: _Tried,
+    ask: Any,
+    population: CellPopulation,
+    least: Array,
+    n_near: int,
+    rng: np.random.Generator,
+    *,
+    only_few: bool,
+) -> bool:
+    """Try further points around the posterior of each cell, or of those with few effective points; whether of any."""
+    centers, covariances, n_effective = _proposals(tried, population, least)
+    chosen = n_effective < ENOUGH_EFFECTIVE if only_few else np.ones(len(centers), dtype=bool)
+    if not chosen.any():
+        return False
+    centers, covariances = centers[chosen], covariances[chosen]
+    for wider, share in ((WIDER, 3), (WIDEST, 1)):
+        n_each, spread = n_near * share // 4, wider**2 * covariances
+        near = _near(rng, centers, spread, n_each)
+        tried.add(near, ask(near), centers, spread, n_each)
+    return True
+
+
 def _proposals(
-    tried: _Tried, center: Array, covariance: Array, least: Array
-) -> tuple[Array, Array]:
-    """Normals like each cell's posterior, from which its next points are drawn."""
-    points, log_weights = _log_weights(tried, center, covariance)
-    own = log_weights[:, :-1]
+    tried: _Tried, population: CellPopulation, least: Array
+) -> tuple[Array, Array, Array]:
+    """Normals like each cell's posterior, and effective points of each cell, 0 where a posterior was flattened."""
+    points, log_weights = tried.points, _log_weights(tried, population)
     enough = LEAST_EFFECTIVE * (points.shape[1] + 1)
-    power = np.ones(own.shape[1])
+    power = np.ones(log_weights.shape[1])
     for _ in range(12):  # posteriors that rest on one or two points are flattened
-        mean, spread, n_effective = _moments(points, own * power)
+        mean, spread, n_effective = _moments(points, log_weights * power)
         few = n_effective < enough
         if not few.any():
             break
         power = np.where(few, power * 0.6, power)
-    spread = WIDER**2 * spread + np.diag(least) / 4
-    return mean, _positive(spread, 1e-4)
+    # A normal that was flattened has its covariance divided by the power; its mean is uncertain besides.
+    tightened = np.minimum(power + 2 / enough, 1.0)[:, None, None] * spread
+    spread = _positive(tightened + np.diag(least) / 16, 1e-4)
+    return mean, spread, np.where(power < 1, 0.0, n_effective)
 
 
-def _summary(
-    tried: _Tried, center: Array, covariance: Array, independent: tuple[Array, Array]
-) -> dict[str, Array]:
-    """Posteriors of some cells, and what their responses say with an independent population divided out."""
-    apart, spread_apart, _ = _moments(*_log_weights(tried, *independent))
-    spread_apart = _positive(spread_apart, 1e-6)
-    value, variance = without_population(apart[:-1], spread_apart[:-1], apart[-1], spread_apart[-1])
-    points, log_weights = _log_weights(tried, center, covariance)
-    mean, spread, n_effective = _moments(points, log_weights)
-    mean, spread = mean[:-1], _positive(spread[:-1], 1e-6)
+def _resampled(
+    tried: _Tried, population: CellPopulation, n_each: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Draws ``(n_cells, n_each, n_parameters)`` of cells, and their log likelihoods minus log densities."""
+    wide = CellPopulation(population.center, WIDER_POPULATION * population.sd)
+    log_weights = _log_weights(tried, wide)
+    weights = np.exp(log_weights - log_weights.max(axis=0))
+    below = np.cumsum(weights / weights.sum(axis=0), axis=0)
+    shares = (np.arange(n_each) + rng.random((below.shape[1], 1))) / n_each
+    places = np.stack([np.searchsorted(own, at) for own, at in zip(below.T, shares, strict=True)])
+    drawn = tried.points[np.minimum(places, len(below) - 1)]
+    return drawn, -wide.log_density(drawn)
 
-    own = log_weights[:, :-1]
-    best = (own + tried.log_mixture()[:, None]).argmax(axis=0)
-    weights = np.exp(own - own.max(axis=0))
-    weights /= weights.sum(axis=0)
-    ends = np.empty((2, len(mean), points.shape[1]))
+
+def _summary(tried: _Tried, populations: PopulationDraws) -> dict[str, Array]:
+    """Posteriors of some cells, and what their responses say with the population divided out."""
+    points, middle = tried.points, populations.middle
+    log_weights = _log_weights(tried, middle)
+    likeliest = log_weights.max(axis=0)
+    weights = np.exp(log_weights - likeliest)
+    # What is the posterior under one population is made that under each of them, and their mean is taken.
+    ratio = populations.log_density(points) - middle.log_density(points)
+    ratio = np.exp(np.minimum(ratio, MOST_RATIO))
+    weights *= ratio.T @ (1 / np.maximum(ratio @ weights, 1e-300)) / len(ratio)
+    mean, spread, n_effective = _moments_of(points, weights)
+    ends = np.full((2, len(mean), points.shape[1]), np.nan)
+    enough = n_effective >= FEW_EFFECTIVE
     for k in range(points.shape[1]):
         order = np.argsort(points[:, k])
         below = np.cumsum(weights[order], axis=0)
         for side, share in enumerate((0.025, 0.975)):
             place = np.minimum((below < share).sum(axis=0), len(points) - 1)
-            ends[side, :, k] = points[order, k][place]
+            ends[side, enough, k] = points[order, k][place][enough]
+
+    inside = np.where(np.isfinite(tried.log_p[:, :1]), 0.0, -np.inf)
+    prior = inside + (middle.log_density(points) - tried.log_mixture())[:, None]
+    apart, spread_apart, _ = _moments(points, np.concatenate([log_weights, prior], axis=1))
+    spread_apart = _positive(spread_apart, 1e-6)
+    value, variance = without_population(apart[:-1], spread_apart[:-1], apart[-1], spread_apart[-1])
+    best = (log_weights + tried.log_mixture()[:, None]).argmax(axis=0)
     return {
         "mean": mean,
-        "spread": spread,
+        "spread": _positive(spread, 1e-6),
         "mode": points[best],
         "interval": ends,
         "value": value,
         "variance": variance,
         "log_likelihood": tried.log_p[best, np.arange(len(best))],
-        "n_effective": n_effective[:-1],
+        "n_effective": n_effective,
     }
 
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.findings.differences.cell_population import PopulationDraws
 from lakatos.theories.findings.differences.cell_posterior import (
+    FEW_EFFECTIVE,
     _summary,
     _Tried,
     find_cell_posteriors,
@@ -64,16 +67,48 @@ def test_a_posterior_as_wide_as_the_population_says_next_to_nothing() -> None:
     assert np.diagonal(variance[0]).min() >= 49.9
 
 
-def test_a_parameter_of_which_responses_say_nothing_does_not_repeat_another() -> None:
-    """Its posterior follows the one it is correlated with, and its value says nothing."""
+def two_normal_parameters(n_points: int) -> tuple[_Tried, PopulationDraws, np.ndarray, np.ndarray]:
+    """Cells with a normal likelihood of two correlated parameters under one population; exact means and covariances."""
     rng = np.random.default_rng(5)
-    together = np.array([[1.0, 0.99], [0.99, 1.0]])
+    center, sd = np.array([0.3, -0.5]), np.array([1.0, 0.6])
+    at, error = rng.normal(0, 1, (3, 2)), np.array([[0.2, 0.1], [0.1, 0.3]])
+    points = center + 1.5 * sd * rng.normal(0, 1, (n_points, 2))
+    away = points[:, None] - at
+    log_p = -0.5 * np.einsum("pci,ij,pcj->pc", away, np.linalg.inv(error), away)
+    tried = _Tried(points, log_p, center[None], np.diag((1.5 * sd) ** 2)[None])
+    spread = np.linalg.inv(np.linalg.inv(error) + np.diag(sd**-2))
+    mean = (at @ np.linalg.inv(error) + center / sd**2) @ spread
+    return tried, PopulationDraws(center[None], sd[None]), mean, spread
+
+
+def test_intervals_of_two_parameters_are_those_of_the_normal_posterior() -> None:
+    tried, populations, mean, spread = two_normal_parameters(60_000)
+    found = _summary(tried, populations)
+    assert found["n_effective"].min() > 5000
+    np.testing.assert_allclose(found["mean"], mean, atol=0.03)
+    np.testing.assert_allclose(found["spread"], np.tile(spread, (3, 1, 1)), atol=0.02)
+    reach = 1.96 * np.sqrt(np.diag(spread))
+    np.testing.assert_allclose(found["interval"], [mean - reach, mean + reach], atol=0.06)
+
+
+def test_a_cell_with_few_effective_points_has_no_interval() -> None:
+    tried, populations, _, _ = two_normal_parameters(60)
+    found = _summary(tried, populations)
+    few = found["n_effective"] < FEW_EFFECTIVE
+    assert few.any()
+    assert np.isnan(found["interval"][:, few]).all()
+    assert np.isfinite(found["interval"][:, ~few]).all()
+
+
+def test_a_parameter_of_which_responses_say_nothing_has_the_population_and_no_value() -> None:
+    rng = np.random.default_rng(5)
     points = rng.normal(0, 1.2, (40_000, 2))
     at = np.array([-1.0, 0.0, 1.0])
     log_p = -0.5 * (points[:, :1] - at) ** 2 / 0.1
     tried = _Tried(points, log_p, np.zeros((1, 2)), 1.44 * np.eye(2)[None])
-    found = _summary(tried, np.zeros(2), together, (np.zeros(2), np.eye(2)))
-    np.testing.assert_allclose(found["mean"][:, 1], 0.99 * found["mean"][:, 0], atol=0.05)
+    found = _summary(tried, PopulationDraws(np.zeros((1, 2)), np.ones((1, 2))))
+    np.testing.assert_allclose(found["mean"][:, 1], 0.0, atol=0.05)
+    np.testing.assert_allclose(found["spread"][:, 1, 1], 1.0, rtol=0.1)
     np.testing.assert_allclose(found["value"][:, 0], at, atol=0.05)
     np.testing.assert_allclose(found["variance"][:, 0, 0], 0.1, rtol=0.1)
     assert found["variance"][:, 1, 1].min() > 20  # of a population whose variance is 1
@@ -93,19 +128,33 @@ def test_posteriors_of_coins_are_those_of_quadrature(laboratory: Laboratory) -> 
     )  # fmt: skip
     cells = participant * 2 + (np.arange(len(participant)) % n_rows >= 10)
     found = find_cell_posteriors(theory, [trials], [cells], laboratory)
-    grid = np.linspace(-4, 4, 4001)
-    prior = -0.5 * (grid - found.center[0]) ** 2 / found.covariance[0, 0]
-    for cell in range(2 * n_people):
-        own = response[cells == cell]
-        log_p = prior - own.sum() * np.logaddexp(0, -grid) - (1 - own).sum() * np.logaddexp(0, grid)
-        weights = np.exp(log_p - log_p.max())
-        weights /= weights.sum()
-        mean = weights @ grid
-        sd = np.sqrt(weights @ (grid - mean) ** 2)
-        error = sd / np.sqrt(found.n_effective[cell])
-        assert found.mean[cell, 0] == pytest.approx(mean, abs=5 * error)
-        assert np.sqrt(found.spread[cell, 0, 0]) == pytest.approx(sd, rel=0.15)
-    assert found.n_effective.min() > 50
+    # Every population on a grid, weighted by its posterior, and the cells' posteriors under each.
+    grid, step = np.linspace(-4, 4, 801, retstep=True)
+    heads = np.bincount(cells, response)[:, None]
+    log_p = -heads * np.logaddexp(0, -grid) - (np.bincount(cells)[:, None] - heads) * np.logaddexp(
+        0, grid
+    )
+    center, sd = (
+        own.ravel() for own in np.meshgrid(np.linspace(-1, 1.5, 51), np.geomspace(0.16, 2.0, 51))
+    )
+    population = norm.pdf(grid, center[:, None], sd[:, None])
+    population /= population.sum(axis=1, keepdims=True) * step
+    likelihood = population @ np.exp(log_p).T * step
+    declared = 4 / np.sqrt(3)  # standard deviation of even values from -4 to 4
+    log_posterior = np.log(likelihood).sum(axis=1) + np.log(sd) - 0.5 * (sd / declared) ** 2
+    weights = np.exp(log_posterior - log_posterior.max())
+    weights /= weights.sum()
+    assert found.center[0] == pytest.approx(weights @ center, abs=0.05)
+    assert found.covariance[0, 0] == pytest.approx(weights @ sd**2, rel=0.15)
+    exact = ((weights[:, None] / likelihood).T @ population) * np.exp(log_p) * step
+    means = exact @ grid
+    sds = np.sqrt(exact @ grid**2 - means**2)
+    assert found.n_effective.min() > 100
+    np.testing.assert_allclose(found.mean[:, 0], means, atol=0.35 * sds.min())
+    np.testing.assert_allclose(np.sqrt(found.spread[:, 0, 0]), sds, rtol=0.15)
+    for side, share in enumerate((0.025, 0.975)):
+        ends = np.array([grid[np.searchsorted(own, share)] for own in np.cumsum(exact, axis=1)])
+        np.testing.assert_allclose(found.interval[side, :, 0], ends, atol=0.6 * sds.min())
 
 
 def test_labels_have_no_part_in_what_cells_say(laboratory: Laboratory) -> None:
