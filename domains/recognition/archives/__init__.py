@@ -1,0 +1,1 @@
+"""Data of this kind of task, one reader for each data set."""
