@@ -398,7 +398,9 @@ LAYOUT = StimulusLayout(
         "strengths": NeededParts(
             ("strength",), "how strong items were", "how evidence grows with strength"
         ),
-        "lures": NeededParts(("lure",), "which new items were similar to old ones", "similarity"),
+        "lures": NeededParts(
+            ("lure",), "which new items were similar to old ones", "effects of lures"
+        ),
         "base_rates": NeededParts(
             ("old_share",), "which share of items was old", "effects of base rates"
         ),

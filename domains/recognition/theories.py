@@ -478,7 +478,7 @@ GRAMMAR = Grammar(
 
 def _composition(evidence: str = "normal", **slots: str | tuple[str, ...]) -> Composition:
     usual = {"strength": "any strength", "bias": "response bias", "criteria": "equally spaced"}
-    return Composition.of({**usual, "evidence": evidence, "lapse": "anything", **slots})
+    return Composition.of({**usual, "evidence": evidence, **slots})
 
 
 VARIES = "old items vary"

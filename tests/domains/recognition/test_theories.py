@@ -1,17 +1,23 @@
 """Theories of recognition: exact probabilities, what each mechanism does, and what is recovered from responses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, ndtr, ndtri
 
+import lakatos
+from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.recognition.task import MOST, RecognitionDomain, recognition_trials
 from lakatos.domains.recognition.theories import FAMILY, GRAMMAR, SEEDS
 from lakatos.experiments.task import Stimuli
 from lakatos.theories.engine.checks.check import load_theory
 from lakatos.theories.engine.checks.exam import MOST_NUMBERS, table_size
+from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import log_predictive, paired_difference
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.points import check_points
 from lakatos.theories.language.prior import parse_prior
+from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.domains.mechanisms import choose_of, one_mechanism_each
 
 DOMAIN = RecognitionDomain()
@@ -186,3 +192,97 @@ def test_doubt_spreads_what_is_detected_over_categories_of_the_same_side():
 def test_lapses_are_even_over_the_categories_of_the_scale():
     lapsed = probabilities({"lapse": "anything"}, lapse=0.3)
     assert lapsed == pytest.approx(0.7 * probabilities() + 0.3 / 6)
+
+
+PRONOUNCED = {
+    "sensitivity": log_uniform(1.0, 2.0, "x", "x"), "criterion": normal(0.0, 0.3, 1.0, "x", "x"),
+    "spacing": log_uniform(0.3, 0.8, "x", "x"), 
+    "old_sd": log_uniform(1.2, 1.6, "x", "x"), "recollection": uniform(0.2, 0.6, "share", "x"),
+    "rejection": uniform(0.2, 0.6, "share", "x"), "attention": uniform(0.4, 0.8, "share", "x"),
+    "doubt": uniform(0.2, 0.6, "ratio", "x"),
+}  # fmt: skip
+"""Ranges in which what a theory states shows."""
+MIDDLE = np.array([0.1, 0.5, 0.9])
+RIVALS = ("sdt", "uvsd", "dual_process", "two_high_threshold")
+
+
+def people_who_follow(name, **ranges):
+    """A theory with pronounced numbers, as the truth of simulated responses."""
+    composition = SEEDS[name][1]
+    known = set(GRAMMAR.parameters(composition))
+    own = {key: value for key, value in (PRONOUNCED | ranges).items() if key in known}
+    source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
+    return read_program(TheoryProgram(source, "test"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["sdt", "uvsd", "dual_process", "mixture", "two_high_threshold"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_population_of_forty_participants_is_recovered(hidden, seed):
+    truth, form = people_who_follow(hidden), read_program(FAMILY.program(hidden))
+    with Laboratory(DOMAIN, 1) as laboratory:
+        taught = laboratory.simulate(
+            [truth], DOMAIN.space({}), 40, np.random.default_rng(seed), n_draws=64, repetitions=100
+        )
+        (people,) = laboratory.people_of([form], [{}], taught)
+    for name in {"sensitivity", "criterion", "spacing", "old_sd", "recollection"} & set(people):
+        known, found = truth.priors[name].quantile(MIDDLE), people[name].quantile(MIDDLE)
+        # a median of 40 has an error of 1.25 standard deviations over their root; parameters trade off besides
+        error = 1.25 * (known[2] - known[0]) / 2.56 / np.sqrt(40)
+        assert abs(found[1] - known[1]) < 4 * error, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hidden", ["uvsd", "dual_process"])
+@pytest.mark.parametrize("seed", range(6))
+def test_unequal_variances_and_two_processes_are_not_mistaken_for_each_other(hidden, seed):
+    forms = {name: read_program(FAMILY.program(name)) for name in RIVALS}
+    truth = people_who_follow(hidden)
+    with Laboratory(DOMAIN, 1) as laboratory:
+        taught, new = laboratory.simulate(
+            [truth, truth],
+            DOMAIN.space({}),
+            40,
+            np.random.default_rng(seed),
+            n_draws=64,
+            repetitions=100,
+        )
+        people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
+        fitted = [form.with_people(own) for form, own in zip(forms.values(), people, strict=True)]
+        evidence = [laboratory.evidence(theory, [new], 256)[0] for theory in fitted]
+    scores = {name: log_predictive(own) for name, own in zip(forms, evidence, strict=True)}
+    rivals = {name: own for name, own in scores.items() if name != hidden}
+    ahead = {name: paired_difference([own], [scores[hidden]]) for name, own in rivals.items()}
+    assert all(item.value < 0 for item in ahead.values()), ahead
+    assert ahead["sdt"].interval[1] < 0
+
+
+def rows_of(trials, condition):
+    """Responses as the rows of a file, on a scale from 1 to 6."""
+    place = trials.response - MOST
+    return pd.DataFrame(
+        {
+            "subject": trials.participant,
+            "condition": condition,
+            "item": np.array(["new", "old"])[trials.stimuli["old"][trials.trial].astype(int)],
+            "rating": np.where(place < 0, place + 4, place + 3),
+        }
+    )
+
+
+@pytest.mark.slow
+def test_instructions_are_found_to_shift_the_criterion_and_nothing_else():
+    truths = [
+        people_who_follow("sdt", criterion={**normal(0.0, 0.1, 1.0, "x", "x"), "mean": mean})
+        for mean in (-0.25, 0.25)
+    ]
+    with Laboratory(DOMAIN, 1) as laboratory:
+        lenient, strict = laboratory.simulate(
+            truths, DOMAIN.space({}), 30, np.random.default_rng(1), n_draws=64, repetitions=40
+        )
+    frame = pd.concat([rows_of(lenient, "lenient"), rows_of(strict, "strict")])
+    found = lakatos.effects(frame, "sdt", by="condition", domain="recognition").to_frame()
+    criterion = found[found["parameter"] == "criterion"].iloc[0]
+    assert criterion["p"] < 0.01
+    assert criterion["estimate"] == pytest.approx(0.5, abs=0.15)
+    assert (found.loc[found["parameter"] != "criterion", "p"] > 0.05).all()

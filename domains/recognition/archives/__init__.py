@@ -1,1 +1,0 @@
-"""Data of this kind of task, one reader for each data set."""
