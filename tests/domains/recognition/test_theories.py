@@ -196,7 +196,7 @@ def test_lapses_are_even_over_the_categories_of_the_scale():
 
 PRONOUNCED = {
     "sensitivity": log_uniform(1.0, 2.0, "x", "x"), "criterion": normal(0.0, 0.3, 1.0, "x", "x"),
-    "spacing": log_uniform(0.3, 0.8, "x", "x"), 
+    "spacing": log_uniform(0.3, 0.8, "x", "x"),
     "old_sd": log_uniform(1.2, 1.6, "x", "x"), "recollection": uniform(0.2, 0.6, "share", "x"),
     "rejection": uniform(0.2, 0.6, "share", "x"), "attention": uniform(0.4, 0.8, "share", "x"),
     "doubt": uniform(0.2, 0.6, "ratio", "x"),
