@@ -177,9 +177,9 @@ def recognise(table: TableSignature) -> Reading | None:
 
 def _is_strength(item: ColumnSignature) -> bool:
     """Whether a column is called like strengths and holds numbers or words for levels."""
-    if not item.words & STRENGTHS or len(item.distinct) < 2:
-        return False
     said = {cell.casefold() for cell in item.distinct}
+    if not item.words & STRENGTHS or len(said) < 2 or said == {"0", "1"}:
+        return False
     return said <= set(PLACE_OF) or (item.is_number and bool(np.isfinite(item.values).all()))
 
 

@@ -8,6 +8,7 @@ stand beside them. Categories are counted from "surely new".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.strengths import PLACE_OF, STRENGTHS, read_strengths
-from lakatos.domains.kit.timed_rows import judged_accuracy
+from lakatos.domains.kit.timed_rows import MOSTLY_RIGHT, judged_accuracy
 from lakatos.domains.recognition.task import MOST, categories_of, recognition_trials
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
@@ -54,7 +55,7 @@ PARTS: Mapping[str, str] = {
 """Parts of a trial, for people to read."""
 OLD = {
     "old", "target", "targets", "studied", "signal", "present", "signal present", "seen", "repeat", "repeated", "alt",
-    "noise+signal", "signal+noise", "oud", "ancien", "viejo",
+    "noise+signal", "signal+noise", "o", "oud", "ancien", "viejo",
 }  # fmt: skip
 NEW = {
     "new", "foil", "foils", "distractor", "distractors", "unstudied", "nonstudied", "not studied", "noise", "absent",
@@ -65,6 +66,11 @@ LURES = {"lure", "lures", "related", "similar", "critical", "critical lure", "re
 YES = {"yes", "y", "ja", "oui", "si", "sí", "1", "1.0", "true"}
 NO = {"no", "n", "nein", "nee", "non", "0", "0.0", "false"}
 """Further cells that say that an item was old, or that it was not."""
+OUTCOMES = {
+    "hit": 1, "hits": 1, "fa": 1, "false alarm": 1, "false_alarm": 1, "falsealarm": 1,
+    "miss": 0, "misses": 0, "cr": 0, "correct rejection": 0, "correct_rejection": 0, "correctrejection": 0,
+}  # fmt: skip
+"""Cells that name item and response together, and whether the response was old."""
 ITEMS = {
     "old", "oldnew", "target", "signal", "studied", "item", "isold", "status", "present", "presence", "type",
     "stimulus", "stim", "truth",
@@ -163,7 +169,7 @@ def _categories(
     """``(n_rows,)`` category of each response from "surely new", and the number of categories."""
     said = folded(cells.text(columns.response))
     code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
-    code = code or _code_of(set(said.tolist()), columns.response)
+    code = code or _code_of(set(said.tolist()))
     if _judges(columns.response, set(said.tolist())) and not columns.responses:
         correct = guessed_correctness(set(said.tolist()), columns.response)
         is_right = by_distinct(pd.Series(said), correct.__getitem__).astype(int) == 0
@@ -209,11 +215,29 @@ def _judges(name: str, said: set[str]) -> bool:
     )
 
 
-def _code_of(said: set[str], name: str) -> dict[str, int]:
+def _code_of(said: set[str]) -> dict[str, int]:
     """The code of cells that say old and new, or yes and no; empty for others, such as ratings."""
+    if said <= set(OUTCOMES):
+        return {cell: OUTCOMES[cell] for cell in sorted(said)}
+    if in_words := _code_of_words(said):
+        return in_words
     if not said <= OLD | NEW | LURES | YES | NO or (not said & (OLD | NEW) and len(said) > 2):
         return {}
     return {cell: int(cell in OLD | YES) for cell in sorted(said)}
+
+
+def _code_of_words(said: set[str]) -> dict[str, int]:
+    """Categories of cells such as ``sure old`` and ``maybe new``; empty for others."""
+    parts = {cell: cell.rpartition(" ") for cell in said}
+    if not all(kind in OLD | NEW and sure in SURENESS for sure, _, kind in parts.values()):
+        return {}
+    levels = sorted({SURENESS[sure] for sure, _, _ in parts.values()})
+    rank = {cell: levels.index(SURENESS[sure]) for cell, (sure, _, _) in parts.items()}
+    n_levels = len(levels)
+    return {
+        cell: n_levels + rank[cell] if parts[cell][2] in OLD else n_levels - 1 - rank[cell]
+        for cell in sorted(said)
+    }
 
 
 def _ratings(
@@ -242,6 +266,9 @@ def _ratings(
     n_levels = round(high - low) + 1
     if is_whole and n_levels <= most:
         return (amount - low).astype(np.int64), max(n_levels, 2)
+    values, rank_of = np.unique(amount, return_inverse=True)
+    if n_said is None and len(values) <= most:
+        return rank_of.astype(np.int64), max(len(values), 2)
     width = (high - low + (1 if is_whole else 0)) / most
     notes.append(f"{column}: {low:g} to {high:g} are joined into {most} categories of equal width")
     return np.clip((amount - low) // width, 0, most - 1).astype(np.int64), most
@@ -292,11 +319,15 @@ def recognise(table: TableSignature) -> Reading | None:
     """Which items were old, and what was responded to them: a word, a rating, or right and wrong."""
     item = _item_column(table)
     if item is None:
-        return None
+        return _of_two_kinds(table)
     old = _is_old(item)
     rest = [own for own in table.free if own is not item and not is_function_of(own, item)]
     decisions = [own for own in rest if _is_decision(own, table)]
     ratings = [own for own in rest if own.words & (RATED | SAID) and _is_scale(own)]
+    if any(
+        len(own.distinct) == 2 and own.words & SAID - RATED for own in rest if own not in decisions
+    ):
+        ratings = [own for own in ratings if decisions or not own.words & RATED]
     judged = judged_accuracy(table)
     if judged is not None:
         decisions = [own for own in decisions if own is not judged]
@@ -307,10 +338,9 @@ def recognise(table: TableSignature) -> Reading | None:
         stimulus["lure"] = item.name
     if len(named & set(PLACE_OF)) > 1:
         stimulus["strength"] = item.name
-    strength = [own for own in table.free if own is not item and _is_strength(own)]
-    if len(strength) == 1 and "strength" not in stimulus:
-        stimulus["strength"] = strength[0].name
-        shown.append(strength[0].name)
+    if "strength" not in stimulus and (strength := _strength_column(table, item)):
+        stimulus["strength"] = strength
+        shown.append(strength)
     decision = decisions[0] if len(decisions) == 1 else judged if not decisions else None
     rating = next((own for own in ratings if own.name == table.response), None)
     rating = rating or (ratings[0] if len(ratings) == 1 else None)
@@ -323,8 +353,34 @@ def recognise(table: TableSignature) -> Reading | None:
         stimulus["confidence"] = rating.name
     if decision is judged:
         return Reading(stimulus, tuple(shown), response=decision.name)
-    code = _code_of({cell.casefold() for cell in decision.distinct}, decision.name)
+    code = _code_of({cell.casefold() for cell in decision.distinct})
     return Reading(stimulus, tuple(shown), response=decision.name, responses=code)
+
+
+def _of_two_kinds(table: TableSignature) -> Reading | None:
+    """Which of two kinds a stimulus was, a response with the same two cells, and how sure it was: the second is old."""
+    two = [own for own in table.free if len(own.distinct) == 2]
+    pairs = [
+        (item, said)
+        for item, said in permutations(two, 2)
+        if said.words & SAID and not item.words & SAID and set(item.distinct) == set(said.distinct)
+        and (item.cells == said.cells).mean() >= MOSTLY_RIGHT
+    ]  # fmt: skip
+    ratings = [own for own in table.free if own.words & RATED and _is_scale(own)]
+    if len(pairs) != 1 or len(ratings) != 1:
+        return None
+    ((item, said),) = pairs
+    new, old = sorted(item.distinct)
+    strength = _strength_column(table, item)
+    stimulus = {"item": item.name, "confidence": ratings[0].name}
+    return Reading(
+        stimulus | ({"strength": strength} if strength else {}),
+        (item.name, *([strength] if strength else [])),
+        response=said.name,
+        responses={new.casefold(): 0, old.casefold(): 1},
+        recode={item.name: {new: "new", old: "old"}},
+        notes=(f"{item.name}: {old} counts as old (a signal) and {new} as new (noise)",),
+    )
 
 
 def _item_column(table: TableSignature) -> ColumnSignature | None:
@@ -351,7 +407,9 @@ def _is_decision(own: ColumnSignature, table: TableSignature) -> bool:
     """Whether a column says old and new, or yes and no, and is called a response."""
     said = {cell.casefold() for cell in own.distinct}
     is_called = bool(own.words & SAID) or own.name == table.response
-    return len(said) == 2 and bool(_code_of(said, own.name)) and is_called
+    if said <= set(OUTCOMES) or _code_of_words(said):
+        return len(said) > 2
+    return len(said) == 2 and bool(_code_of(said)) and is_called
 
 
 def _is_scale(own: ColumnSignature) -> bool:
@@ -363,9 +421,17 @@ def _is_scale(own: ColumnSignature) -> bool:
     )
 
 
+def _strength_column(table: TableSignature, item: ColumnSignature) -> str:
+    """The only other column of strengths; empty where there is none, or several."""
+    found = [own.name for own in table.free if own is not item and _is_strength(own)]
+    return found[0] if len(found) == 1 else ""
+
+
 def _is_strength(own: ColumnSignature) -> bool:
     """Whether a column is called a strength and holds numbers, or levels in words."""
     said = {cell.casefold() for cell in own.distinct} - NEW - OLD
+    if own.words & (RATED | SAID):
+        return False
     named = bool(own.words & STRENGTHS) and own.is_number and len(said) > 1
     return named or (len(said) > 1 and said <= set(PLACE_OF))
 

@@ -116,6 +116,59 @@ def test_confidence_beside_a_response_makes_one_scale(in_words):
     assert only(two).digest == only(frame).digest
 
 
+def forms() -> dict[str, pd.DataFrame]:
+    """The same responses as files of several laboratories and programs write them."""
+    frame = ratings()
+    old, said = frame["item_type"] == "old", frame["rating"] > 3
+    who = frame[["subject", "trial"]]
+    sure = ((frame["rating"] - 3.5).abs() + 0.5).astype(int)
+    kinds = np.where(old, "right", "left"), np.where(said, "right", "left")
+    words = {
+        1: "sure new",
+        2: "probably new",
+        3: "maybe new",
+        4: "maybe old",
+        5: "probably old",
+        6: "sure old",
+    }
+    outcome = np.where(old, np.where(said, "hit", "miss"), np.where(said, "fa", "cr"))
+    return {
+        "codes": who.assign(Stimulus=old + 1, Response=said + 1, Confidence=sure, RT_dec=frame["rt"] / 1000),
+        "words": who.assign(stimulus=kinds[0], response=kinds[1], confidence=sure),
+        "letters": who.assign(
+            study_status=np.where(old, "studied", "unstudied"), resp=np.where(said, "O", "N"), conf=sure
+        ),
+        "true and false": who.assign(isOld=old, saidOld=said, confidence=20 * sure),
+        "one column": who.assign(type=frame["item_type"], rating=frame["rating"].map(words)),
+        "outcomes": who.assign(item=frame["item_type"], outcome=outcome),
+        "times": who.assign(
+            signal=old.astype(int), response=np.where(said, "yes", "no"), correct=(old == said).astype(int),
+            rt=frame["rt"],
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", forms())
+def test_files_of_laboratories_are_read_without_a_mapping(name):
+    rating, found = ratings()["rating"], lakatos.adopt(forms()[name])
+    assert found.domain.name == "recognition"
+    (trials,) = found.trials
+    wanted = rating.map({1: -3, 2: -2, 3: -1, 4: 1, 5: 2, 6: 3})
+    if name in ("outcomes", "times"):
+        wanted = np.sign(wanted)
+    assert (categories(trials) == wanted).all()
+
+
+def test_two_kinds_of_stimuli_keep_their_strengths():
+    frame = (
+        forms()["codes"]
+        .drop(columns="RT_dec")
+        .assign(Contrast=np.where(np.arange(300) % 3, 0.2, 0.1))
+    )
+    (trials,) = lakatos.adopt(frame).trials
+    assert (trials.stimuli["strength"][trials.trial] == frame["Contrast"] / 0.2).all()
+
+
 def test_a_rating_that_contains_the_decision_is_the_response():
     frame = ratings().assign(said_old=lambda rows: (rows["rating"] > 3).astype(int))
     found = described(frame)
@@ -157,7 +210,7 @@ def test_lures_are_new_items_of_their_own_beside_foils():
 
 def test_fine_ratings_are_joined_into_ten_categories():
     frame = ratings()
-    fine = frame.assign(rating=(frame["rating"] - 1) * 18 + 5)
+    fine = frame.assign(rating=16 * frame["rating"] + np.arange(len(frame)) % 16 - 15)
     fine.loc[:1, "rating"] = [1, 100]
     adopted = lakatos.adopt(fine)
     assert set(n_categories(adopted.trials[0].stimuli)) == {10}
