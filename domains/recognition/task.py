@@ -10,6 +10,14 @@ odd number of categories has 0 in the middle.
 strengths, and so may new ones where they are mirror images of old ones or lures. Turning the sides of a trial means
 that an old item becomes a new one of the same strength, and the reverse.
 
+Theories place the K - 1 criteria of a scale with K categories by one or two parameters in which participants differ:
+the criterion between "new" and "old" (from half-way between new items and the strongest old ones) and the distance of
+the others from it, which is the same for each category, a power of the category, or log odds; those among "old" may be
+wider by a factor. On the participants' page the task is detection: whether a cloud has more orange dots than blue ones.
+A cloud of one strength looks the same each time. Lists that participants study cannot be shown. There are no published
+responses here; `studies/recognition.toml` has simulated participants, and `measures.py` gives d', c, the area under the
+ROC and its points for a notebook.
+
 References:
     Green & Swets (1966), Signal detection theory and psychophysics;
     Macmillan & Creelman (2005), Detection theory: a user's guide;

@@ -286,3 +286,33 @@ def test_instructions_are_found_to_shift_the_criterion_and_nothing_else():
     assert criterion["p"] < 0.01
     assert criterion["estimate"] == pytest.approx(0.5, abs=0.15)
     assert (found.loc[found["parameter"] != "criterion", "p"] > 0.05).all()
+
+
+TRACED = {name: composition for name, (_, composition) in SEEDS.items()}
+TRACED["stretched"] = Composition({**BASE, "criteria": ("stretched",), "asymmetry": ("one side wider",)})  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRACED)
+def test_sources_have_a_finite_gradient_where_scales_differ_and_strengths_are_0(name):
+    import pytensor
+    import pytensor.tensor as pt
+
+    from lakatos.theories.engine.sandbox.traced import TracedArray
+
+    stimuli = Stimuli.concatenate(
+        [
+            recognition_trials([0, 1, 1], [1, 0, 0.5], lure=[1, 0, 0], old_share=0.3, categories=n)
+            for n in (2, 5, 10)
+        ]
+    )
+    values = {key: np.array([[USUAL[key]]]) for key in GRAMMAR.parameters(TRACED[name])}
+    leaves = {key: pt.as_tensor_variable(value) for key, value in values.items()}
+    traced = {key: TracedArray(leaves[key], values[key]) for key in values}
+    choose = choose_of(GRAMMAR, TRACED[name])
+    p = choose(traced, dict(stimuli.arrays), np)
+    assert p.value == pytest.approx(choose(values, dict(stimuli.arrays), np))
+    total = pt.log(p.tensor + 1e-300).sum()
+    found = pytensor.function([], [p.tensor, *pytensor.grad(total, list(leaves.values()))])()
+    assert found[0] == pytest.approx(p.value, abs=1e-12)
+    assert all(np.isfinite(own).all() for own in found[1:])
