@@ -33,6 +33,7 @@ DOMAINS: PluginTable[Domain] = PluginTable(
         "attention": "lakatos.domains.attention.task:DOMAIN",
         "sequences": "lakatos.domains.sequences.task:DOMAIN",
         "perception": "lakatos.domains.perception.task:DOMAIN",
+        "recognition": "lakatos.domains.recognition.task:DOMAIN",
     }
 )
 """Kinds of tasks of the package, by name."""

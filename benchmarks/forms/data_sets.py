@@ -339,6 +339,21 @@ def perceptions(domain: Domain, rng: Rng) -> PlainFile:
     return PlainFile(frame, "key", trials)
 
 
+def judgements(domain: Domain, rng: Rng) -> PlainFile:
+    """Words that were studied and others, judged on a scale from "surely new" to "surely old"."""
+    n = int(rng.choice([2, 4, 6]))
+    stimuli = domain.space({"categories": n})
+    n_people = int(rng.integers(4, 7))
+    trials = crowd().behave(published_theory(domain, rng), domain, stimuli, n_people, rng, 30)
+    category = (np.cumsum(stimuli["available"][0]) - 1)[trials.response].astype(int)
+    item = {"item_type": np.array(["new", "old"])[stimuli["old"].astype(int)]}
+    if n == 2:
+        answer = np.array(["new", "old"])[category]
+        return PlainFile(_frame(trials, item, response=answer), "response", trials)
+    said = {"stimulus": {"item": "item_type", "categories": n}}
+    return PlainFile(_frame(trials, item, rating=category + 1), "rating", trials, said)
+
+
 def _conflicts(domain: Domain, rng: Rng, *, has_keys: bool) -> PlainFile:
     """Participants answer each situation that arises: of two keys the right one is on the right if keys are unknown."""
     n_people, n_trials = int(rng.integers(4, 7)), int(rng.integers(30, 60))
@@ -502,6 +517,7 @@ KINDS: dict[str, Kind] = {
     "conflict tasks, keys": Kind("attention", conflicts),
     "conflict tasks, right or wrong": Kind("attention", conflicts_right_or_wrong),
     "perceptual decisions": Kind("perception", perceptions),
+    "old or new": Kind("recognition", judgements),
     "two arms": Kind("learning", bandits),
     "several arms": Kind("learning", several_arms),
     "graded rewards": Kind("learning", graded_rewards),

@@ -14,9 +14,9 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.domains.kit.strengths import PLACE_OF, STRENGTHS, read_strengths
 from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.domains.kit.timed_rows import (
     MOSTLY_RIGHT,
@@ -37,8 +37,8 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.plausible import FEWEST, question
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.signatures import NEARLY_ALL, ColumnSignature, TableSignature
-from lakatos.experiments.adoption.tables import NUMBER, by_distinct, distinct_rows
-from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
+from lakatos.experiments.adoption.tables import distinct_rows
+from lakatos.experiments.adoption.timed_answers import guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -54,22 +54,6 @@ PARTS: Mapping[str, str] = {
     "says right or wrong",
 }
 """Parts of a trial, for people to read."""
-LEVELS = (
-    ("very hard", "very difficult", "very low", "very_low", "very_hard", "vlf", "very weak"),
-    ("hard", "difficult", "low", "weak", "lf", "schwer", "schwierig", "moeilijk", "difficile", "dificil"),
-    ("medium", "moderate", "middle", "intermediate", "mid", "mittel"),
-    ("easy", "high", "strong", "hf", "leicht", "einfach", "makkelijk", "facile", "facil"),
-    ("very easy", "very high", "very_high", "very strong", "very_easy"),
-)  # fmt: skip
-"""Words for levels of strength, the weakest first."""
-PLACE_OF = {word: place for place, words in enumerate(LEVELS) for word in words}
-STRENGTHS = {
-    "coherence", "coh", "contrast", "strength", "motion", "difficulty", "luminance", "brightness", "signal",
-    "evidence", "numerosity", "difference", "diff", "delta", "koharenz", "kohärenz", "kontrast",
-}  # fmt: skip
-"""Words in names of columns of strengths."""
-MOST_STRENGTHS = 60
-"""Different strengths from which on they are rounded to hundredths of the strongest."""
 STRONG_REVERSAL = -0.1
 """Correlation of strength with right responses from which down the code is questioned."""
 WORDS = ({"word", "w"}, {"nonword", "non-word", "pseudoword", "nw", "non_word"})
@@ -112,7 +96,7 @@ def perception_answers(
     fine = times_within(rows, cells, columns, scale)
     _check_spread(rows.time_s, columns, cells.name)
     side = np.where(np.isnan(rows.right), 1.0, 2 * rows.right - 1)
-    strength = _strengths(cells, columns, notes)
+    strength = read_strengths(cells, columns, notes, np.ones(len(cells.frame), dtype=bool))
     # without evidence no response is right: the second one counts as such
     is_right = np.where(strength == 0, rows.is_right == (side > 0), rows.is_right)
     side = np.where((strength == 0) & ~np.isnan(rows.right), 1.0, side)
@@ -130,46 +114,6 @@ def _check_spread(time_s: Array, columns: AnswerColumns, name: str) -> None:
             f"{name}: all times in {columns.response_time} are {known[0]:g} s; name the column that holds the times of "
             "responses: --column response_time=COLUMN."
         )
-
-
-def _strengths(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> Array:
-    """``(n_rows,)`` strengths as shares of the strongest stimulus."""
-    told = columns.stimulus.get("strength")
-    if not isinstance(told, str):
-        notes.append("no column says how strong stimuli were: all have strength 1")
-        return np.ones(len(cells.frame))
-    said = folded(cells.text(told))
-    cells.refuse_empty(said == "", told)
-    known = set(said.tolist())
-    if known <= set(PLACE_OF):
-        places = sorted({PLACE_OF[cell] for cell in known})
-        levels = {cell: (places.index(PLACE_OF[cell]) + 1) / len(places) for cell in sorted(known)}
-        notes.append(
-            f"{told}: strengths are "
-            + ", ".join(f"{cell} = {level:.3g}" for cell, level in levels.items())
-        )
-        return by_distinct(pd.Series(said), levels.__getitem__).astype(np.float64)
-    cells.refuse(
-        ~by_distinct(pd.Series(said), lambda cell: bool(NUMBER.fullmatch(cell))).astype(bool),
-        told,
-        "is no strength; give numbers, or words such as easy and hard. Say what it means: --column "
-        f"'recode.{told}={{CELL = \"0.5\"}}'",
-    )
-    amount = np.abs(by_distinct(pd.Series(said), float).astype(np.float64))
-    strongest = columns.stimulus.get("strongest", float(amount.max()))
-    if not isinstance(strongest, int | float) or strongest <= 0:
-        raise TrialsError(
-            f"{cells.name}: the strongest stimulus of {told} is {strongest!r}; give a number above 0: --column "
-            "strongest=NUMBER."
-        )
-    cells.refuse(
-        amount > strongest, told, f"is stronger than the strongest stimulus, {strongest:g}"
-    )
-    share = amount / strongest
-    digits = 2 if len(np.unique(share)) > MOST_STRENGTHS else 6
-    rounded = ", rounded to hundredths of it" if digits == 2 else ""
-    notes.append(f"{told}: strength 1 is {strongest:g}{rounded}")
-    return np.round(share, digits)
 
 
 def _question_strength(
@@ -233,9 +177,9 @@ def recognise(table: TableSignature) -> Reading | None:
 
 def _is_strength(item: ColumnSignature) -> bool:
     """Whether a column is called like strengths and holds numbers or words for levels."""
-    if not item.words & STRENGTHS or len(item.distinct) < 2:
-        return False
     said = {cell.casefold() for cell in item.distinct}
+    if not item.words & STRENGTHS or len(said) < 2 or said == {"0", "1"}:
+        return False
     return said <= set(PLACE_OF) or (item.is_number and bool(np.isfinite(item.values).all()))
 
 

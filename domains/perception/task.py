@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.domains.kit.dots import dots
 from lakatos.domains.kit.settings import refuse_unknown
 from lakatos.domains.kit.timed_domain import TimedDomain, TrialNumber, check_window
-from lakatos.domains.perception.figure import dots
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import EmptyDesignSpaceError, StimuliError
 from lakatos.experiments.task import Stimuli

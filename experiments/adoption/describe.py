@@ -1372,6 +1372,8 @@ def _with_numbers(
     assert scale is not None  # see `describe_table`
     used = {str(leaf) for value in mapping.stimulus.values() for leaf in _flat(value)}
     if scale.kind != "timed":
+        if recognised_response in table.columns and not said.response:
+            return mapping
         named = [item.name for item in columns if _may_be_answers(item) and item.name not in used]
         response = named[0] if named else "?"
         return mapping.model_copy(update={"response": response, "responses": {}})

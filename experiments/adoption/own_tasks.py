@@ -185,17 +185,9 @@ def _not_of_choices(table: TableSignature) -> str:
             and not any(map(dated_amounts, own.distinct))
         ):
             return f"{name} seems to hold texts in the words of participants"
-        judged = [
-            other for other in table.free
-            if other is not own and other.words & STIMULI and set(other.distinct) == set(own.distinct)
-        ]  # fmt: skip
-        if judged and own.words & CHOICES and any(item.words & SURE for item in table.free):
-            return f"{name} seems to say what {judged[0].name} was, and how sure the participant was of it"
     return ""
 
 
-STIMULI = {"stimulus", "stim", "signal", "target", "item", "status"}
-SURE = {"confidence", "conf", "certainty", "sure"}
 CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
 """Words in names of columns."""
 FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2

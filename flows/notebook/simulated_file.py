@@ -128,9 +128,13 @@ def _rewritten(
     if task is not None:
         _write_presses(cells, own, new, mapping, task, rng)
     elif scale is not None:
-        low, high = mapping.stimulus.get(ANSWER_RANGE, (-1, 1))
-        numbers = low + (high - low) / 2 * (np.array(scale.places)[new.response] + 1)
-        cells[mapping.response] = [f"{value:.12g}" for value in numbers]
+        try:
+            said = _cells_by(own.response, cells[mapping.response], {})
+            cells[mapping.response] = _cells_of(new.response, said)
+        except _NotWrittenError:  # an outcome stands for several numbers, or nobody gave it
+            low, high = mapping.stimulus.get(ANSWER_RANGE, (-1, 1))
+            numbers = low + (high - low) / 2 * (np.array(scale.places)[new.response] + 1)
+            cells[mapping.response] = [f"{value:.12g}" for value in numbers]
     else:
         said = _cells_by(own.response, cells[mapping.response], mapping.responses)
         cells[mapping.response] = _cells_of(new.response, said)

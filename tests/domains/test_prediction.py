@@ -23,6 +23,7 @@ FALSE = {
     "attention": ("spotlight", {"property": "depends_on", "in": "previous_error"}),
     "games": ("level_1", {"property": "ignores", "in": "payoff"}),
     "perception": ("ddm", {"property": "ignores", "in": "strength"}),
+    "recognition": ("sdt", {"property": "ignores", "in": "old"}),
     "sequences": ("encoding", {"property": "depends_on", "in": "backwards"}),
 }
 """For a published theory of each domain something that it does not predict."""

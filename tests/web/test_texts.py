@@ -29,7 +29,9 @@ ASKED = [name for name in DOMAINS if name != "attention"]
 def test_every_language_has_every_sentence_for_every_domain(language, domain):
     texts = texts_for(domain)[language]
     assert set(texts["domains"]) == {domain}
-    n_options = {"offers": 4, "estimation": 22, "public_goods": 21}.get(domain, 2)
+    n_options = {"offers": 4, "estimation": 22, "public_goods": 21, "recognition": 11}.get(
+        domain, 2
+    )
     assert len(set(option_labels(texts, domain, n_options))) == n_options
 
 

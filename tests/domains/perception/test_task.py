@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lakatos.domains import DOMAINS, find_domain
-from lakatos.domains.perception.figure import COLOURS, dots
+from lakatos.domains.kit.dots import COLOURS, dots
 from lakatos.domains.perception.task import (
     EDGES,
     PerceptionDomain,

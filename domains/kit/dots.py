@@ -1,4 +1,4 @@
-"""How a trial of perception looks: a cloud of blue and orange dots, of which one colour has more."""
+"""A cloud of blue and orange dots, of which one colour has more, as trials of perception and recognition show it."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Recognition and detection with confidence."""
