@@ -42,10 +42,15 @@ def check_output(out: Path, read: Iterable[Path] = ()) -> None:
         read: Files that the command reads.
 
     Raises:
-        UnusableError: It is part of a run, an inbox, a page, the library or the laboratory's home (exports have places
-            of their own in a run), is a TOML file that exists, or is or holds a file that is read.
+        UnusableError: It is a pipe or a link in a circle; part of a run, an inbox, a page, the library or the
+            laboratory's home (exports have places of their own in a run); a TOML file that exists; or it is or holds a
+            file that is read.
     """
-    place = out.resolve()
+    place = Path(os.path.realpath(out))
+    if place.is_symlink():
+        raise UnusableError(f"{out} is a link that leads to itself; name another place.")
+    if place.is_fifo() or place.is_socket() or place.is_block_device():
+        raise UnusableError(f"{out} is a pipe, a socket or a disk; name a file.")
     for folder in (place, *place.parents):
         is_kept = folder == home().resolve() or folder.name == ".lab"
         if is_kept or any(os.path.lexists(folder / name) for name in KEPT):

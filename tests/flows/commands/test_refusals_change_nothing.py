@@ -181,6 +181,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "binary.py").write_bytes(bytes(range(256)))
     (folder / "good.csv").write_text("subject,choice\ns1,0\ns1,1\n")
     os.mkfifo(folder / "pipe.csv")
+    (folder / "circle").symlink_to("circle")
     write_study(folder, **SHORT).rename(folder / "study.toml")
     program = '"""A: b."""\nPARAMETERS = {}\ndef choose(parameters, trials, xp):\n    return 5\n'
     for name, change in {
@@ -229,7 +230,7 @@ def test_a_refusal_changes_nothing(
 TAKEN = (
     *("runs/done/journal.sqlite", "runs/done/heads.jsonl", "runs/done/apart.key", "runs/done/new.csv", "runs/done"),
     *("runs/filed/inbox.sqlite", "runs/waiting/collection.sqlite", "runs/done/artifacts/x", "runs/.lab/x"),
-    *("study.toml", "linked/journal.sqlite", "good.csv"),
+    *("study.toml", "linked/journal.sqlite", "good.csv", "pipe.csv", "circle"),
 )  # fmt: skip
 WRITING = [
     (name, parameter.name, parameter.opts[0])
