@@ -438,10 +438,14 @@ def _draw_near(
     if not chosen.any():
         return False
     centers, covariances = centers[chosen], covariances[chosen]
-    for wider, share in ((WIDER, 3), (WIDEST, 1)):
-        n_each, spread = n_near * share // 4, wider**2 * covariances
-        near = _near(rng, centers, spread, n_each)
-        tried.add(near, ask(near), centers, spread, n_each)
+    spreads = (WIDER**2 * covariances, WIDEST**2 * covariances)
+    n_each = (n_near - n_near // 4, n_near // 4)
+    near = [_near(rng, centers, *own) for own in zip(spreads, n_each, strict=True)]
+    log_p = np.split(
+        ask(np.concatenate(near)), [len(near[0])]
+    )  # one question, since a walk takes long
+    for points, found, spread, number in zip(near, log_p, spreads, n_each, strict=True):
+        tried.add(points, found, centers, spread, number)
     return True
 
 
