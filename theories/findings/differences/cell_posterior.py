@@ -382,14 +382,14 @@ def _log_weights(tried: _Tried, population: CellPopulation) -> Array:
     )
 
 
-def _moments(points: Array, log_weights: Array) -> tuple[Array, Array, Array]:
-    """Means ``(n, n_parameters)``, covariances, and effective numbers of points, by columns of log weights."""
+def _normalised(log_weights: Array) -> Array:
+    """Columns of weights that sum to one."""
     weights = np.exp(log_weights - log_weights.max(axis=0))
-    return _moments_of(points, weights / weights.sum(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))
 
 
-def _moments_of(points: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """The same by columns of weights that sum to one."""
+def _moments(points: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Means ``(n, n_parameters)``, covariances, and effective numbers of points, by columns of weights."""
     mean = weights.T @ points
     size = points.shape[1]
     products = (points[:, :, None] * points[:, None, :]).reshape(len(points), size * size)
@@ -399,20 +399,18 @@ def _moments_of(points: Array, weights: Array) -> tuple[Array, Array, Array]:
 
 
 def _population(tried: Sequence[_Tried], start: CellPopulation, least: Array) -> CellPopulation:
-    """The population of cells, by expectation maximisation on the points there are."""
+    """The likeliest population of cells that is not narrower than ``least``, by expectation maximisation."""
     population = start
     mixtures = [own.log_p - own.log_mixture()[:, None] for own in tried]
     for _ in range(N_LEARNED):
         means, squares = [], []
         for own, log_ratio in zip(tried, mixtures, strict=True):
-            log_weights = log_ratio + population.log_density(own.points)[:, None]
-            weights = np.exp(log_weights - log_weights.max(axis=0))
-            weights /= weights.sum(axis=0)
+            weights = _normalised(log_ratio + population.log_density(own.points)[:, None])
             means.append(weights.T @ own.points)
             squares.append(weights.T @ own.points**2)
         center = np.concatenate(means).mean(axis=0)
         variance = np.concatenate(squares).mean(axis=0) - center**2
-        population = CellPopulation(center, np.maximum(np.sqrt(variance), least))
+        population = CellPopulation(center, np.sqrt(np.maximum(variance, least**2)))
     return population
 
 
@@ -440,10 +438,14 @@ def _draw_near(
     if not chosen.any():
         return False
     centers, covariances = centers[chosen], covariances[chosen]
-    for wider, share in ((WIDER, 3), (WIDEST, 1)):
-        n_each, spread = n_near * share // 4, wider**2 * covariances
-        near = _near(rng, centers, spread, n_each)
-        tried.add(near, ask(near), centers, spread, n_each)
+    spreads = (WIDER**2 * covariances, WIDEST**2 * covariances)
+    n_each = (n_near - n_near // 4, n_near // 4)
+    near = [_near(rng, centers, *own) for own in zip(spreads, n_each, strict=True)]
+    log_p = np.split(
+        ask(np.concatenate(near)), [len(near[0])]
+    )  # one question, since a walk takes long
+    for points, found, spread, number in zip(near, log_p, spreads, n_each, strict=True):
+        tried.add(points, found, centers, spread, number)
     return True
 
 
@@ -455,7 +457,7 @@ def _proposals(
     enough = LEAST_EFFECTIVE * (points.shape[1] + 1)
     power = np.ones(log_weights.shape[1])
     for _ in range(12):  # posteriors that rest on one or two points are flattened
-        mean, spread, n_effective = _moments(points, log_weights * power)
+        mean, spread, n_effective = _moments(points, _normalised(log_weights * power))
         few = n_effective < enough
         if not few.any():
             break
@@ -471,9 +473,7 @@ def _resampled(
 ) -> tuple[Array, Array]:
     """Draws ``(n_cells, n_each, n_parameters)`` of cells, and their log likelihoods minus log densities."""
     wide = CellPopulation(population.center, WIDER_POPULATION * population.sd)
-    log_weights = _log_weights(tried, wide)
-    weights = np.exp(log_weights - log_weights.max(axis=0))
-    below = np.cumsum(weights / weights.sum(axis=0), axis=0)
+    below = np.cumsum(_normalised(_log_weights(tried, wide)), axis=0)
     shares = (np.arange(n_each) + rng.random((below.shape[1], 1))) / n_each
     places = np.stack([np.searchsorted(own, at) for own, at in zip(below.T, shares, strict=True)])
     drawn = tried.points[np.minimum(places, len(below) - 1)]
@@ -484,13 +484,12 @@ def _summary(tried: _Tried, populations: PopulationDraws) -> dict[str, Array]:
     """Posteriors of some cells, and what their responses say with the population divided out."""
     points, middle = tried.points, populations.middle
     log_weights = _log_weights(tried, middle)
-    likeliest = log_weights.max(axis=0)
-    weights = np.exp(log_weights - likeliest)
+    weights = _normalised(log_weights)
     # What is the posterior under one population is made that under each of them, and their mean is taken.
     ratio = populations.log_density(points) - middle.log_density(points)
     ratio = np.exp(np.minimum(ratio, MOST_RATIO))
     weights *= ratio.T @ (1 / np.maximum(ratio @ weights, 1e-300)) / len(ratio)
-    mean, spread, n_effective = _moments_of(points, weights)
+    mean, spread, n_effective = _moments(points, weights)
     ends = np.full((2, len(mean), points.shape[1]), np.nan)
     enough = n_effective >= FEW_EFFECTIVE
     for k in range(points.shape[1]):
@@ -502,7 +501,8 @@ def _summary(tried: _Tried, populations: PopulationDraws) -> dict[str, Array]:
 
     inside = np.where(np.isfinite(tried.log_p[:, :1]), 0.0, -np.inf)
     prior = inside + (middle.log_density(points) - tried.log_mixture())[:, None]
-    apart, spread_apart, _ = _moments(points, np.concatenate([log_weights, prior], axis=1))
+    both = _normalised(np.concatenate([log_weights, prior], axis=1))
+    apart, spread_apart, _ = _moments(points, both)
     spread_apart = _positive(spread_apart, 1e-6)
     value, variance = without_population(apart[:-1], spread_apart[:-1], apart[-1], spread_apart[-1])
     best = (log_weights + tried.log_mixture()[:, None]).argmax(axis=0)
