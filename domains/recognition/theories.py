@@ -112,10 +112,9 @@ ITEMS = (
         code='old_sd = parameters["old_sd"] + 0.0 * old',
         parameters={"old_sd": log_uniform(0.3, 4.0, SD, "standard deviation of old items")},
         wording=Wording(
-            clause="receive evidence from old items that varies {far}more than that from new ones (by a factor of "
+            clause="find the evidence of old items {far}more variable than that of new ones (by a factor of {old_sd})",
+            opposite_clause="find the evidence of old items {far}less variable than that of new ones (by a factor of "
             "{old_sd})",
-            opposite_clause="receive evidence from old items that varies {far}less than that from new ones (by a "
-            "factor of {old_sd})",
             parameter="old_sd",
             neutral=1.0,
             unit=0.25,
