@@ -1667,6 +1667,8 @@ def _beyond_the_grid(
     ends = (scale.edges or scale.places)[:: len(scale.edges or scale.places) - 1]
     if numbers.between(*ends).all() and not scale.share_lost(numbers.tolist()):
         return []  # each is an outcome as it is
+    if scale.kind == "levels" and numbers.nunique() <= len(scale.places):
+        return []  # the reader of the task finds the level of each
     said = f"{column}: {scale.fit_in_words(numbers.tolist())}"
     if has_range and not numbers.between(*ends).all():
         said += " Where the file has another range, say it: x_range and y_range are what stands for -1 and 1."

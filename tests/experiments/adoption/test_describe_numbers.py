@@ -88,3 +88,12 @@ def test_times_that_are_no_outcome_are_counted_and_the_loss_of_the_grid_is_told(
     narrow = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(2.05 + 0.9 * RNG.random(500), 3))
     odd = describe_table(narrow, DOMAINS["attention"]).beyond_grid
     assert any("the grid is too coarse for them" in text for text in odd)
+
+
+def test_ratings_that_the_reader_turns_into_categories_are_not_called_outside_of_the_grid() -> None:
+    item, rating = np.resize(["old", "new"], 500), RNG.integers(1, 7, 500)
+    table = table_of(item=item, rating=rating)
+    assert describe_table(table, DOMAINS["recognition"]).beyond_grid == ()
+    percent = table_of(item=item, rating=RNG.integers(0, 101, 500))
+    (said,) = describe_table(percent, DOMAINS["recognition"]).beyond_grid
+    assert "which are no outcome" in said
