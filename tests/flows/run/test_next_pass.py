@@ -557,7 +557,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
             ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     shutil.copytree(ROOT / "lakatos", other / "lakatos", symlinks=True)
-    with (other / "theories" / "scoring" / "score.py").open("a") as file:
+    with (other / "theories" / "engine" / "scoring" / "score.py").open("a") as file:
         file.write("ANOTHER_VERSION = True\n")
     asked.deliver(copy, *range(12))
     before = look(copy)
