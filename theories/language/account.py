@@ -317,7 +317,7 @@ def labels_in_order(head: str, told: Sequence[ToldClause]) -> list[str]:
 
     Left out are those that say again what the form's name says.
     """
-    words = set(head.casefold().split())
+    words = set(re.findall(r"[\w-]+", head.casefold()))
     strong = [item for item in told if not item.is_detail and not words & _words_of_labels(item)]
     strong.sort(key=lambda item: (item.of_some, -item.size))
     return list(dict.fromkeys(filter(None, map(label_of, strong))))

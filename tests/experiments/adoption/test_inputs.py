@@ -228,4 +228,4 @@ def test_a_lean_in_an_induced_rule_is_told_by_what_the_first_option_is() -> None
     term = _lean("outcomes", "the safer one")
     assert term.opposite == "take the safer one, whatever the numbers"
     assert term.words == "take the other option than the safer one, whatever the numbers"
-    assert _lean("outcomes", "").opposite == "take A whatever it is"
+    assert _lean("outcomes", "").opposite == "take A, whatever the numbers"

@@ -547,6 +547,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
         "flows",
         "memory",
         "judges",
+        "domains",
         "theories",
         "experiments",
         "language_models",
@@ -557,7 +558,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
             ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     shutil.copytree(ROOT / "lakatos", other / "lakatos", symlinks=True)
-    with (other / "theories" / "scoring" / "score.py").open("a") as file:
+    with (other / "theories" / "engine" / "scoring" / "score.py").open("a") as file:
         file.write("ANOTHER_VERSION = True\n")
     asked.deliver(copy, *range(12))
     before = look(copy)
@@ -570,7 +571,7 @@ def test_a_machine_with_another_version_refuses_and_the_one_that_began_goes_on(
         text=True,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "was begun by other code" in done.stderr
     assert look(copy) == before
     settle(copy)

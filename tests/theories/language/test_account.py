@@ -215,6 +215,19 @@ def test_a_title_names_no_side_that_people_or_some_of_them_are_not_on():
     assert account_of("Diminishing returns", [curve], declared).name == "Diminishing returns"
 
 
+def test_a_published_title_has_no_label_added_to_it():
+    for family in FAMILIES.values():
+        for title, composition in family.seeds.values():
+            clauses = family.grammar.clauses(composition, title)
+            declared = {
+                name: parse_prior(name, prior)
+                for name, prior in family.grammar.parameters(composition).items()
+            }
+            high = {name: high_in_its_range(prior) for name, prior in declared.items()}
+            assert account_of(title, clauses, declared).name == title
+            assert len(account_of(title, clauses, high).name.split()) <= len(title.split()) + 1
+
+
 def test_neighbouring_clauses_with_one_verb_share_it():
     def claim(*clauses: str) -> str:
         return account_of("Adding", [Wording(clause) for clause in clauses], {}).claim
