@@ -12,6 +12,7 @@ from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, l
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.task import Domain
+from lakatos.traces.wording import printable
 
 NEEDED = ("participant", "response", "order", "experiment", "count", "share")
 WORDS = {
@@ -72,7 +73,8 @@ def study_text(
     is_open = OPEN_QUESTION in leaves_of(columns.model_dump(exclude_defaults=True))
     enough = "too few leave responses unused" if is_open else "enough to use all responses"
     lines = [
-        f"# Responses in {file}, as `lakatos new` read them. Check every line that ends in a question mark.",
+        f"# Responses in {_in_comment(file)}, as `lakatos new` read them. "
+        "Check every line that ends in a question mark.",
         f"name = {_toml(name)}",
         f"question = {_toml(question)}",
         *([] if domain_file else [f"domain = {_toml(domain.name)}"]),
@@ -130,7 +132,9 @@ def _column_lines(columns: AnswerColumns, domain: Domain) -> list[str]:
     if stimulus:
         lines += ["", "[participants.columns.stimulus]"]
         lines += [_line(key, item, parts.get(key, "")) for key, item in stimulus.items()]
-        lines += [f"# {key}: {told}" for key, told in parts.items() if key not in stimulus]
+        lines += [
+            f"# {key}: {_in_comment(told)}" for key, told in parts.items() if key not in stimulus
+        ]
     return lines
 
 
@@ -143,7 +147,12 @@ def _line(key: str, value: Any, words: str = "") -> str:
 
 
 def _comment(words: str) -> str:
-    return f"   # {words}" if words.strip() else ""
+    return f"   # {_in_comment(words)}" if words.strip() else ""
+
+
+def _in_comment(text: str) -> str:
+    """Text in one line, which ends no comment."""
+    return printable(" ".join(text.splitlines()))
 
 
 def _key(key: str) -> str:

@@ -64,7 +64,8 @@ def check_output(out: Path, read: Iterable[Path] = ()) -> None:
     if place.suffix == ".toml" and place.exists():
         raise UnusableError(f"{out} exists and may be a study; name another file, or delete it.")
     for file in read:
-        if place in (file.resolve(), file.resolve().parent) and file.is_file():
+        own = Path(os.path.realpath(file))
+        if place in (own, own.parent) and file.is_file():
             raise UnusableError(
                 f"{out} {'holds' if place.is_dir() else 'is'} a file that is read; name another place."
             )

@@ -509,6 +509,20 @@ def test_one_is_told_in_the_singular() -> None:
     assert "2 rows equal to an earlier one in every cell (rows 3 and 4)" in twice.odd
 
 
+@pytest.mark.parametrize(
+    "name", ["a\nb.csv", "a\r[stop]\n.csv", "a\x1b[31m.csv", "a\x7f\x00.csv", 'a"b\\.csv']
+)
+def test_any_name_of_a_file_stays_in_its_comment_and_its_text(name: str) -> None:
+    made = describe_table(table(ROWS))
+    assert made.domain is not None
+    text = study_text("s", "?", DOMAINS[made.domain], name, made.mapping, ["hyperbolic"])
+    plain = study_text("s", "?", DOMAINS[made.domain], "a.csv", made.mapping, ["hyperbolic"])
+    value, expected = tomllib.loads(text), tomllib.loads(plain)
+    assert value["participants"].pop("file") == name
+    assert expected["participants"].pop("file") == "a.csv"
+    assert value == expected
+
+
 def test_a_written_study_says_the_guessed_mapping(tmp_path: Path) -> None:
     made = describe_table(table(ROWS))
     assert made.domain == "intertemporal"

@@ -112,7 +112,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "judges vault": ("done", "begun", "nosuch"),
     "judges replay": ("abcdef --run done", "'' --run done", "x --run nosuch"),
     "judges anchor build": ("/ --items 1", "a.json --domain nosuch", "a.json --seed -1", "a.json --data nosuch"),
-    "judges anchor split": ("nosuch a.json", "pipe.csv a.json", "good.csv a.json", "good.csv notes"),
+    "judges anchor split": ("circle a.json", "nosuch a.json", "pipe.csv a.json", "good.csv a.json", "good.csv notes"),
     "memory list": ("--kind nosuch", "--nosuch"),
     "memory show": ("nosuch", "''"),
     "memory recall": ("nosuch x",),
