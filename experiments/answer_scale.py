@@ -124,8 +124,8 @@ class AnswerScale:
         inside = values[(values >= low) & (values <= high)]
         lost = self.share_lost(inside.tolist()) if len(inside) else 0.0
         words = (
-            f"of {len(values):,} responses {below} are below {low:g} {self.unit} and {above} above {high:g} {self.unit}, "
-            f"which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
+            f"of {len(values):,} responses {below} are below {low:g} {self.unit} and {above} above {high:g} "
+            f"{self.unit}, which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
         )
         return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
 
