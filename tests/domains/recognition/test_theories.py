@@ -235,7 +235,7 @@ def test_the_population_of_forty_participants_is_recovered(hidden, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("hidden", ["uvsd", "dual_process"])
 def test_unequal_variances_and_two_processes_are_told_apart_and_never_mistaken(hidden):
-    """Nobody is clearly ahead of the truth in six samples of 40 participants with 200 trials; over all the truth leads."""
+    """In six samples of 40 participants nobody is clearly ahead of the truth; over all samples the truth leads."""
     forms = {name: read_program(FAMILY.program(name)) for name in RIVALS}
     truth, scores = people_who_follow(hidden), {name: [] for name in RIVALS}
     with Laboratory(DOMAIN, 1) as laboratory:
