@@ -21,6 +21,7 @@ from lakatos.domains.recognition.task import MOST, categories_of, recognition_tr
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.plausible import FEWEST, question
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.signatures import (
@@ -49,7 +50,7 @@ PARTS: Mapping[str, str] = {
     "strongest": "number that counts as strength 1; by default the largest of the file",
     "lure": "column: similar (or 1) where new items are similar to old ones, such as the column of items itself",
     "confidence": "column: how sure the response was; left out where there is none, or where the response says it",
-    "categories": "number of categories of a scale of ratings from 1 on; by default the largest rating",
+    "categories": "number of categories of the scale, where some were never used",
     "old_share": "column, or number: the share of old items of which participants knew; by default 0.5",
 }
 """Parts of a trial, for people to read."""
@@ -146,7 +147,7 @@ def _items(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> tuple[A
         kind = "old" if old.max() else "new"
         raise TrialsError(
             f"{cells.name}: all items of {column} are {kind}. Old and new items are needed: name the column that tells "
-            "them apart (--column item=COLUMN)."
+            f"them apart (--column item=COLUMN), or say what cells mean: --column 'recode.{column}={{CELL = \"new\"}}'."
         )
     lure, strength = np.zeros(len(old)), np.ones(len(old))
     if "lure" in columns.stimulus:
@@ -183,11 +184,16 @@ def _categories(
             f"missing.{columns.response}=CELL",
         )
         place = by_distinct(pd.Series(said), code.__getitem__).astype(np.int64)
-        n = max(2, int(columns.stimulus.get("categories", max(code.values()) + 1)))
-        if n > 2 * MOST or place.max() >= n:
+        n = (
+            int(columns.stimulus.get("categories", 0))
+            if "confidence" not in columns.stimulus
+            else 2
+        )
+        n = max(2, n, max(code.values()) + 1)
+        if n > 2 * MOST:
             raise TrialsError(
                 f"{cells.name}: participants.columns.responses counts categories from 0 for surely new to at most "
-                f"{min(n, 2 * MOST) - 1} for surely old."
+                f"{2 * MOST - 1} for surely old."
             )
         ordered = ", ".join(sorted(code, key=lambda cell: code[cell]))
         notes.append(f"{columns.response}: from surely new to surely old: {ordered}")
@@ -202,13 +208,14 @@ def _categories(
             "it; leave one of them out (--column confidence=)."
         )
     column = str(columns.stimulus["confidence"])
-    sureness, n_levels = _ratings(cells, column, MOST, notes, None)
+    n_said = columns.stimulus.get("categories")
+    sureness, n_levels = _ratings(cells, column, MOST, notes, n_said and n_said / 2)
     return np.where(place == 1, n_levels + sureness, n_levels - 1 - sureness), 2 * n_levels
 
 
 def _judges(name: str, said: set[str]) -> bool:
     """Whether a column says of responses that they were right or wrong."""
-    words = ColumnSignature(name, pd.Series([""])).words
+    words = set(words_of(name))
     is_named = bool(words & (ACCURACY | ERRORS)) and not words & SAID
     return (is_named or bool(said & {"correct", "incorrect"})) and bool(
         guessed_correctness(said, name)
@@ -217,7 +224,7 @@ def _judges(name: str, said: set[str]) -> bool:
 
 def _code_of(said: set[str]) -> dict[str, int]:
     """The code of cells that say old and new, or yes and no; empty for others, such as ratings."""
-    if said <= set(OUTCOMES):
+    if said <= set(OUTCOMES) and len(said) > 2:  # hit and miss alone may judge responses
         return {cell: OUTCOMES[cell] for cell in sorted(said)}
     if in_words := _code_of_words(said):
         return in_words
@@ -293,13 +300,14 @@ def _check_responses(
         turned = " ".join(
             f"--column responses.{cell}={n - 1 - own}" for cell, own in columns.responses.items()
         )
+        other = f"--column 'response=NUMBER - {columns.response}' (the lowest and the highest rating together)"
         question(
             columns,
             notes,
             "reversed_code",
             f"{cells.name}: old items have lower responses than new ones (mean category {means[0]:.2f} against "
             f"{means[1]:.2f}, where 0 is surely new), so that false alarms are more frequent than hits and the code "
-            f"may be reversed. To turn it round, say {turned or '--column responses.CELL=PLACE (0: surely new)'}",
+            f"may be reversed. To turn it round, say {turned or other}",
         )
 
 
@@ -346,11 +354,13 @@ def recognise(table: TableSignature) -> Reading | None:
     rating = rating or (ratings[0] if len(ratings) == 1 else None)
     if rating is not None and (decision is None or is_function_of(decision, rating)):
         code, notes = _code_of_ratings(rating, old)
+        if not code and rating.is_whole:
+            stimulus["categories"] = int(np.nanmax(rating.values) + (np.nanmin(rating.values) == 0))
         return Reading(stimulus, tuple(shown), response=rating.name, responses=code, notes=notes)
     if decision is None:
         return None
     if rating is not None:
-        stimulus["confidence"] = rating.name
+        stimulus |= _confidence(rating)
     if decision is judged:
         return Reading(stimulus, tuple(shown), response=decision.name)
     code = _code_of({cell.casefold() for cell in decision.distinct})
@@ -372,7 +382,7 @@ def _of_two_kinds(table: TableSignature) -> Reading | None:
     ((item, said),) = pairs
     new, old = sorted(item.distinct)
     strength = _strength_column(table, item)
-    stimulus = {"item": item.name, "confidence": ratings[0].name}
+    stimulus = {"item": item.name} | _confidence(ratings[0])
     return Reading(
         stimulus | ({"strength": strength} if strength else {}),
         (item.name, *([strength] if strength else [])),
@@ -436,18 +446,26 @@ def _is_strength(own: ColumnSignature) -> bool:
     return named or (len(said) > 1 and said <= set(PLACE_OF))
 
 
+def _confidence(own: ColumnSignature) -> dict[str, Any]:
+    """A column of confidence, and the number of categories that it makes where it counts levels from 1."""
+    highest = own.values[np.isfinite(own.values)].max(initial=0)
+    counts = own.is_whole and 2 <= highest <= MOST and np.nanmin(own.values) == 1
+    return {"confidence": own.name} | ({"categories": 2 * int(highest)} if counts else {})
+
+
 def _code_of_ratings(rating: ColumnSignature, old: Array) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Nothing where higher ratings mean old; else the categories in the opposite order, with a note."""
-    known = np.isfinite(rating.values)
-    if not rating.is_whole or _standard_errors(rating.values[known], old[known]) > -CLEAR:
+    """The category of each rating, in the opposite order where old items have lower ones; nothing for finer scales."""
+    values = rating.values[np.isfinite(rating.values)]
+    if not rating.is_whole or np.ptp(values) >= 2 * MOST:
         return {}, ()
-    low, high = int(rating.values[known].min()), int(rating.values[known].max())
-    if high - low >= 2 * MOST:
-        return {}, ()
-    code = {str(value): high - value for value in range(low, high + 1)}
-    return code, (
-        f"{rating.name}: {low} is read as surely old and {high} as surely new, since old items have lower ratings",
+    low, high = int(values.min()), int(values.max())
+    is_turned = _standard_errors(values, old[np.isfinite(rating.values)]) < -CLEAR
+    places = {cell: int(float(cell)) for cell in sorted(rating.distinct, key=float)}
+    code = {cell: high - own if is_turned else own - low for cell, own in places.items()}
+    words = (
+        f"{low} is read as surely old and {high} as surely new, since old items have lower ratings"
     )
+    return code, (f"{rating.name}: {words}",) if is_turned else ()
 
 
 LAYOUT = StimulusLayout(

@@ -112,7 +112,8 @@ def test_confidence_beside_a_response_makes_one_scale(in_words):
         confidence=confidence.map(words) if in_words else confidence.astype(int),
     )
     found = described(two)
-    assert found.mapping.stimulus == {"item": "item_type", "confidence": "confidence"}
+    parts = {"item": "item_type", "confidence": "confidence"}
+    assert found.mapping.stimulus == parts | ({} if in_words else {"categories": 6})
     assert only(two).digest == only(frame).digest
 
 
@@ -261,3 +262,34 @@ def test_an_item_of_another_name_and_a_response_of_no_scale_are_refused_by_row()
     frame.loc[3, "item_type"] = "primed"
     with pytest.raises(TrialsError, match=r"row 5: item_type is 'primed', which names no item"):
         only(frame, response="rating", stimulus={"item": "item_type"})
+
+
+def test_a_scale_is_the_same_in_all_experiments_of_a_file():
+    frame = ratings()
+    half = frame.assign(experiment=np.where(frame.index % 2, "a", "b"))
+    half = half[(half["experiment"] == "a") | (half["rating"] > 1)]
+    confident = half.assign(
+        response=np.where(half["rating"] > 3, "old", "new"),
+        conf=((half["rating"] - 3.5).abs() + 0.5).astype(int),
+    )
+    confident = confident[(confident["experiment"] == "a") | (confident["conf"] < 3)]
+    for own in (half, confident.drop(columns="rating"), half.assign(rating=8 * half["rating"])):
+        found = lakatos.adopt(own, "recognition", {"experiment": "experiment"}).trials
+        assert len({int(n) for item in found for n in n_categories(item.stimuli)}) == 1
+
+
+def test_hits_and_misses_alone_are_no_code_of_old_and_new():
+    frame = ratings()
+    judged = np.where((frame["rating"] > 3) == (frame["item_type"] == "old"), "hit", "miss")
+    file = frame.drop(columns="rating").assign(outcome=judged)
+    with pytest.raises(TrialsError, match=r"outcome is '(hit|miss)' or '(hit|miss)'"):
+        only(file, response="outcome", stimulus={"item": "item_type"})
+
+
+def test_fine_ratings_in_the_opposite_order_are_questioned_and_turned_by_an_expression():
+    frame = ratings()
+    fine = frame.assign(rating=101 - (16 * frame["rating"] + np.arange(len(frame)) % 16 - 15))
+    with pytest.raises(ImplausibleError, match=r"response.{1,5}NUMBER - rating"):
+        only(fine)
+    turned = only(fine, response="101 - rating")
+    assert turned.response[turned.stimuli["old"][turned.trial] == 1].mean() > 5.5
