@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
     SWAPPED,
@@ -22,12 +23,13 @@ from lakatos.experiments.adoption.option_code import (
     option_named,
     words_of_option,
 )
-from lakatos.experiments.adoption.option_kind import KINDS, PLACE_WORDS
-from lakatos.experiments.adoption.plausible import question
+from lakatos.experiments.adoption.option_kind import KINDS
+from lakatos.experiments.adoption.plausible import ACCURACY, JUDGED, is_mixed, question
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.shown_stimuli import places_of_cells
-from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature
-from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
+from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature, stays_after_reward
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
@@ -262,6 +264,97 @@ def refuse_unread_sides(
                 else ""
             )
         )
+
+
+def refuse_roles(cells: RowCells, columns: AnswerColumns) -> None:
+    """Refuse responses of several roles, each of which chooses among options of its own, as rows and columns of games.
+
+    Raises:
+        TrialsError: A column that nothing reads divides the cells of responses; the message has the rows of each role.
+    """
+    if columns.response not in cells.frame.columns or "==" in columns.response:
+        return
+    frame = pd.DataFrame({"said": cells.text(columns.response)})
+    for name in columns_not_read(cells.frame, columns):
+        own = frame["said"].groupby(cells.text(name)).unique()
+        sets = [set(said) - {""} for said in own]
+        if not 2 <= len(sets) <= 4 or set(map(len, sets)) != {2} or set.intersection(*sets):
+            continue
+        if len(set.union(*sets)) < 2 * len(sets):
+            continue
+        first, second = own.index[:2]
+        turned = {
+            part: [list(row) for row in zip(*columns.stimulus[other], strict=True)]
+            for part, other in (("own", "other"), ("other", "own"))
+            if isinstance(columns.stimulus.get(other), list)
+        }
+        as_options = " ".join(
+            f"--column '{part}={json.dumps(value, ensure_ascii=False)}'"
+            for part, value in turned.items()
+        )
+        raise TrialsError(
+            f"{cells.name}: {columns.response} says {' or '.join(sorted(sets[0]))} where {name} is {first}, and "
+            f"{' or '.join(sorted(sets[1]))} where it is {second}: roles with options of their own. Read each role by "
+            f"itself: --column where.{name}={first}, or --column where.{name}={second}."
+            + (
+                f" For the role whose payoffs are now those of the other player, say {as_options}"
+                if turned
+                else ""
+            )
+        )
+
+
+def check_crossed(
+    cells: RowCells, columns: AnswerColumns, participant: NDArray[Any], notes: list[str]
+) -> None:
+    """Question responses that follow what options offer, or rewards, only if compared with a column of two cells.
+
+    Such a column, which nothing reads and which comes and goes within participants, may say where an option stood.
+    """
+    response, reward = columns.response, columns.feedback.get("reward", "")
+    is_read = {SIDE, SHOWN, "second_choice", "stage"} & set(columns.stimulus) or "==" in response
+    if is_read or set(columns.responses.values()) != {0, 1} or response not in cells.frame.columns:
+        return
+    rows = np.argsort(participant, kind="stable")
+    frame, person = cells.frame.iloc[rows], participant[rows]
+    for name in columns_not_read(frame, columns):
+        said = sorted(set(frame[name].str.strip()) - {""})
+        if len(said) != 2 or set(words_of(name)) & (JUDGED | ACCURACY):
+            continue
+        if not is_mixed(cells.text(name), participant):
+            continue
+        side = SideColumn(name, {said[0]: 0, said[1]: 1})
+        if reward and not follows_rewards(frame, columns, side, person):
+            continue
+        if not reward and not follows_places(frame, columns, side):
+            continue
+        what = "rewards" if reward else "what options offer"
+        same = set(said) == set(frame[response].str.strip()) - {""}
+        recode = (
+            "" if same else f" (after --column 'recode.{name}=...' with the cells of {response})"
+        )
+        question(
+            columns,
+            notes,
+            "unread_places",
+            f"{cells.name}: responses follow {what} much more clearly if {response} is compared with {name} "
+            f"({', '.join(said)}), which is not read: it may say where an option stood. Say --column "
+            f"'response={response} == {name}'{recode}",
+        )
+
+
+def follows_rewards(
+    frame: pd.DataFrame, columns: AnswerColumns, side: SideColumn, person: NDArray[np.int64]
+) -> bool:
+    """Whether responses are repeated after rewards as places are compared with a column, and not as they stand."""
+    won = numbers_of(frame[columns.feedback["reward"]]).to_numpy()
+    place = frame[columns.response].str.strip().map(columns.responses)
+    crossed = place != frame[side.name].str.strip().map(side.on_left)
+    plain, compared = (
+        abs(stays_after_reward(ColumnSignature("", own.astype(str)), won, person))
+        for own in (place, crossed)
+    )
+    return compared > CLEAR and compared > CLEARER * plain
 
 
 def with_chosen_options(
