@@ -145,7 +145,7 @@ def _question_unread_key(cells: RowCells, columns: AnswerColumns, notes: list[st
             question(
                 columns,
                 notes,
-                "unread_right_key",
+                "unread_column",
                 f"{cells.name}: {response} often says what {name} says, so that {name} seems to be the stimulus, or "
                 f"the right response, and {response} what was responded, not whether it was right. Say --column "
                 f"right_key={name} --column response={response}",

@@ -251,7 +251,7 @@ def _adopted(
     notes += alike_names(frame, columns)
     if NUMBER in columns.wide:
         if alike := one_answer_items(frame, columns.wide, table.questions):
-            question(columns, notes, "one_answer_items", f"{table.name}: {alike}")
+            question(columns, notes, "constant_response", f"{table.name}: {alike}")
         frame = numbered_rows(frame, columns.wide, table.questions, table.name)
     elif columns.wide:
         frame = melted(frame, columns, table.name)

@@ -508,7 +508,7 @@ def check_begins_anew(
                 question(
                     columns,
                     notes,
-                    "took_part_twice",
+                    "shared_names",
                     f"{name}: {count} begins anew with {part} for {several.sum()} of {len(several)} participants "
                     f"({rows_named(rows.to_numpy())}), who seem to have taken part more than once. Delete the rows "
                     "that do not count from the file",
@@ -712,12 +712,8 @@ def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array,
 def check_places(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
-    """Question responses that name places, or right and wrong, where columns tell which stimuli stood at each place.
-
-    They are two columns of the same stimuli, or one that says where one of two stimuli stood, as responses do.
-    """
-    read = map(str, leaves_of([columns.stimulus, columns.feedback, columns.response]))
-    used = {own for leaf in read for own in columns_in(leaf, cells.frame)}
+    """Question responses that say right or wrong, or places where two columns tell which stimuli stood at each."""
+    used = set(map(str, leaves_of(columns.stimulus)))
     chosen = set(cells.text(columns.response).tolist()) - {""} if columns.response else set()
     is_judged = bool(set(words_of(columns.response)) & ACCURACY) and "==" not in columns.response
     shown = stimuli_at_places(cells, participant, {""} if is_judged else chosen, used)
@@ -730,22 +726,6 @@ def check_places(
             f"{cells.name}: by its name, {columns.response} says whether a response was right, and not which option it "
             "was: where the right option changes, options would be mixed up. Say which column holds the responses: "
             f"--column response={response_at_places(cells) or 'COLUMN'}{placed}",
-        )
-    stood = [
-        name for name in map(str, cells.frame.columns)
-        if len(chosen) == 2 and not chosen <= {"0", "1", "1.0", "0.0"}
-        and name not in used and _says_where(name, chosen) and set(cells.text(name)) - {""} == chosen
-        and is_mixed(cells.text(name), participant)
-        and places_of(cells.text(name), cells.text(columns.response)).max() > len(chosen)
-    ]  # fmt: skip
-    if stood:
-        question(
-            columns,
-            notes,
-            "one_set_of_options",
-            f"{cells.name}: {stood[0]} ({', '.join(sorted(chosen))}) seems to say where a stimulus stood, and "
-            f"{columns.response} where the chosen one stood: places would be learned, not stimuli. Say --column "
-            f"'response={columns.response} == {stood[0]}'",
         )
     if shown and not is_judged:
         stimuli = sorted(set(cells.text(shown[0]).tolist()) - {""})
@@ -767,15 +747,6 @@ def response_at_places(cells: RowCells) -> str:
         if is_free and len(said) == 2 and all(set(words_of(cell)) <= AT_PLACES for cell in said):
             return name
     return ""
-
-
-def _says_where(name: str, cells: set[str]) -> bool:
-    """Whether a column whose cells are those of the response says where a stimulus stood, not what was right."""
-    words = set(words_of(name))
-    if words & (JUDGED | {"best", "better", "optimal", "prediction", "previous", "last"}):
-        return False
-    said = {word for cell in cells for word in words_of(cell)}
-    return bool(words & PLACE_WORDS) or not words or said <= AT_PLACES
 
 
 def stimuli_at_places(

@@ -24,12 +24,12 @@ from lakatos.experiments.adoption.option_code import (
     words_of_option,
 )
 from lakatos.experiments.adoption.option_kind import KINDS
-from lakatos.experiments.adoption.plausible import ACCURACY, JUDGED, is_mixed, question
+from lakatos.experiments.adoption.plausible import ACCURACY, AT_PLACES, JUDGED, is_mixed, question
 from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
 from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature, stays_after_reward
-from lakatos.experiments.adoption.tables import AnswerTable, numbers_of
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
@@ -307,9 +307,10 @@ def refuse_roles(cells: RowCells, columns: AnswerColumns) -> None:
 def check_crossed(
     cells: RowCells, columns: AnswerColumns, participant: NDArray[Any], notes: list[str]
 ) -> None:
-    """Question responses that follow what options offer, or rewards, only if compared with a column of two cells.
+    """Question a column of two cells, which nothing reads, that may say where an option stood.
 
-    Such a column, which nothing reads and which comes and goes within participants, may say where an option stood.
+    It comes and goes within participants, and responses follow what options offer, or rewards, only if compared with
+    it; or else, where rewards are learned, its name and cells say places, as the response does.
     """
     response, reward = columns.response, columns.feedback.get("reward", "")
     is_read = {SIDE, SHOWN, "second_choice", "stage"} & set(columns.stimulus) or "==" in response
@@ -324,23 +325,36 @@ def check_crossed(
         if not is_mixed(cells.text(name), participant):
             continue
         side = SideColumn(name, {said[0]: 0, said[1]: 1})
-        if reward and not follows_rewards(frame, columns, side, person):
-            continue
-        if not reward and not follows_places(frame, columns, side):
-            continue
-        what = "rewards" if reward else "what options offer"
         same = set(said) == set(frame[response].str.strip()) - {""}
-        recode = (
-            "" if same else f" (after --column 'recode.{name}=...' with the cells of {response})"
-        )
+        if reward and same and _says_where(name, said):
+            is_all = (
+                places_of(frame[name], frame[response]).max() > 2
+            )  # no other coding of responses
+        else:
+            is_all = bool(
+                follows_rewards(frame, columns, side, person)
+                if reward
+                else follows_places(frame, columns, side)
+            )
+        if not is_all:
+            continue
+        recode = f" (after recode.{name}=... with the cells of {response})" if not same else ""
         question(
             columns,
             notes,
-            "unread_places",
-            f"{cells.name}: responses follow {what} much more clearly if {response} is compared with {name} "
-            f"({', '.join(said)}), which is not read: it may say where an option stood. Say --column "
-            f"'response={response} == {name}'{recode}",
+            "unread_column",
+            f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say where an option stood, and "
+            f"{response} where the chosen one stood. Say --column 'response={response} == {name}'{recode}",
         )
+
+
+def _says_where(name: str, said: Sequence[str]) -> bool:
+    """Whether a column whose cells are those of the response says where a stimulus stood, not what was right."""
+    words = set(words_of(name))
+    is_place = {word for cell in said for word in words_of(cell)} <= AT_PLACES
+    is_free = not words & {"best", "better", "optimal", "prediction", "previous", "last"}
+    is_number = all(cell.isdigit() for cell in said)
+    return is_free and not is_number and (bool(words & PLACE_WORDS) or is_place)
 
 
 def follows_rewards(
