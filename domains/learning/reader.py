@@ -331,6 +331,15 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
             f"{cells.name}: {reward} is the larger, the more was lost, by its name. Say --column "
             f"feedback.reward=-{reward} (participants.columns.feedback)",
         )
+    if lost := _lost_beside(reward, cells, response):
+        sign = "-" if numbers_of(cells.frame[lost]).max() > 0 else "+"
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: {reward} is what was won, and {lost}, which is not read, seems to be what was lost in the "
+            f"same steps. Say --column 'feedback.reward={reward} {sign} {lost}' (participants.columns.feedback)",
+        )
     chosen = outcome_of_choice(reward, response, list(cells.text(response)), names)
     alike = {
         name: words
@@ -352,6 +361,19 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
         f"{cells.name}: {reward} and {', '.join(others[:3])} seem to be what each option paid, and {reward} would be "
         f"the reward of all choices: {way} (participants.columns.feedback)",
     )
+
+
+def _lost_beside(reward: str, cells: RowCells, response: str) -> str:
+    """The column of losses beside one of gains, called alike but for the words for both; empty without any."""
+    words = set(words_of(reward))
+    if not words & GAINED:
+        return ""
+    for name in map(str, cells.frame.columns):
+        own, values = set(words_of(name)), numbers_of(cells.frame[name])
+        is_beside = own & OF_LOSSES and own - OF_LOSSES == words - GAINED and name != response
+        if is_beside and values.notna().any() and values.nunique() > 1:
+            return name
+    return ""
 
 
 # What columns seem to mean -----------------------------------------------------------------------

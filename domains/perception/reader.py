@@ -34,11 +34,13 @@ from lakatos.domains.perception.task import DOMAIN, perception_trials
 from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusLayout
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.plausible import FEWEST, question
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.plausible import FEWEST, JUDGED, question
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.signatures import NEARLY_ALL, ColumnSignature, TableSignature
 from lakatos.experiments.adoption.tables import distinct_rows
-from lakatos.experiments.adoption.timed_answers import guessed_keys
+from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Stimuli
@@ -54,6 +56,8 @@ PARTS: Mapping[str, str] = {
     "says right or wrong",
 }
 """Parts of a trial, for people to read."""
+ALIKE = 0.3
+"""Correlation from which on a column may say which response was right; that of being right with a condition is less."""
 STRONG_REVERSAL = -0.1
 """Correlation of strength with right responses from which down the code is questioned."""
 WORDS = ({"word", "w"}, {"nonword", "non-word", "pseudoword", "nw", "non_word"})
@@ -77,6 +81,7 @@ def perception_answers(
         RowsWrongError: A cell cannot be read, or a person has no time that can be that of an answer.
         TrialsError: The mapping cannot be right.
     """
+    _question_unread_key(cells, columns, notes)
     rows = read_timed_rows(
         cells, columns, participant, notes, signed=True,
         unknown_keys="no theory can have a bias to one response, and all trials count as having the second one right",
@@ -105,6 +110,30 @@ def perception_answers(
     first, which = distinct_rows(strength[kept], side[kept])
     outcome = timed_outcomes(is_right[kept], rows.time_s[kept], scale)
     return perception_trials(strength[kept][first], side[kept][first]), which, outcome, kept
+
+
+def _question_unread_key(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question a response read as right or wrong beside a column of the same two cells that it often equals."""
+    response = columns.response
+    words = set(words_of(response))
+    if {"right_key", "side"} & set(columns.stimulus) or not words & PRESSED or words & JUDGED:
+        return
+    said = folded(cells.text(response))
+    for name in columns_not_read(cells.frame, columns):
+        other = folded(cells.text(name))
+        both = set(said.tolist()) - {""}
+        if set(words_of(name)) & JUDGED or len(both) != 2 or set(other.tolist()) - {""} != both:
+            continue
+        first = min(both)
+        if np.corrcoef(said == first, other == first)[0, 1] > ALIKE:
+            question(
+                columns,
+                notes,
+                "unread_column",
+                f"{cells.name}: {response} often says what {name} says, so that {name} seems to be the stimulus, or "
+                f"the right response, and {response} what was responded, not whether it was right. Say --column "
+                f"right_key={name} --column response={response}",
+            )
 
 
 def _check_spread(time_s: Array, columns: AnswerColumns, name: str) -> None:

@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.chosen_rows import (
     chosen_rows,
     melted,
     with_items,
+    with_joined_participant,
     without_copies,
 )
 from lakatos.experiments.adoption.inputs import missing_inputs
@@ -52,6 +53,7 @@ from lakatos.experiments.adoption.option_kind import (
 )
 from lakatos.experiments.adoption.plausible import (
     check_amounts,
+    check_begins_anew,
     check_cells,
     check_cumulated,
     check_places,
@@ -78,12 +80,14 @@ from lakatos.experiments.adoption.row_cells import (
     texts_in,
     whole_numbers,
 )
-from lakatos.experiments.adoption.row_order import order_of_rows
+from lakatos.experiments.adoption.row_order import order_of_rows, with_time_stamp
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.side_columns import (
     SIDE,
+    check_crossed,
     has_places,
+    refuse_roles,
     refuse_unread_sides,
     with_chosen_options,
 )
@@ -100,7 +104,7 @@ from lakatos.experiments.adoption.time_window import (
     window_of,
 )
 from lakatos.experiments.adoption.timed_answers import with_answer_code
-from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows
+from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows, one_answer_items
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.outcomes import HasOutcomes
@@ -235,6 +239,7 @@ def _adopted(
 ) -> AdoptedAnswers:
     """`adopt`, whose messages need not name the file."""
     notes: list[str] = []
+    table = with_joined_participant(table, columns.participant)
     table, columns = _with_one_participant(table, columns, notes)
     _check_zero(table, columns)
     _check_answered(columns, domain, table.columns)
@@ -245,6 +250,8 @@ def _adopted(
     frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
     if NUMBER in columns.wide:
+        if alike := one_answer_items(frame, columns.wide, table.questions):
+            question(columns, notes, "constant_response", f"{table.name}: {alike}")
         frame = numbered_rows(frame, columns.wide, table.questions, table.name)
     elif columns.wide:
         frame = melted(frame, columns, table.name)
@@ -262,6 +269,9 @@ def _adopted(
     _check_grouped(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
     check_shared_names(frame, table.name, columns, notes)
+    scale = scale_of(domain)
+    if domain.sequential or (scale is not None and scale.kind == "timed"):
+        columns = with_time_stamp(frame, columns, notes)
     frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
@@ -299,6 +309,7 @@ def _adopted(
     of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
     check_units(of_file, table.name, columns, unread, notes)
     check_practice(of_file, table.name, columns, unread, notes)
+    check_begins_anew(of_file, table.name, columns, unread, notes)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
     notes += conditions_not_read(whole, columns, domain)
@@ -446,6 +457,8 @@ def _experiments(
         if not columns.experiment:
             check_steps(cells, columns, participant, notes)
     columns, kind = _with_code(cells, columns, domain, notes)
+    if participant is not None and not kind and (has_places(domain) or domain.sequential):
+        check_crossed(cells, columns, participant, notes)
     _check_zeros(cells, columns, domain, notes)
     size = size_of_rewards(cells, columns, domain, notes)
     frame, name_of = cells.frame, columns.experiment
@@ -587,6 +600,11 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
     known = {*layout.parts, SIDE} if has_places(domain) else set(layout.parts)
     unknown = sorted(set(columns.stimulus) - known)
     missing = [name for name in layout.needed if name not in columns.stimulus]
+    if unknown[:1] == ["reward"] and domain.sequential:
+        raise TrialsError(
+            "what followed a choice is no part of a trial: in place of reward, say --column "
+            f"'feedback.reward={columns.stimulus['reward']}' (participants.columns.feedback)."
+        )
     if unknown or missing:
         raise TrialsError(
             f"trials of the domain {domain.name!r}: "
@@ -858,6 +876,8 @@ def _with_code(
         is_timed = scale.kind == "timed"
         return (with_answer_code(cells, columns, notes) if is_timed else columns), ""
     n_options = number_of_options(columns, domain)
+    if n_options == 2 and not columns.is_pooled:
+        refuse_roles(cells, columns)
     if columns.responses:
         if n_options == 2 and not domain.sequential:
             refuse_unread_sides(cells, columns, domain.options, notes)

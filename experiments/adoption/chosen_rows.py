@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.expression import JOINED, joined_columns
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
@@ -24,6 +26,18 @@ LEAST_WITHOUT_TIMES = 40
 """Rows of a participant that stand twice, where no times tell copies from the same responses again."""
 LEAST_TABLE = 10
 """Rows of a table that is recognised when it stands twice; fewer repeat by chance."""
+
+
+def with_joined_participant(table: AnswerTable, participant: str) -> AnswerTable:
+    """The table with a column that names participants, where the mapping joins several, as in ``site & id``."""
+    parts = joined_columns(participant, table.columns)
+    if not parts or participant in table.columns:
+        return table
+    cells = table.frame[parts[0]].str.strip()
+    for part in parts[1:]:
+        own = table.frame[part].str.strip()
+        cells = (cells + JOINED + own).where((cells != "") & (own != ""), "")
+    return replace(table, frame=table.frame.assign(**{participant: cells}))
 
 
 def chosen_rows(

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from lakatos.experiments.adoption.cell_units import has_units
-from lakatos.experiments.adoption.chosen_rows import chosen_rows
+from lakatos.experiments.adoption.chosen_rows import chosen_rows, with_joined_participant
 from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.layouts import (
     DAYS,
@@ -34,16 +34,24 @@ from lakatos.experiments.adoption.option_code import (
     PLACES,
     TRUTH,
     code_of_pair,
+    is_negative,
     option_offered,
     rare_zero,
     zero_question,
 )
-from lakatos.experiments.adoption.option_kind import KINDS, kind_of_columns, side_compared
+from lakatos.experiments.adoption.option_kind import (
+    KINDS,
+    kind_of_columns,
+    names_places,
+    side_compared,
+)
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
+    MOST_AGAIN,
     STIMULUS_WORDS,
     bad_rows_in_words,
     marks_of_missing,
+    response_at_places,
     rows_in_words,
     rows_that_count,
     rows_that_do_not_count,
@@ -52,6 +60,7 @@ from lakatos.experiments.adoption.plausible import (
 )
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
 from lakatos.experiments.adoption.recognised import (
+    MISSED,
     accepts,
     code_by_sides,
     completed,
@@ -141,7 +150,7 @@ TIMED = {"response", "reaction", "decision", "choice"}
 PREDICTIONS = {"prediction", "predicted", "predict"}
 OUTCOMES = {"outcome", "actual", "event", "occurred", "result"}
 """Words in names of columns of predictions, and of outcomes, which are rewards where they were predicted."""
-GAINS, LOSSES = {"gain", "gains", "win", "wins"}, {"loss", "losses", "lose"}
+GAINS, LOSSES = {"gain", "gains", "win", "wins", "won"}, {"loss", "losses", "lose", "lost"}
 """Words in names of columns of what was won and lost at a step."""
 SCHEDULE = {"block", "session", "phase", "run"}
 """Words in names of columns that divide the steps of a task with feedback."""
@@ -167,8 +176,6 @@ NUMBERS = frozenset((
 """Words of names of columns that may hold answers that are numbers."""
 VISITS = {"date", "datum", "fecha", "session", "sess", "visit", "wave", "day"}
 """Words in names of columns that say when a participant took part."""
-MOST_AGAIN = 0.25
-"""Share of participants who took part more than once by mistake."""
 MOST_SHOWN = 4
 LONGEST_SHOWN = 40
 """Letters of a cell."""
@@ -198,7 +205,7 @@ class ColumnSummary:
     @property
     def words(self) -> str:
         """Its values, for people to read."""
-        if self.numeric and self.n_distinct > FEW_VALUES:
+        if self.numeric and self.n_distinct > FEW_VALUES and self.meaning != "participant":
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
         cells = self.examples[:MOST_SHOWN]
         if self.numeric:  # a cell may have sixteen digits
@@ -248,6 +255,9 @@ class TableDescription:
             mapping.response_time: "response time",
             mapping.condition: "condition",
             mapping.response: "response",
+            mapping.share: "share",
+            mapping.count: "count",
+            **{name: f"count of option {place}" for place, name in enumerate(mapping.counts, 1)},
             **dict.fromkeys(mapping.attributes, "of participants"),
         }
         found = []
@@ -397,8 +407,9 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **{key: value for key, value in changes.items() if key != "participant"},
     )
-    if labels := _labels_of_options(source, known.response, said):
-        changes["recode"] = {**changes.get("recode", {}), known.response: labels}
+    labels = {name: _labels_of_options(source, name, said) for name in source.labels}
+    if labels := {name: own for name, own in labels.items() if own}:
+        changes["recode"] = {**changes.get("recode", {}), **labels}
         known = known.model_copy(update={"recode": changes["recode"]})
     if not said.missing:
         signature = table_signature(source.frame, meanings)
@@ -424,12 +435,17 @@ def _prepared(
 def _labels_of_options(
     source: AnswerTable, response: str, said: AnswerColumns
 ) -> Mapping[str, str]:
-    """What a file of SPSS says that the cells of a response are, where these are words for two options."""
+    """What a file of SPSS says that the cells of a column are, where these are words for two options.
+
+    A label such as ``no answer`` makes a cell empty.
+    """
     labels = source.labels.get(response, {})
-    if not labels or response in said.recode or said.responses:
+    is_said = response in said.recode or bool(set(said.responses) & set(labels))
+    if not labels or response not in source.frame or is_said:
         return {}
     cells = {whole(cell) for cell in source.frame[response].str.strip().unique() if cell}
-    words = {labels[cell] for cell in cells & set(labels)}
+    labels = {cell: "" if own.casefold() in MISSED else own for cell, own in labels.items()}
+    words = {labels[cell] for cell in cells & set(labels)} - {""}
     kinds = [side for sides in KINDS.values() for side in sides]
     is_kind = all(any(set(words_of(word)) & side for side in kinds) for word in words)
     is_truth = all(word.casefold() in TRUTH for word in words)
@@ -480,7 +496,8 @@ def _practice_in_words(
         others = sorted(set(cells) - kept - {""})
         why = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
         told = rows_that_do_not_count(frame, column)
-        what = told[2] if told and told[2].startswith("missed") else "practice or of nobody"
+        is_said = told and told[2].startswith(("missed", "attention"))
+        what = told[2] if told and is_said else "practice or of nobody"
         lines.append(
             f"{rows_named(rows)} are left out as {what}, since {why}; --accept practice_rows reads them"
         )
@@ -489,6 +506,7 @@ def _practice_in_words(
 
 def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) -> TableDescription:
     """Describe a table as far as ``said`` changes its rows and cells."""
+    source = with_joined_participant(source, said.participant)
     table, summaries, changes, nameless = _prepared(source, said)
     meanings = _meanings(table.frame, summaries)
     if who := changes.get("participant", "") or said.participant:
@@ -834,6 +852,8 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     frame = _without_practice(table.frame)
     named = {meaning: name for name, meaning in meanings.items()}
     response, who = named.get("response", ""), named.get("participant", "")
+    judged = set(words_of(response)) & ACCURACY
+    response = response_at_places(RowCells(frame, "")) if judged else response
     if response not in frame.columns or who not in frame.columns:
         return ""
     cells = {str(cell) for cell in frame[response].str.strip().unique() if cell}
@@ -843,7 +863,7 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     return (
         f"{shown[0]} and {shown[1]} hold the same stimuli at changing places, and {response} "
         f"({', '.join(sorted(cells))}) may say a place. If participants learn from rewards which stimulus is better, "
-        f"say {shown_option(shown)} --column feedback.reward=COLUMN"
+        f"say --column response={response} {shown_option(shown)} --column feedback.reward=COLUMN"
     )
 
 
@@ -902,7 +922,7 @@ def _labels_in_words(
     lines = []
     for column, own in changes.get("recode", {}).items():
         if column not in said.recode and column in source.labels:
-            told = ", ".join(f"{cell} is {label}" for cell, label in own.items())
+            told = ", ".join(f"{cell} is {label or 'no response'}" for cell, label in own.items())
             lines.append(f"{column}: {told}, as labels of the file say")
     return lines
 
@@ -1197,7 +1217,7 @@ def _mapping(
         if second := _second_stage(table, response, free.get("order", "")):
             stimulus |= second
         named, both = free.get("reward", ""), _won_and_lost(table)
-        if both != OPEN_QUESTION and set(words_of(named)) & GAINS:
+        if both != OPEN_QUESTION and set(words_of(named)) & (GAINS | LOSSES):
             named = ""  # a column of gains is half of the reward where another has the losses
         won = _prediction_came_true(table, response) or _of_choice(table, named, response)
         lost = _lost(table) if both == OPEN_QUESTION else ""
@@ -1446,10 +1466,13 @@ def _guessed_code(table: AnswerTable, response: str, stimulus: Mapping[str, Any]
     if response not in table.columns:
         return {}
     said = {cell for cell in table.frame[response].str.strip().unique() if cell}
+    if is_negative(response):
+        return {}
     code, kind = code_of_pair(said), kind_of_columns(stimulus)
     words = {word for cell in said for word in words_of(cell)}
     names_kinds = any(words & (less | more) for less, more in KINDS.values())
-    if stimulus and ((kind and words <= PLACES) or (names_kinds and not kind)):
+    is_placed = not words <= PLACES or names_places(stimulus)
+    if stimulus and (not is_placed or (names_kinds and not kind)):
         return {}
     column = ColumnSignature(response, table.frame[response].str.strip())
     code = code or code_by_sides(column, sorted(said), sides_of(stimulus))

@@ -107,8 +107,20 @@ def _with_plain_names(text: str, columns: Sequence[str]) -> tuple[str, dict[str,
     return text, named
 
 
+JOINED = " & "
+"""Between the columns that name participants together, as in ``site & id``."""
+
+
+def joined_columns(name: str, columns: Sequence[str]) -> list[str]:
+    """The columns that name participants together; empty for the name of one column."""
+    parts = [part.strip() for part in name.split(JOINED)]
+    return parts if len(parts) > 1 and set(parts) <= set(columns) else []
+
+
 def columns_in(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
     """The columns of the file behind a name: those that an expression computes with, else the column itself."""
+    if joined := joined_columns(name, [str(column) for column in frame.columns]):
+        return tuple(joined)
     try:
         return ColumnExpression(name, [str(column) for column in frame.columns]).columns
     except ValueError:

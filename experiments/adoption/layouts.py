@@ -205,7 +205,7 @@ def kinds_in_words() -> str:
 SIDES: tuple[tuple[str, str], ...] = (
     ("a", "b"), ("left", "right"), ("l", "r"), ("ss", "ll"), ("sooner", "later"),
     ("now", "later"), ("now", "then"), ("today", "later"), ("soon", "late"), ("early", "late"),
-    ("immediate", "delayed"),
+    ("immediate", "delayed"), ("top", "bottom"),
     ("first", "second"), ("safe", "risky"), ("sure", "gamble"), ("small", "large"), ("smaller", "larger"), ("s", "l"),
     ("x", "y"), ("1", "2"), ("0", "1"),
 )  # fmt: skip

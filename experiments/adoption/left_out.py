@@ -252,7 +252,7 @@ class RowsLeftOut:
                 for reason, rows in parts.items()
             ),
             n_all=len(whole),
-            participants=whole[who].nunique() if who else 0,
+            participants=whole.loc[whole[who] != "", who].nunique() if who else 0,
             conditions=all_of,
         )
 

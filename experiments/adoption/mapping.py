@@ -44,7 +44,8 @@ class AnswerColumns(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     participant: str = ""
-    """Identifier of the participant; omitted if the file has counts or shares."""
+    """Identifier of the participant, or several columns that identify one together, as in
+    ``site & id``; omitted if the file has counts or shares."""
     response: str = ""
     """The chosen option, or the number given."""
     responses: dict[str, int] = {}

@@ -16,15 +16,17 @@ CHOICES = {
     "accept", "accepted", "taken", "took", "prediction", "predicted",
 }  # fmt: skip
 """Words in names of columns of choices."""
+PLACE_WORDS = {"side", "position", "pos", "location", "loc", "place", "key", "seite"}
+"""Words in names of columns that say where an option stood."""
 FIRST_PARTS = (
     "subject", "subj", "sub", "participant", "person", "ppt", "prolific", "worker", "trial", "session", "sess",
     "block", "run", "round", "response", "resp", "reaction", "choice", "reward", "rew", "key", "vp", "left", "right",
-    "chosen", "correct", "total",
+    "chosen", "correct", "total", "test",
 )  # fmt: skip
 LAST_PARTS = (
     "id", "ids", "pid", "num", "number", "nr", "no", "idx", "index", "code", "time", "rt", "mag", "cat", "type", "key",
     "keys", "pic", "img", "image", "stim", "option", "opt", "side",
-    "points", "score", "reward", "money", "won",
+    "points", "score", "reward", "money", "won", "datum", "date",
 )  # fmt: skip
 """Words that names write as one: ``subjid``, ``trialnum``, ``responsetime``."""
 KINDS = (
@@ -58,7 +60,8 @@ GERMAN = {
     "kongruenz": "congruence", "angebot": "offer", "annehmen": "accept", "angenommen": "accepted",
     "zustand": "state", "stufe": "stage", "prozent": "percent", "hoch": "high",
     "niedrig": "low", "punkte": "points", "zielreiz": "target", "ablenker": "distractor", "seite": "side",
-    "gegeben": "given", "abgegeben": "given",
+    "gegeben": "given", "abgegeben": "given", "oben": "top", "unten": "bottom",
+    "datum": "date", "durchgang": "trial",
 }  # fmt: skip
 """German words in names of columns, for which readers know the English ones."""
 FRENCH = {
@@ -69,7 +72,8 @@ FRENCH = {
     "accepter": "accept", "accepte": "accept", "refuser": "reject", "choisi": "chosen",
     "mot": "word", "couleur": "color", "bonne": "correct", "exactitude": "accuracy",
     "etat": "state", "etape": "stage", "tot": "sooner", "tard": "later", "gagne": "won", "erreur": "error",
-    "erreurs": "error", "juste": "correct", "touche": "key", "cote": "side"
+    "erreurs": "error", "juste": "correct", "touche": "key", "cote": "side",
+    "haut": "top", "bas": "bottom",
 }  # fmt: skip
 SPANISH = {
     "participante": "participant", "sujeto": "subject", "ensayo": "trial", "eleccion": "choice",
@@ -82,6 +86,7 @@ SPANISH = {
     "correcto": "correct", "palabra": "word", "tinta": "ink", "puntos": "points", "pronto": "sooner",
     "estado": "state", "etapa": "stage", "tarde": "later", "prediccion": "prediction", "resultado": "outcome",
     "lado": "side", "tecla": "key", "acierto": "correct", "premio": "reward", "izda": "left",
+    "arriba": "top", "abajo": "bottom",
 }  # fmt: skip
 DUTCH = {
     "proefpersoon": "participant", "proef": "trial", "deelnemer": "participant", "beurt": "trial", "keuze": "choice",
@@ -93,6 +98,7 @@ DUTCH = {
     "zeker": "safe", "riskant": "risky", "bod": "offer", "voorspelling": "prediction", "uitkomst": "outcome",
     "fout": "error", "fouten": "error", "goed": "correct", "juiste": "correct", "toets": "key", "woord": "word",
     "kleur": "color", "inktkleur": "ink", "kant": "side", "linker": "left", "rechter": "right",
+    "boven": "top", "onder": "bottom",
 }  # fmt: skip
 ITALIAN = {
     "soggetto": "subject", "partecipante": "participant", "prova": "trial", "scelta": "choice",

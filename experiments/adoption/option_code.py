@@ -59,6 +59,12 @@ REJECT = {
     "abgelehnt",
 }  # fmt: skip
 """Words for taking and for leaving what is offered."""
+NEGATIVE = {
+    "less", "least", "not", "worse", "worst", "lost", "wrong", "incorrect", "unlikely", "weniger", "wenigsten", "nicht",
+    "schlechter", "schlechtere", "falsch", "verworfen", "moins", "pas", "non", "pire", "rejete", "menos", "peor",
+    "rechazado", "minder", "niet", "slechter", "afgewezen", "meno", "peggiore", "rifiutato", "nao", "pior", "rejeitado",
+}  # fmt: skip
+"""Words in names of responses that name the option which has less of what is asked, or was not chosen."""
 VERBS = {
     "accept", "accepted", "choose", "chooses", "chose", "chosen", "pick", "picked", "picks", "prefer", "preferred",
     "select", "selected", "take", "taken", "takes", "took", "share", "shares", "proportion", "prop", "percent", "pct",
@@ -110,7 +116,7 @@ def code_of_cells(
     if len(by_label) < len(said) and n_options == 2:
         by_label = code_of_pair(said) or by_label
     if said and len(by_label) == len(said):
-        return by_label
+        return _not_negative(cells, column, by_label, n_options, names_of_arms=names_of_arms)
     truth = {cell: TRUTH[cell.casefold()] for cell in said if cell.casefold() in TRUTH}
     if n_options == 2 and said and len(truth) == len(said):
         zero_or_one = {"0": 0, "1": 1}
@@ -130,8 +136,8 @@ def code_of_cells(
                 f"{column}: {' and '.join(code)} are the options, in the order of the alphabet"
             )
     if n_options == 2 and code and not set(code) <= {"1", "2"}:
-        code = _turned(cells, columns, code, labels, notes, names_of_arms=names_of_arms)
-    return code
+        return _turned(cells, columns, code, labels, notes, names_of_arms=names_of_arms)
+    return _not_negative(cells, column, code, n_options, names_of_arms=names_of_arms)
 
 
 def _by_label(said: Collection[str], labels: Sequence[str]) -> dict[str, int]:
@@ -253,16 +259,44 @@ def _turned(
     column = columns.response or "response"
     named = option_named(column, cells, columns, labels)
     if named is None:
+        _not_negative(cells, column, code, 2, names_of_arms=names_of_arms)
         if code == {"0": 0, "1": 1} and not names_of_arms:
             notes.append(
                 f"{column}: 0 is taken for the first option and 1 for the second, as no name says which"
             )
         return code
     high = max(code, key=lambda cell: code[cell])
-    notes.append(
-        f"{column}: {high} is taken for the {('first', 'second')[named]} option, which the column's name names"
-    )
+    why = "where both are equal" if "==" in column else "which the column's name names"
+    notes.append(f"{column}: {high} is taken for the {('first', 'second')[named]} option, {why}")
     return {cell: place if named else 1 - place for cell, place in code.items()}
+
+
+def is_negative(name: str) -> bool:
+    """Whether a response's name names what has less of what is asked, or was not chosen, as ``less_random`` does."""
+    words = set(words_of(name))
+    return bool(words & (NEGATIVE | REJECT)) and not words & ACCEPT and "==" not in name
+
+
+def _not_negative(
+    cells: RowCells, column: str, code: dict[str, int], n_options: int, *, names_of_arms: bool
+) -> dict[str, int]:
+    """The code, unless the response's name is negative, so that cells may name the option that was not chosen.
+
+    Raises:
+        TrialsError: They may; the message has the code of both readings.
+    """
+    if n_options != 2 or names_of_arms or not is_negative(column):
+        return code
+    turned, same = (
+        " ".join(f"--column responses.{cell}={abs(turn - place)}" for cell, place in code.items())
+        or "--column responses.CELL=PLACE, from 0"
+        for turn in (1, 0)
+    )
+    raise TrialsError(
+        f"{cells.name}: by its name, {column} may name the option that was not chosen, or that has less of what is "
+        f"asked. If so, turn it round: {turned}. If it names the chosen option, say {same} "
+        "(participants.columns.responses)."
+    )
 
 
 def check_share(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) -> None:
@@ -271,7 +305,8 @@ def check_share(cells: RowCells, columns: AnswerColumns, labels: Sequence[str]) 
     Raises:
         TrialsError: The column's name names the first option; the message says both readings.
     """
-    if option_named(columns.share, cells, columns, labels) == 0:
+    named = option_named(columns.share, cells, columns, labels)
+    if named == 0 or (named is None and is_negative(columns.share)):
         raise TrialsError(f"{cells.name}: {two_readings(columns.share)}")
 
 
@@ -288,8 +323,16 @@ def option_named(
 ) -> int | None:
     """Which of two options a column's name names, as ``chose_now`` and ``choice == left`` do; None: it names none.
 
-    What is computed from columns, as in ``1 - chose_now``, has no name.
+    What is computed from columns, as in ``1 - chose_now``, has no name. ``not_risky`` names the other option.
     """
+    named = _option_named(name, cells, columns, labels)
+    is_turned = "==" not in name and bool(set(words_of(name)) & NEGATIVE)
+    return named if named is None or not is_turned else 1 - named
+
+
+def _option_named(
+    name: str, cells: RowCells, columns: AnswerColumns, labels: Sequence[str]
+) -> int | None:
     if "==" not in name and _is_computed(name, [own for own in cells.frame.columns if own != name]):
         return None
     compared = {part.strip() for part in name.split("==")} if "==" in name else set()

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.layouts import StimulusLayout, layout_of
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import (
     EARLY,
     LATE,
+    NEGATIVE,
     PLACES,
     RISKY,
     SAFE,
@@ -34,8 +35,6 @@ KINDS: Mapping[str, tuple[set[str], set[str]]] = {
     "spread of outcomes": (SAFE, RISKY),
 }
 """Properties of options (`StimulusLayout.properties`), with words for the option that has less, and for the other."""
-PLACE_WORDS = {"side", "position", "pos", "location", "loc", "place", "key", "seite"}
-"""Words in names of columns that say where an option stood."""
 ALIKE = 1e-9
 
 
@@ -69,6 +68,7 @@ def kind_of_responses(
         if said and all(bool(own & less) != bool(own & more) for own in words.values()):
             return name, {cell: int(bool(own & more)) for cell, own in words.items()}
         named = [names_option(set(words_of(column)), side) for side in (less, more)]
+        named = named[::-1] if set(words_of(column)) & NEGATIVE else named
         if named[0] == named[1]:
             continue
         truth = {cell: int(TRUTH.get(cell.casefold(), cell)) for cell in said if _is_truth(cell)}
@@ -150,22 +150,32 @@ def side_compared(frame: pd.DataFrame, response: str, stimulus: Mapping[str, Any
     return f"{response} == {found[0]}" if is_one else ""
 
 
+def names_places(stimulus: Mapping[str, Any]) -> bool:
+    """Whether columns name the options by their place, or number them, or no column shows them."""
+    shown = [words_of_option(stimulus, place) for place in (0, 1)]
+    if kind_of_columns(stimulus):
+        return False
+    numbered = {"1", "2", "first", "second", "one", "two"}
+    return not any(shown) or all((shown[k] - shown[1 - k]) & (PLACES | numbered) for k in (0, 1))
+
+
 def refuse_places(cells: RowCells, columns: AnswerColumns) -> None:
-    """Refuse responses that say where an option stood, while columns say what options are.
+    """Refuse responses that say where an option stood, while columns do not name options by places.
 
     Raises:
         TrialsError: The message says both ways out.
     """
     column = columns.response
-    if columns.responses or not column or not kind_of_columns(columns.stimulus):
+    if columns.responses or not column or names_places(columns.stimulus):
         return
     said = sorted({str(cell).strip() for cell in set(cells.text(column))} - {""})
-    if not said or not {cell.casefold() for cell in said} <= PLACES:
+    if not said or not {word for cell in said for word in words_of(cell)} <= PLACES:
         return
     code = " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(said[:2]))
     raise TrialsError(
-        f"{cells.name}: {column} says {' and '.join(said)}, where an option stood, and columns name options by what "
-        f"they are. If options changed places, say --column response='{column} == COLUMN' with the column that says "
-        f"where the second option stood (from 0 and 1, 1 is then the second option); if they never did, say which is "
-        f"which: {code} (participants.columns.responses)."
+        f"{cells.name}: {column} says {' and '.join(said)}, where an option stood, and columns name options by "
+        "something else. If another column says which option was chosen, say --column response=COLUMN. If options "
+        f"changed places, say --column response='{column} == COLUMN' with the column that says where the second option "
+        "stood (from 0 and 1, 1 is then the second option); if they never did, say which is which: "
+        f"{code} (participants.columns.responses)."
     )

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.expression import columns_in
+from lakatos.experiments.adoption.expression import JOINED, columns_in
 from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.tables import numbers_of, places_of
@@ -55,6 +55,9 @@ JUDGED = {
     "won", "payoff", "score",
 }  # fmt: skip
 """Words in names of columns that say what came of a response, or how good it was."""
+ACCURACY = {"correct", "corr", "accuracy", "acc", "error", "errors"}
+AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
+"""Words in names of columns that say how good a response was, and at which place a stimulus stood."""
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
 CLEAR_CONTEXT = 6.0
@@ -103,11 +106,27 @@ BESIDE_FLAGS = {
     "choice",
 }
 """Words, all of which stand in names of columns that say whether a response was missed, and others beside them."""
+CHECKS = ({"attention", "check"}, {"attn", "check"}, {"attention", "trial"}, {"catch"})
+CHECK_CELLS = {"catch", "attentioncheck", "attncheck", "catchtrial"}
+"""Words in names and cells of columns that mark trials which test whether participants read."""
+MOST_CHECKS = 0.3
+"""Share of rows that such trials may be."""
 MOST_PHASES = 12
 MOST_PRACTICE = 0.5
 """Share of rows that practice, and rows of nobody, may be without a question."""
+MOST_NOT_NUMBERED = 0.1
+"""Share of rows that have a word where others have the number of a trial."""
 COUNTS = {"n", "trial", "trials", "count", "number", "index"}
 """Words in names of columns that count the rows of a loop."""
+SITES = {
+    "site", "lab", "laboratory", "center", "centre", "location", "country", "city", "school", "class", "university",
+    "hospital", "clinic", "group", "cohort", "sample", "standort", "klasse", "schule", "ort",
+}  # fmt: skip
+"""Words in names of columns of places, or sets of participants, in each of which identifiers may begin anew."""
+MOST_AGAIN = 0.25
+"""Share of participants who took part more than once by mistake."""
+FEWEST_TRIALS = 4
+"""Different numbers that trials of a participant have where they are counted."""
 USUAL_AMOUNT = 20.0
 USUAL_AMOUNTS = (0.5, 500.0)
 """Medians of amounts of money between which priors of sensitivities hold the values that participants have."""
@@ -318,6 +337,15 @@ def rows_that_do_not_count(
     if not odd and is_flag and len(said) == 2:
         odd = [cell for cell in said if cell.casefold() in YES]
         what = "missed responses"
+    if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
+        odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
+    odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
+    if odd and what == "practice" and not any(words[cell] & of_practice for cell in odd):
+        rows = frame[column].str.strip().isin(odd).to_numpy()
+        # Not all rows of some participants, which stand together.
+        is_single = 2 * np.diff(rows.astype(int), prepend=0).clip(0).sum() > rows.sum()
+        what = "practice" if is_named else "attention checks"
+        odd = odd if is_named or (is_single and rows.mean() <= MOST_CHECKS) else []
     if not odd and column.casefold() == FINISHED and len(said) == 2:
         odd = [cell for cell in said if cell.casefold() in ("false", "0")]
         what = "of participants who did not finish"
@@ -422,10 +450,78 @@ def check_practice(
     for column in unread:
         if column in columns.where:
             continue
-        found = rows_that_do_not_count(frame, column)
+        found = rows_that_do_not_count(frame, column) or _rows_beside_numbers(frame, column)
         if found is not None:
             words = rows_in_words(frame, column, *found)
             question(columns, notes, "practice_rows", f"{name}: {words}")
+
+
+def _rows_beside_numbers(
+    frame: pd.DataFrame, column: str
+) -> tuple[list[str], list[str], str] | None:
+    """The words of a column that numbers trials, such as ``Bonus``, as `rows_that_do_not_count` has them."""
+    cells = frame[column].str.strip()
+    is_word = numbers_of(cells).isna().to_numpy() & (cells != "").to_numpy()
+    if not set(words_of(column)) & COUNTS or not 0 < is_word.mean() <= MOST_NOT_NUMBERED:
+        return None
+    odd, others = (sorted(set(cells[rows]) - {""}) for rows in (is_word, ~is_word))
+    return (odd, sorted(others, key=float), "no trials, as other rows have numbers")
+
+
+def check_begins_anew(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
+) -> None:
+    """Question participants whose numbers of trials begin anew with a column that is not read, such as a site.
+
+    Where most participants have several sites, their identifiers begin anew at each; where few have several values of
+    any column, such as a date, these took part more than once.
+
+    Args:
+        frame: Rows that are read.
+        name: Of the file.
+        columns: What its columns mean.
+        unread: Names of columns that are not read.
+        notes: What was accepted is added to them.
+    """
+    who = columns.participant
+    if columns.is_pooled or columns.items or who not in frame.columns:
+        return
+    by_person = frame.groupby(who)
+    for count in [columns.order] if columns.order else unread:
+        if count not in frame.columns or not frame.duplicated([who, count]).any():
+            continue
+        values = numbers_of(frame[count])
+        if values.isna().any() or (values != values.round()).any():
+            continue
+        of_person = values.groupby(frame[who])
+        if of_person.min().nunique() > 1 or (of_person.nunique() < FEWEST_TRIALS).any():
+            continue
+        for part in unread:
+            told = [own for own in (who, columns.experiment, part) if own]
+            own = values.groupby([frame[column] for column in told])
+            is_count = (own.nunique() >= FEWEST_TRIALS).all() and own.min().nunique() == 1
+            if part == count or not is_count or frame.duplicated([*told, count]).any():
+                continue
+            several = by_person[part].nunique() > 1
+            if several.sum() <= max(MOST_AGAIN * len(several), 1):
+                rows = frame.index[frame[who].isin(several.index[several]).to_numpy()]
+                question(
+                    columns,
+                    notes,
+                    "shared_names",
+                    f"{name}: {count} begins anew with {part} for {several.sum()} of {len(several)} participants "
+                    f"({rows_named(rows.to_numpy())}), who seem to have taken part more than once. Delete the rows "
+                    "that do not count from the file",
+                )
+            elif set(words_of(part)) & SITES:
+                question(
+                    columns,
+                    notes,
+                    "shared_names",
+                    f"{name}: {count} begins anew with each {part}, so that one {who} may be several participants, one "
+                    f"of each {part}. If so, say --column 'participant={part}{JOINED}{who}' "
+                    "(participants.columns.participant)",
+                )
 
 
 def rows_in_words(
@@ -469,8 +565,8 @@ def check_amounts(
         columns,
         notes,
         "unusual_amounts",
-        f"{cells.name}: half of the amounts ({', '.join(sorted(named))}) are below {middle:g}. Theories fit worse "
-        f"where the median is not from {low:g} to {high:g}. "
+        f"{cells.name}: the median of the amounts ({', '.join(sorted(named))}) is {middle:g}. Theories fit worse "
+        f"where it is not from {low:g} to {high:g}. "
         f"{'If they are hundredths, say --column amount_unit=cents. ' if is_cents else ''}Bring them into another "
         f"unit, as in --column {part}='{json.dumps(changed, ensure_ascii=False)}' (participants.columns.stimulus)",
     )
@@ -566,7 +662,7 @@ def check_steps(
         if name in used or not (is_named or _rewards_depend(cells, columns, participant, name)):
             continue
         said = cells.text(name)
-        if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not _is_mixed(said, participant):
+        if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not is_mixed(said, participant):
             continue
         if columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}:
             continue  # where the options stood that responses name
@@ -598,7 +694,7 @@ def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array,
         places_of(paid, chosen).max()
     ):
         return False
-    if not _is_mixed(said, places_of(participant, chosen)):
+    if not is_mixed(said, places_of(participant, chosen)):
         return False
     high = pd.Series((paid == np.argmax(np.bincount(paid))) * 1.0)
     rest = (high - high.groupby(chosen).transform("mean")).to_numpy()
@@ -616,11 +712,22 @@ def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array,
 def check_places(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
-    """Question responses that name places, where two columns tell which of the same stimuli stood at each place."""
+    """Question responses that say right or wrong, or places where two columns tell which stimuli stood at each."""
     used = set(map(str, leaves_of(columns.stimulus)))
-    chosen = set(cells.text(columns.response).tolist()) if columns.response else set()
-    shown = stimuli_at_places(cells, participant, chosen, used)
-    if shown:
+    chosen = set(cells.text(columns.response).tolist()) - {""} if columns.response else set()
+    is_judged = bool(set(words_of(columns.response)) & ACCURACY) and "==" not in columns.response
+    shown = stimuli_at_places(cells, participant, {""} if is_judged else chosen, used)
+    if is_judged:
+        placed = f" {shown_option(shown)}" if shown else ""
+        question(
+            columns,
+            notes,
+            "one_set_of_options",
+            f"{cells.name}: by its name, {columns.response} says whether a response was right, and not which option it "
+            "was: where the right option changes, options would be mixed up. Say which column holds the responses: "
+            f"--column response={response_at_places(cells) or 'COLUMN'}{placed}",
+        )
+    if shown and not is_judged:
         stimuli = sorted(set(cells.text(shown[0]).tolist()) - {""})
         question(
             columns,
@@ -630,6 +737,16 @@ def check_places(
             f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
             f"learned, not stimuli. Say {shown_option(shown)}",
         )
+
+
+def response_at_places(cells: RowCells) -> str:
+    """The first column whose cells are two places, such as left and right, and which is no judgement; else nothing."""
+    for name in map(str, cells.frame.columns):
+        said = {cell for cell in cells.frame[name].str.strip().unique() if cell}
+        is_free = not set(words_of(name)) & (JUDGED | PLACE_WORDS - {"key"})
+        if is_free and len(said) == 2 and all(set(words_of(cell)) <= AT_PLACES for cell in said):
+            return name
+    return ""
 
 
 def stimuli_at_places(
@@ -646,17 +763,25 @@ def stimuli_at_places(
     said = {
         name: cells.text(name)
         for name in map(str, cells.frame.columns)
-        if name not in used and set(words_of(name)) & STIMULUS_WORDS
+        if name not in used and _shows_stimulus(name, cells)
     }
     for one, other in combinations(said, 2):
         shown = set(said[one].tolist()) - {""}
         if not 2 <= len(shown) <= MOST_STIMULI or shown != set(said[other].tolist()) - {""}:
             continue
-        is_pair = (said[one] != said[other]).all() and _is_mixed(said[one], participant)
+        is_pair = (said[one] != said[other]).all() and is_mixed(said[one], participant)
         if is_pair and chosen and not chosen & shown:
             is_second = bool(set(words_of(one)) & {"right", "r", "rechts", "bottom", "lower"})
             return (other, one) if is_second else (one, other)
     return ()
+
+
+def _shows_stimulus(name: str, cells: RowCells) -> bool:
+    """Whether a column's name says that it shows a stimulus, or names a place and its cells are no numbers."""
+    words = set(words_of(name))
+    if words & STIMULUS_WORDS or not words & AT_PLACES or words & JUDGED:
+        return bool(words & STIMULUS_WORDS)
+    return bool(numbers_of(cells.frame[name]).isna().all())
 
 
 def shown_option(shown: Sequence[str]) -> str:
@@ -664,7 +789,7 @@ def shown_option(shown: Sequence[str]) -> str:
     return f"--column 'shown={json.dumps(list(shown), ensure_ascii=False)}'"
 
 
-def _is_mixed(said: Array, participant: Array) -> bool:
+def is_mixed(said: Array, participant: Array) -> bool:
     """Whether values of a column come and go within participants, more often than in blocks."""
     order = np.argsort(participant, kind="stable")
     own, who = said[order], participant[order]

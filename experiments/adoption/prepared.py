@@ -21,6 +21,7 @@ from lakatos.experiments.adoption.tables import (
     NUMBER,
     AnswerTable,
     by_distinct,
+    days_of_dates,
     numbers_of,
     places_of,
     whole,
@@ -37,7 +38,6 @@ ALTERNATIVES = {
 }  # fmt: skip
 """Words of names of columns."""
 MOST_ALTERNATIVES = 12
-DATE = r"\d{4}-\d{2}-\d{2}"
 
 
 def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
@@ -69,7 +69,7 @@ def _without_marks(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
             if is_missing.any():
                 frame[name] = frame[name].mask(is_missing, "")
                 notes.append(
-                    f"{name}: {plural(int(is_missing.sum()), 'cell')} missing by the mapping"
+                    f"{name}: {' or '.join(marks)} is taken as missing ({plural(int(is_missing.sum()), 'cell')})"
                 )
     return replace(table, frame=frame, notes=(*table.notes, *notes))
 
@@ -193,12 +193,8 @@ def computed_cells(frame: pd.DataFrame, expression: ColumnExpression) -> list[st
 
 def _numbers_or_days(cells: pd.Series) -> NDArray[np.float64]:
     """Cells as numbers; dates as days, so that a difference of dates is a number of days."""
-    if not cells.str.fullmatch(DATE).any():
-        return np.asarray(numbers_of(cells), dtype=np.float64)
-    dates = pd.to_datetime(
-        cells.where(cells.str.fullmatch(DATE)), format="%Y-%m-%d", errors="coerce"
-    )
-    return np.asarray((dates - pd.Timestamp(0)) / pd.Timedelta(days=1), dtype=np.float64)
+    days = days_of_dates(cells)
+    return days if not np.isnan(days).all() else np.asarray(numbers_of(cells), dtype=np.float64)
 
 
 def _named_by_none(left: Any, right: Any) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
+from lakatos.experiments.adoption.expression import ColumnExpression, columns_in, joined_columns
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_kind import label_of_option
@@ -107,6 +107,7 @@ def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]
     """The columns that the expressions among names compute with, as ``gain`` and ``loss`` in ``gain + loss``."""
     found: set[str] = set()
     for name in names:
+        found.update(joined_columns(name, sorted(columns)))
         with contextlib.suppress(ValueError):  # a plain name, a number or a word
             found.update(ColumnExpression(name, sorted(columns)).columns)
     return found

@@ -19,6 +19,7 @@ from lakatos.experiments.adoption.option_code import (
     SWAPPED,
     TRUTH,
     code_of_pair,
+    is_negative,
     leaves_of_option,
     words_of_option,
 )
@@ -50,7 +51,7 @@ MOST_COLUMNS = 150
 MISSED = {
     "missed", "miss", "no_resp", "noresp", "no resp", "no response", "no_response", "noresponse", "timeout",
     "sin respuesta", "keine", "keine antwort", "geen", "geen antwort", "gemist", "verpasst", "pas de reponse",
-    "pas de réponse", "-",
+    "pas de réponse", "-", "no answer", "not answered", "missing", "keine angabe",
 }  # fmt: skip
 """Cells of responses that say in words that there was none, where there is no time either."""
 NOTHING = {-1.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0}
@@ -84,7 +85,7 @@ def completed(table: TableSignature, reading: Reading) -> Reading:
     missed = missed_cells(table, column)
     if missed:
         reading = replace(reading, missing={**reading.missing, column.name: missed})
-    if not reading.responses:
+    if not reading.responses and not is_negative(column.name):
         said = [cell for cell in column.distinct if cell not in missed]
         code = code_by_sides(column, said, reading.sides) or _code_by_names(said, reading.stimulus)
         reading = replace(reading, responses=code)

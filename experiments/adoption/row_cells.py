@@ -100,7 +100,8 @@ class RowCells:
             filled & ~np.isfinite(values),
             column,
             "is no number; write numbers alone, all in one unit (a difference of dates such as 2025-01-31 is a number "
-            f"of days: DATE - DATE), or, if it stands where there is no value, say --column missing.{column}=CELL",
+            "of days: DATE - DATE), or say what words mean: --column "
+            f"'recode.{column}={{CELL = NUMBER}}', or --column missing.{column}=CELL for no value",
         )
         return np.asarray(values)
 
@@ -179,9 +180,9 @@ class WrongRows:
         told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
         n_wrong = sum(len(error.places) for error in self._refused if not error.empty)
         if n_wrong >= MANY_ROWS and n_wrong > MOST_ADVISED_SHARE * len(self._numbers):
+            other = "" if "--column" in told else ", or what the columns mean (--column KEY=COLUMN)"
             raise TrialsError(
-                f"{told}. These are too many rows to leave out: correct what the columns mean (--column KEY=COLUMN; "
-                "participants.columns), or the file."
+                f"{told}. These are too many rows to leave out: correct them{other}."
             ) from None
         wanted = "leave_out_empty" if all(e.empty for e in self._refused) else "leave_out"
         raise TrialsError(

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
-from lakatos.experiments.adoption.tables import numbers_of
+from lakatos.experiments.adoption.tables import days_of_dates, numbers_of
 from lakatos.experiments.errors import TrialsError
 
 Array = NDArray[Any]
@@ -49,7 +50,8 @@ def order_of_rows(
     by_person = np.argsort(participant, kind="stable")
     if not columns.order:
         return by_person, True
-    when = [cells.numbers(columns.order)]
+    times = days_of_dates(pd.Series(cells.text(columns.order)))
+    when = [cells.numbers(columns.order) if np.isnan(times).any() else times]
     if "stage" in columns.stimulus:
         when = [cells.numbers(str(columns.stimulus["stage"])), *when]
     if not _occurs_twice([*when, participant]):
@@ -77,6 +79,26 @@ def order_of_rows(
         "what came before. Name a column that counts through all of a person's answers (order = NAME in "
         "participants.columns, --column order=NAME), or sort the rows by time and leave order out (--column order=)."
     )
+
+
+def with_time_stamp(frame: pd.DataFrame, columns: AnswerColumns, notes: list[str]) -> AnswerColumns:
+    """The mapping with the order by the only column that nothing reads and that dates each response by the minute."""
+    if columns.order or columns.is_pooled or columns.participant not in frame.columns:
+        return columns
+    n_people = frame[columns.participant].nunique()
+    told = [name for name in (columns.participant, columns.response) if name in frame.columns]
+    frame = frame[(frame[told] != "").all(axis=1)]  # others are no responses
+    found = [
+        name
+        for name in columns_not_read(frame, columns)
+        if frame[name].str.contains(":", regex=False).all()
+        and not np.isnan(days_of_dates(frame[name])).any()
+        and frame[name].nunique() > 2 * n_people
+    ]
+    if len(found) != 1:
+        return columns
+    notes.append(f"{found[0]}: rows are in the order of these times, as no other column says it")
+    return columns.model_copy(update={"order": found[0]})
 
 
 def _duplicates(columns: Sequence[Array]) -> Array:

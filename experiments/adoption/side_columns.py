@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -12,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
     SWAPPED,
@@ -22,12 +23,13 @@ from lakatos.experiments.adoption.option_code import (
     option_named,
     words_of_option,
 )
-from lakatos.experiments.adoption.option_kind import KINDS, PLACE_WORDS
-from lakatos.experiments.adoption.plausible import question
+from lakatos.experiments.adoption.option_kind import KINDS
+from lakatos.experiments.adoption.plausible import ACCURACY, AT_PLACES, JUDGED, is_mixed, question
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.shown_stimuli import places_of_cells
-from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature
-from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
+from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature, stays_after_reward
+from lakatos.experiments.adoption.tables import AnswerTable, numbers_of, places_of
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain
@@ -262,6 +264,111 @@ def refuse_unread_sides(
                 else ""
             )
         )
+
+
+def refuse_roles(cells: RowCells, columns: AnswerColumns) -> None:
+    """Refuse responses of several roles, each of which chooses among options of its own, as rows and columns of games.
+
+    Raises:
+        TrialsError: A column that nothing reads divides the cells of responses; the message has the rows of each role.
+    """
+    if columns.response not in cells.frame.columns or "==" in columns.response:
+        return
+    frame = pd.DataFrame({"said": cells.text(columns.response)})
+    for name in columns_not_read(cells.frame, columns):
+        own = frame["said"].groupby(cells.text(name)).unique()
+        sets = [set(said) - {""} for said in own]
+        if not 2 <= len(sets) <= 4 or set(map(len, sets)) != {2} or set.intersection(*sets):
+            continue
+        if len(set.union(*sets)) < 2 * len(sets):
+            continue
+        first, second = own.index[:2]
+        turned = {
+            part: [list(row) for row in zip(*columns.stimulus[other], strict=True)]
+            for part, other in (("own", "other"), ("other", "own"))
+            if isinstance(columns.stimulus.get(other), list)
+        }
+        as_options = " ".join(
+            f"--column '{part}={json.dumps(value, ensure_ascii=False)}'"
+            for part, value in turned.items()
+        )
+        raise TrialsError(
+            f"{cells.name}: {columns.response} says {' or '.join(sorted(sets[0]))} where {name} is {first}, and "
+            f"{' or '.join(sorted(sets[1]))} where it is {second}: roles with options of their own. Read each role by "
+            f"itself: --column where.{name}={first}, or --column where.{name}={second}."
+            + (
+                f" For the role whose payoffs are now those of the other player, say {as_options}"
+                if turned
+                else ""
+            )
+        )
+
+
+def check_crossed(
+    cells: RowCells, columns: AnswerColumns, participant: NDArray[Any], notes: list[str]
+) -> None:
+    """Question a column of two cells, which nothing reads, that may say where an option stood.
+
+    It comes and goes within participants, and responses follow what options offer, or rewards, only if compared with
+    it; or else, where rewards are learned, its name and cells say places, as the response does.
+    """
+    response, reward = columns.response, columns.feedback.get("reward", "")
+    is_read = {SIDE, SHOWN, "second_choice", "stage"} & set(columns.stimulus) or "==" in response
+    if is_read or set(columns.responses.values()) != {0, 1} or response not in cells.frame.columns:
+        return
+    rows = np.argsort(participant, kind="stable")
+    frame, person = cells.frame.iloc[rows], participant[rows]
+    for name in columns_not_read(frame, columns):
+        said = sorted(set(frame[name].str.strip()) - {""})
+        if len(said) != 2 or set(words_of(name)) & (JUDGED | ACCURACY):
+            continue
+        if not is_mixed(cells.text(name), participant):
+            continue
+        side = SideColumn(name, {said[0]: 0, said[1]: 1})
+        same = set(said) == set(frame[response].str.strip()) - {""}
+        if reward and same and _says_where(name, said):
+            is_all = (
+                places_of(frame[name], frame[response]).max() > 2
+            )  # no other coding of responses
+        else:
+            is_all = bool(
+                follows_rewards(frame, columns, side, person)
+                if reward
+                else follows_places(frame, columns, side)
+            )
+        if not is_all:
+            continue
+        recode = f" (after recode.{name}=... with the cells of {response})" if not same else ""
+        question(
+            columns,
+            notes,
+            "unread_column",
+            f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say where an option stood, and "
+            f"{response} where the chosen one stood. Say --column 'response={response} == {name}'{recode}",
+        )
+
+
+def _says_where(name: str, said: Sequence[str]) -> bool:
+    """Whether a column whose cells are those of the response says where a stimulus stood, not what was right."""
+    words = set(words_of(name))
+    is_place = {word for cell in said for word in words_of(cell)} <= AT_PLACES
+    is_free = not words & {"best", "better", "optimal", "prediction", "previous", "last"}
+    is_number = all(cell.isdigit() for cell in said)
+    return is_free and not is_number and (bool(words & PLACE_WORDS) or is_place)
+
+
+def follows_rewards(
+    frame: pd.DataFrame, columns: AnswerColumns, side: SideColumn, person: NDArray[np.int64]
+) -> bool:
+    """Whether responses are repeated after rewards as places are compared with a column, and not as they stand."""
+    won = numbers_of(frame[columns.feedback["reward"]]).to_numpy()
+    place = frame[columns.response].str.strip().map(columns.responses)
+    crossed = place != frame[side.name].str.strip().map(side.on_left)
+    plain, compared = (
+        abs(stays_after_reward(ColumnSignature("", own.astype(str)), won, person))
+        for own in (place, crossed)
+    )
+    return compared > CLEAR and compared > CLEARER * plain
 
 
 def with_chosen_options(

@@ -59,6 +59,8 @@ COUNTERS = {
     *ITEMS, *SCHEDULES,
 }  # fmt: skip
 """Words of which names of columns consist that number what is shown, and so are no amounts."""
+DERIVED = {"est", "estimated", "fitted", "k", "kappa", "logk", "ev", "sv", "auc", "beta", "utility"}
+"""Words in names of columns of what was computed from trials or responses, such as a rate of discounting."""
 PARTS_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,18}")
 
 
@@ -174,8 +176,8 @@ class TableSignature:
         )
 
     def numbers(self) -> list[ColumnSignature]:
-        """Free columns of numbers."""
-        return [column for column in self.free if column.is_number]
+        """Free columns of numbers, without those that a name tells to be computed from trials or responses."""
+        return [own for own in self.free if own.is_number and not own.words & DERIVED]
 
     def measures(self) -> list[ColumnSignature]:
         """Free columns of numbers that may be amounts: none that numbers choices or rows."""

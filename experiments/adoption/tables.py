@@ -277,6 +277,27 @@ def numbers_of(cells: pd.Series) -> pd.Series:
     return pd.Series(values[place], index=cells.index)
 
 
+DATE = r"(?:\d{4}-\d{2}-\d{2}|\d{1,2}\.\d{1,2}\.\d{4})(?:[T ]\d{1,2}:\d{2}.*)?"
+"""A day such as 2025-01-31 or 31.1.2025, and a time of that day."""
+
+
+def days_of_dates(cells: pd.Series) -> NDArray[np.float64]:
+    """``(n_rows,)`` dates, with times of the day, as days; NaN where a cell, or the first one, is none."""
+    found = np.full(len(cells), np.nan)
+    filled = cells[(cells != "").to_numpy()]
+    if not len(filled) or not re.fullmatch(DATE, filled.iloc[0]):
+        return found
+    is_date = cells.str.fullmatch(DATE).to_numpy(dtype=bool)
+    day_first = cells.str.match(r"\d{1,2}\.").to_numpy(dtype=bool)
+    for own, form in ((is_date & ~day_first, "ISO8601"), (is_date & day_first, "mixed")):
+        if own.any():
+            dates = pd.to_datetime(
+                cells[own], format=form, dayfirst=form == "mixed", utc=True, errors="coerce"
+            )
+            found[own] = (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return found
+
+
 def places_of(*columns: pd.Series | NDArray[Any]) -> NDArray[np.int64]:
     """``(n_rows,)`` number of the combination of cells that a row has in some columns, in the order of the rows."""
     place = np.zeros(len(columns[0]), dtype=np.int64)

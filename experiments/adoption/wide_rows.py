@@ -129,6 +129,25 @@ def numbered_rows(
     return pd.DataFrame(made, index=index).astype("str")
 
 
+def one_answer_items(frame: pd.DataFrame, wide: str, questions: Mapping[str, str]) -> str:
+    """Items that all participants answered alike, so that nothing says what else they offered; empty without any."""
+    asked = _numbered(frame.columns, wide).values() if "," not in wide else ()
+    offers = offers_of(frame, questions) if asked else {}
+    alike = [
+        name for name in asked
+        if name not in offers and [len(dated_amounts(own)) for own in set(frame[name]) - {""}] == [1]
+    ]  # fmt: skip
+    if not alike:
+        return ""
+    n_left, n_all = (int((frame[list(names)] != "").sum().sum()) for names in (alike, asked))
+    return (
+        f"{len(alike)} of {len(asked)} items ({', '.join(alike[:3])}{', ...' if len(alike) > 3 else ''}) have one and "
+        f"the same answer of all participants, so that nothing says what else they offered: {n_left:,} of "
+        f"{n_all:,} responses would not be read, and those that are left are of the undecided items. Write a file with "
+        "a row for each item, and say --column items=FILE --column item=item"
+    )
+
+
 def _numbered(columns: Sequence[str], pattern: str) -> dict[int, str]:
     before, _, after = pattern.partition(NUMBER)
     shape = re.compile(rf"{re.escape(before)}(\d+){re.escape(after)}")
