@@ -73,7 +73,17 @@ def samples(folder: Path) -> dict[str, tuple[str, bytes, Callable[[Path], Any]]]
         frame.to_json(orient="records", lines=True).encode(),
         described,
     )
-    found["answers.parquet"] = (".parquet", parquet, described)
+    for suffix in (".parquet", ".pq"):
+        found[f"answers{suffix}"] = (suffix, parquet, described)
+    with contextlib.suppress(ImportError):  # pip install 'lakatos[formats]'
+        import pyreadr
+        import pyreadstat
+
+        pyreadr.write_rds(str(folder / "a.rds"), frame)
+        pyreadr.write_rdata(str(folder / "a.rdata"), frame)
+        pyreadstat.write_sav(frame, str(folder / "a.sav"))
+        for suffix in (".rds", ".rdata", ".sav"):
+            found[f"answers{suffix}"] = (suffix, (folder / f"a{suffix}").read_bytes(), described)
     found["import.csv"] = (".csv", b"participant,trial,choice\na,0,1\nb,1,0\n", read_cells)
     found["import.parquet"] = (".parquet", parquet, read_cells)
     (folder / "runs").mkdir()
