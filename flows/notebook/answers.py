@@ -187,7 +187,7 @@ class PeoplesAnswers:
             for item in self.trials
         ]
         told += self.notes
-        return f"answers in the domain {self.domain.name!r}\n  " + "\n  ".join(told)
+        return f"responses of the task {self.domain.name!r}\n  " + "\n  ".join(told)
 
 
 def adopt(

@@ -93,8 +93,8 @@ def _check_not_said(**adopting: Any) -> None:
     if said := sorted(name for name, value in adopting.items() if value):
         named = " and ".join(said)
         raise TrialsError(
-            f"{named} cannot be said of answers that have been read already, as those of a run have: which task they "
-            f"are of, and what their columns mean, is known. Leave {named} out, or name the file of answers in place "
+            f"{named} cannot be given for responses that have been read already, as those of a run: which task they "
+            f"are of, and what their columns mean, is known. Leave {named} out, or name the file of responses in place "
             "of the run."
         )
 
@@ -116,7 +116,7 @@ def _run_called(answers: Path, runs: Path) -> Path | None:
     there = [folder.name for folder in run_folders(runs)]
     beside = [str(item) for item in answers.parent.iterdir()] if answers.parent.is_dir() else []
     wrong = (
-        f"there are no answers called {name!r}{did_you_mean(name, [*there, *ARCHIVES, *beside])}"
+        f"there are no responses called {name!r}{did_you_mean(name, [*there, *ARCHIVES, *beside])}"
     )
     if is_theory:
         wrong = f"{name!r} is a theory; give responses in its place."

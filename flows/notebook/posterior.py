@@ -226,7 +226,7 @@ def posteriors_of_run(
         names = [experiment] if experiment else list(collected)
         if not names or any(name not in collected for name in names):
             raise RunMissingError(
-                f"the run has no answers of {experiment or 'any experiment'}; "
+                f"the run has no responses of {experiment or 'any experiment'}; "
                 f"it has: {', '.join(collected) or 'none yet; `lakatos resume` goes on'}."
             )
         trials = [trials_in(trace.artifacts, state, name) for name in names]

@@ -248,7 +248,7 @@ def _travelling(
         return find_travelling(str(theory), runs, of=of, domain=task, data=data)
     if isinstance(theory, FittedTheory) and theory.domain.name != task.name:
         raise TransferError(
-            f"{theory.name!r} is about {theory.domain.name} and the answers are about {task.name}; a theory "
+            f"{theory.name!r} is about {theory.domain.name} and the responses are about {task.name}; a theory "
             "can be tried on data of its own domain only."
         )
     with Laboratory(task, 1) as laboratory:

@@ -84,7 +84,7 @@ class ImportedAnswers(Result):
             yield f"the file: {escape(note)}"
         for name, n_people in self.n_people.items():
             yield (
-                f"experiment {escape(name)}: {plural(self.n_answers[name], 'answer')} of "
+                f"experiment {escape(name)}: {plural(self.n_answers[name], 'response')} of "
                 f"{plural(n_people, 'person', 'people')}"
             )
         if self.without_outcome:
@@ -92,7 +92,7 @@ class ImportedAnswers(Result):
                 f"{n} {why.replace('_', ' ')}" for why, n in sorted(self.without_outcome.items())
             )
             n_without = sum(self.without_outcome.values())
-            yield f"{n_without} further answers are no outcome and do not count: {', '.join(why)}"
+            yield f"{n_without} further responses are no outcome and do not count: {', '.join(why)}"
         yield f"{self.n_new} people are new. `lakatos resume {escape(str(self.folder))}` goes on with them."
 
 
@@ -118,7 +118,8 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
         config = _config(state, folder)
         if not config.source.one_by_one:
             raise UnusableError(
-                f"the run {folder} takes no answers from files: its people are {config.participants.source}. Use a "
+                f"the run {folder} takes no responses from files: its participants are {config.participants.source}. "
+                "Use a "
                 'study with participants.source = "file".'
             )
         if config.source.origin == LANGUAGE_MODEL:
@@ -209,7 +210,7 @@ class WithdrawalReport(Result):
     def lines(self) -> Iterator[Shown]:
         """Lines about what is erased and what remains to be done."""
         yield (
-            f"{self.person[:SHOWN]}: answers to {escape(', '.join(self.experiments)) or 'no experiment'} are erased "
+            f"{self.person[:SHOWN]}: responses to {escape(', '.join(self.experiments)) or 'no experiment'} are erased "
             f"({plural(self.n_batches, 'batch', 'batches')}, {plural(self.n_sessions, 'session')} of the page), and "
             f"so is what was computed from them ({plural(self.n_derived, 'record')}). "
             f"`lakatos resume {escape(str(self.folder))}` computes anew what rested on them."

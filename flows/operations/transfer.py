@@ -157,7 +157,8 @@ def measure_transfer(
             )
         except TheoryError as error:
             raise TransferError(
-                f"{theory.name!r} does not run on the answers of {target.name}, which are about {task.name}: {error} A "
+                f"{theory.name!r} does not run on the responses of {target.name}, which are about {task.name}: "
+                f"{error} A "
                 "theory can be tried on data of its own domain only."
             ) from error
     people = {} if theory is form else learned_ends(theory.priors)
@@ -214,7 +215,7 @@ def check_travel(
     name = travelling.theory.name
     if travelling.domain and travelling.domain != domain:
         raise TransferError(
-            f"{name!r} is about {travelling.domain} and the answers of {told} are about {domain}; a theory can be "
+            f"{name!r} is about {travelling.domain} and the responses of {told} are about {domain}; a theory can be "
             f"tried on data of its own domain only. `lakatos data list` names the domain of each data set."
         )
     same = sorted(travelling.found_on.get(data, frozenset()).intersection(experiments))
@@ -390,7 +391,7 @@ def find_travelling(
             theory = read_program(TheoryProgram(read_theory_file(path), "you"))
         except TheoryError as error:
             raise TransferError(f"{path} is no theory: {error}") from error
-        origin = f"the file {path.name}; nobody knows on which answers it was found"
+        origin = f"the file {path.name}; the responses on which it was found are unknown"
         return TravellingTheory(theory, theory, origin, "")
     family = FAMILIES.get(domain) if isinstance(domain, str) else find_family(domain)
     if family is not None and name in family.seeds:
@@ -541,7 +542,7 @@ def check_transfer(
     chosen = [by_name[name] for name in measured.experiments]
     for item, told in zip(chosen, measured.answers, strict=True):
         if item.digest != told:
-            return f"the answers of {item.experiment} are not those that the record names"
+            return f"the responses of {item.experiment} are not those that the record names"
     form = read_program(TheoryProgram(measured.source, measured.author))
     theory = form
     if measured.people:

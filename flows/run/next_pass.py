@@ -65,7 +65,7 @@ class PendingWork:
         if self.seq == 0:
             return "it has not begun"
         if self.n_pending:
-            return f"{plural(self.n_pending, 'batch of answers has', 'batches of answers have')} arrived"
+            return f"{plural(self.n_pending, 'batch of responses has', 'batches of responses have')} arrived"
         return "it is unfinished" if self.ended is None else f"nothing to do: {self.idle}"
 
     @property

@@ -236,7 +236,7 @@ class CampaignConfig(ConfigSection):
                 )
             if self.design.stopping.rule != "fixed":
                 raise ValueError(
-                    "design.stopping: published answers come all at once; leave the rule at 'fixed'"
+                    "design.stopping: published responses come all at once; leave the rule at 'fixed'"
                 )
             if self.confirmation.participants:
                 raise ValueError(
@@ -386,7 +386,9 @@ class CampaignConfig(ConfigSection):
             are_forbidden(domain, example, design.forbidden)
             costs_of(domain, example, per_response=1e9, features=design.cost.features)
             if design.proposed and self.source.is_archive:
-                raise DesignError("design.proposed: an archive has answers to its own trials only")
+                raise DesignError(
+                    "design.proposed: an archive has responses to its own trials only"
+                )
             if design.proposed:
                 check_proposal(
                     domain,
@@ -471,7 +473,7 @@ def _with_answers(config: CampaignConfig) -> CampaignConfig:
     digest = answers_digest(trials)
     if people.answers and people.answers != digest:
         raise StudyError(
-            f"the file {people.file} does not hold the answers that the study names "
+            f"the file {people.file} does not hold the responses that the study names "
             f"({people.answers[:8]}, now {digest[:8]}); leave out participants.answers to take it as it is."
         )
     _check_seeds(config, found.closed)

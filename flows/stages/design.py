@@ -158,7 +158,7 @@ def _offers(
     offers = list(source.offers(context.rng, max(settings.candidates, settings.trials)))
     if not offers:
         raise ArchiveExhaustedError(
-            f"no unused answers are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
+            f"no unused responses are left for cycle {cycle}; ask for fewer cycles or fewer trials in each."
         )
     if question.domain.sequential:
         return with_schedules(question, offers, context.rng)

@@ -141,7 +141,7 @@ def total(
         return None
     found = prequential_advantage(chosen[0], chosen[1], experiments, both)
     if found is not None:
-        return found[0], "on answers that both had predicted before they came"
+        return found[0], "on responses that both had predicted before they arrived"
     own, other = (left_out_scores(name, experiments, both) for name in chosen)
     part = "data set" if data_sets_of(experiments) else "experiment"
     return paired_difference(own, other), f"each {part} predicted from the others"

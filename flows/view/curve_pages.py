@@ -248,7 +248,7 @@ def binned_plot(
     groups: Sequence[tuple[str, int, Sequence[CurveBin]]],
 ) -> Markup:
     """People's shares with intervals, those of groups where there are some, and a line for each theory."""
-    shown = [(f"{group} ({n_answers:,} answers)", own) for group, n_answers, own in groups]
+    shown = [(f"{group} ({n_answers:,} responses)", own) for group, n_answers, own in groups]
     dots = [
         PlotDots(said, place + 2 if groups else -1, SHAPES_OF_GROUPS[place], people_points(own))
         for place, (said, own) in enumerate(shown or [("people", bins)])
@@ -279,7 +279,7 @@ def people_points(bins: Sequence[CurveBin]) -> list[PlotPoint]:
         PlotPoint(
             item.at,
             item.share,
-            f"people {item.share:.2f} ({item.share_low:.2f} to {item.share_high:.2f}), {item.n_answers} answers",
+            f"people {item.share:.2f} ({item.share_low:.2f} to {item.share_high:.2f}), {item.n_answers} responses",
             item.share_low,
             item.share_high,
         )
@@ -353,7 +353,7 @@ def parameters_part(look: RunMoment, digest: Digest) -> dict[str, Any] | None:
     elif not theory.priors:
         reason = "It has no parameters."
     elif not look.state.experiments.collected:
-        reason = "Nobody has answered yet."
+        reason = "There are no responses yet."
     if reason:
         return {"reason": reason, "items": [], "option": ""}
     name = list(look.state.experiments.collected)[-1]

@@ -23,7 +23,7 @@ ORDERS: Final[Mapping[str, str]] = {
     "active": "last written first",
     "name": "by name",
     "advantage": "largest advantage first",
-    "answers": "most answers first",
+    "answers": "most responses first",
 }
 
 

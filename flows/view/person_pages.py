@@ -95,7 +95,7 @@ def people(look: RunMoment, wanted: str, sort: str) -> dict[str, Any]:
 ORDERS: Final[Mapping[str, tuple[str, Any]]] = {
     "arrival": ("in order of arrival", None),
     "time": ("fastest first", lambda line: (np.isnan(line.time_ms), line.time_ms)),
-    "answers": ("fewest answers first", lambda line: line.n_answers),
+    "answers": ("fewest responses first", lambda line: line.n_answers),
     "share": ("by choices", lambda line: line.share_last),
     "fit": (
         "worst predicted first",
@@ -379,7 +379,7 @@ def _part(
     drawn = (
         plot(
             f"times-{experiment.replace('.', '-')}",
-            "Response times in the order of answers",
+            "Response times in the order of presentation",
             x="answer",
             y="response time (ms)",
             dots=[PlotDots("response time", 1, "circle", times)],

@@ -71,7 +71,10 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("theory fit tallying runs/begun", "`lakatos resume runs/begun` goes on"),
         ("theory groups begun --by age", "no responses yet"),
         ("theory effects begun --by age", "no responses yet"),
-        ("theory posterior tallying --run begun", "no answers of any experiment; it has: none yet"),
+        (
+            "theory posterior tallying --run begun",
+            "no responses of any experiment; it has: none yet",
+        ),
         ("theory score new", "the run runs/new has not begun; `lakatos resume runs/new` begins it"),
         ("theory posterior tallying --run new", "has not begun"),
         ("theory export tallying --run new", "has not begun"),
@@ -100,7 +103,7 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("transfer expected_value --to alais", "did you mean 'allais'?"),
         (
             "transfer weighted_additive --to allais",
-            "is about multiattribute and the answers of allais are",
+            "is about multiattribute and the responses of allais are",
         ),
         ("transfer --check empty.py", "empty.py is no record of a transfer"),
         ("transfer --check notes", "Name a transfer.json that `lakatos transfer` wrote"),
@@ -119,7 +122,7 @@ def test_what_cannot_be_used_is_refused(
         ("theory score allais prices.py", "prices.py cannot be used as a theory of risky"),
         (
             "transfer prices.py --to allais",
-            "does not run on the answers of allais, which are about",
+            "does not run on the responses of allais, which are about",
         ),
     ],
 )
@@ -134,5 +137,5 @@ def test_the_command_ends_with_the_status_and_one_line(place: Path) -> None:
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith("lakatos: there are no answers called 'nosuch'")
+    assert done.stderr.startswith("lakatos: there are no responses called 'nosuch'")
     assert len(done.stderr.splitlines()) == 1

@@ -81,7 +81,7 @@ def test_a_record_of_other_code_or_none_is_refused(measured, tmp_path):
 def test_a_theory_of_another_domain_is_refused():
     theory = find_travelling("weighted_additive", RUNS, domain="risky")
     with pytest.raises(
-        TransferError, match=r"is about multiattribute and the answers of allais are about risky"
+        TransferError, match=r"is about multiattribute and the responses of allais are about risky"
     ):
         measure_transfer(theory, find_target("allais", "*", RUNS))
 

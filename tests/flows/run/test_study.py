@@ -179,7 +179,7 @@ def test_studies_that_differ_have_different_digests():
                 "participants": {"source": "archival", "archive": "allais"},
                 "design__stopping": {"rule": "bayes_factor"},
             },
-            "published answers come all at once",
+            "published responses come all at once",
         ),
         # Settings that mean nothing for the source.
         (

@@ -257,5 +257,6 @@ def test_times_of_a_file_that_are_no_outcome_are_counted_when_they_come_in(tmp_p
     said = CliRunner().invoke(app, ["data", "import", str(folder), str(tmp_path / "answers.csv")])
     assert "experiment 1.1: 14 answers of 2 people" in said.output
     assert (
-        "2 further answers are no outcome and do not count: 1 too early, 1 too late" in said.output
+        "2 further responses are no outcome and do not count: 1 too early, 1 too late"
+        in said.output
     )
