@@ -42,11 +42,11 @@ def test_status_of_a_waiting_run_shows_who_has_taken_part(asked: Asked, tmp_path
     shown = status_of(folder)
     assert "participants: 3 started, 3 completed, 0 excluded" in shown
     assert "00000000 completed, 00000000 completed, 00000000 completed" in shown
-    assert "3 batches of answers have arrived" in shown
+    assert "3 batches of responses have arrived" in shown
     resume_run(folder, n_workers=1)
     shown = status_of(folder)
     assert "participants: 3 started, 3 completed, 0 excluded" in shown
-    assert "batches of answers" not in shown
+    assert "batches of responses" not in shown
     lines = metrics(folder.parent).splitlines()
     assert 'lakatos_run_participants_completed{run="run"} 3' in lines
     assert 'lakatos_run_participants_invited{run="run"} 0' in lines

@@ -84,7 +84,7 @@ def test_a_waiting_run_has_nothing_to_do_until_a_batch_is_in_its_inbox(
     asked.deliver(copy, 0)
     after = look(copy)
     assert after.due
-    assert after.reason == "1 batch of answers has arrived"
+    assert after.reason == "1 batch of responses has arrived"
     assert after.signature != before.signature
 
 
@@ -331,7 +331,7 @@ def test_waking_starts_what_is_due_and_says_of_each_other_run_why_not(
     assert look(copy).n_pending == 1
     change_schedules(copy.parent, lambda known: {})
     assert wake(copy.parent, workers=1, say=said.append) == 0
-    assert said[-1] == f"{copy.name}: 1 batch of answers has arrived"
+    assert said[-1] == f"{copy.name}: 1 batch of responses has arrived"
     assert look(copy).n_pending == 0
 
 
