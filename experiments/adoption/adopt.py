@@ -309,7 +309,7 @@ def _adopted(
     of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
     check_units(of_file, table.name, columns, unread, notes)
     check_practice(of_file, table.name, columns, unread, notes)
-    check_begins_anew(of_file, table.name, columns, unread, notes)
+    check_begins_anew(of_file, table.name, columns, unread, notes, is_game=domain.sequential)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
     notes += conditions_not_read(whole, columns, domain)

@@ -184,6 +184,8 @@ LONG_NUMBER = re.compile(r"^(-?\d+[.,]\d{4})\d{3,}$")
 FEWEST_ANSWERS = 10
 """Of a person whose answers are all the same, before that is odd."""
 FEW_VALUES = 12
+LARGE_ID = 1e6
+"""Numbers of participants from which on they are shown in full."""
 FEWEST_NUMBERS = 6
 """Different values of a column whose numbers may be answers."""
 
@@ -205,7 +207,8 @@ class ColumnSummary:
     @property
     def words(self) -> str:
         """Its values, for people to read."""
-        if self.numeric and self.n_distinct > FEW_VALUES and self.meaning != "participant":
+        is_id = self.meaning == "participant" and self.high >= LARGE_ID
+        if self.numeric and self.n_distinct > FEW_VALUES and not is_id:
             return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
         cells = self.examples[:MOST_SHOWN]
         if self.numeric:  # a cell may have sixteen digits

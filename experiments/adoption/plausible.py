@@ -469,7 +469,13 @@ def _rows_beside_numbers(
 
 
 def check_begins_anew(
-    frame: pd.DataFrame, name: str, columns: AnswerColumns, unread: Sequence[str], notes: list[str]
+    frame: pd.DataFrame,
+    name: str,
+    columns: AnswerColumns,
+    unread: Sequence[str],
+    notes: list[str],
+    *,
+    is_game: bool = False,
 ) -> None:
     """Question participants whose numbers of trials begin anew with a column that is not read, such as a site.
 
@@ -482,6 +488,7 @@ def check_begins_anew(
         columns: What its columns mean.
         unread: Names of columns that are not read.
         notes: What was accepted is added to them.
+        is_game: Whether participants may have several games, whose beginnings the mapping says.
     """
     who = columns.participant
     if columns.is_pooled or columns.items or who not in frame.columns:
@@ -504,6 +511,8 @@ def check_begins_anew(
                 continue
             several = by_person[part].nunique() > 1
             if several.sum() <= max(MOST_AGAIN * len(several), 1):
+                if is_game:
+                    continue
                 rows = frame.index[frame[who].isin(several.index[several]).to_numpy()]
                 question(
                     columns,

@@ -326,17 +326,15 @@ def check_crossed(
             continue
         side = SideColumn(name, {said[0]: 0, said[1]: 1})
         same = set(said) == set(frame[response].str.strip()) - {""}
-        if reward and same and _says_where(name, said):
-            is_all = (
+        if not reward:
+            is_side = follows_places(frame, columns, side)
+        elif same and _says_where(name, said):
+            is_side = (
                 places_of(frame[name], frame[response]).max() > 2
-            )  # no other coding of responses
+            )  # no other code of responses
         else:
-            is_all = bool(
-                follows_rewards(frame, columns, side, person)
-                if reward
-                else follows_places(frame, columns, side)
-            )
-        if not is_all:
+            is_side = follows_rewards(frame, columns, side, person)
+        if not is_side:
             continue
         recode = f" (after recode.{name}=... with the cells of {response})" if not same else ""
         question(
