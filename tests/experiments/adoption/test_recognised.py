@@ -860,8 +860,6 @@ def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, 
     ratings = {f"item_{k}": rng.integers(1, 6, n) for k in range(1, 9)}
     words = np.array(["trust", "them", "never", "because", "it", "rains", "often", "honestly"])
     texts = [" ".join(rng.choice(words, 5)) + f" {k}" for k in range(n)]
-    sure = {"confidence": rng.integers(1, 5, n)}
-    shown, said = rng.integers(1, 3, n), rng.integers(1, 3, n)
     return {
         "questionnaire": (pd.DataFrame({"id": np.arange(n), **ratings}), "item_1 to item_8 seem to be items"),
         "signal": (
@@ -869,12 +867,11 @@ def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, 
             "time_ms rises by 20 from row to row",
         ),
         "texts": (rows.assign(answer=texts), "answer seems to hold texts"),
-        "judgement": (rows.assign(stimulus=shown, response=said, **sure), "response seems to say what stimulus was"),
         "series": (rows.assign(response=rng.choice(["kop", "munt"], n)), "response stands alone"),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "judgement", "series"])
+@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "series"])
 def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, kind: str) -> None:
     frame, words = _without_choices(rng)[kind]
     found = described(frame)
@@ -882,6 +879,20 @@ def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, k
     (doubt,) = found.doubts
     assert doubt.startswith(words)
     assert doubt.endswith("that is no kind of task here, and the file is not read")
+
+
+def test_which_of_two_stimuli_was_shown_with_confidence_is_detection(
+    rng: np.random.Generator,
+) -> None:
+    rows = people(4, 30).rename(columns={"s": "subject", "t": "trial"})
+    shown = rng.integers(1, 3, 120)
+    said = np.where(rng.random(120) < 0.8, shown, 3 - shown)
+    found = described(
+        rows.assign(stimulus=shown, response=said, confidence=rng.integers(1, 5, 120))
+    )
+    assert found.domain == "recognition"
+    assert found.mapping.recode == {"stimulus": {"1": "new", "2": "old"}}
+    assert "stimulus: 2 counts as old (a signal) and 1 as new (noise)" in found.odd
 
 
 def test_a_column_of_what_became_of_an_offer_is_no_offer(rng: np.random.Generator) -> None:
