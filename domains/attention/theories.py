@@ -153,9 +153,11 @@ NEEDS_TIME = Wording(
 )
 GATHERS = (
     Wording(
-        clause="press a key when the evidence reaches a bound (bounds are {bound} apart, evidence is {rate} a "
-        "second, in "
-        "units of its noise in a second)",
+        clause="press a key when the evidence reaches one of two bounds",
+    ),
+    Wording(
+        clause="set a distance of bounds ({bound} SDs of the noise in a second) and accumulate evidence at a mean rate "
+        "({rate} such SDs per second)",
         taken_for_granted=True,
     ),
     NEEDS_TIME,
@@ -267,7 +269,7 @@ HABIT = (
         },
         wording=Wording(
             clause=(
-                "vary from trial to trial in their starting point (by up to {start_range%} of "
+                "vary from trial to trial in their starting point (range {start_range%} of "
                 "the distance to the bound)"
             ),
             parameter="start_range",
@@ -380,7 +382,7 @@ CLEARNESS = (
         },
         wording=Wording(
             clause=(
-                "accumulate evidence at a rate that varies between trials (by {unevenness} per second)"
+                "accumulate evidence at a rate that varies between trials (SD {unevenness} per second)"
             ),
             label="varying clearness",
         ),
@@ -650,9 +652,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately ({rate} per second for the "
+                    "accumulate evidence for each response separately (mean rate {rate} per second for the "
                     "correct one, {wrong_rate} for a wrong one) and make the response that "
-                    "first reaches a bound ({bound})"
+                    "first reaches its bound (threshold {bound})"
                 )
             ),
             RACED,
@@ -674,9 +676,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response at a rate that differs between "
-                    "trials ({rate} per second for the correct one, {wrong_rate} for a wrong "
-                    "one) and make the response that first reaches a bound ({bound})"
+                    "accumulate evidence for each response without noise within a trial (mean rate {rate} per "
+                    "second for the correct one, {wrong_rate} for a wrong one) and make the "
+                    "response that first reaches its bound (threshold {bound})"
                 )
             ),
             RACED,
@@ -732,7 +734,7 @@ HEADS = (
 GRAMMAR = Grammar(
     domain="attention",
     slots=(
-        SkeletonSlot("habit", least=0, most=2),
+        SkeletonSlot("habit", least=0, most=2, sentence=3),
         SkeletonSlot("control", least=0, most=3, sentence=2),
         SkeletonSlot("clearness", least=0, sentence=3),
         SkeletonSlot("patience", least=0, sentence=3),

@@ -125,16 +125,16 @@ SOCIAL = (
         },
         wording=(
             Wording(
-                clause="{much}dislike getting less than the other player",
-                opposite_clause="{much}like getting less than the other player",
+                clause="{much}dislike earning less than the other player",
+                opposite_clause="{much}like earning less than the other player",
                 parameter="envy",
                 unit=SHARE,
                 label="envy",
                 opposite_label="humility",
             ),
             Wording(
-                clause="{much}dislike getting more than the other player",
-                opposite_clause="{much}like getting more than the other player",
+                clause="{much}dislike earning more than the other player",
+                opposite_clause="{much}like earning more than the other player",
                 parameter="guilt",
                 unit=SHARE,
                 label="guilt",
@@ -203,7 +203,7 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="a simple opponent",
-        clause="expect the other player to prefer the column that pays more to that player on average",
+        clause="expect the other player to favour the column with the higher mean payoff for that player",
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},
         repairs=REPLIES,
@@ -277,8 +277,8 @@ BELIEF = (
         slot="belief",
         name="equilibrium",
         clause=(
-            "choose probabilistically and respond to the other player's choice probabilities, as the "
-            "other does to theirs"
+            "choose the better row more often, given correct expectations of the other player's choice "
+            "probabilities, and expect the same of the other player"
         ),
         code="""
         strictness, rows = parameters["other_strictness"], chance
@@ -328,7 +328,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the worst payoff",
-        clause="compare the minimum payoffs of the rows",
+        clause="choose the row with the higher minimum payoff (maximin)",
         code="lead = own[..., 1, :].min(axis=-1) - own[..., 0, :].min(axis=-1)",
         repairs=("worst_difference",),
         source="Wald (1950), Statistical decision functions (maximin)",
@@ -336,7 +336,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the best payoff",
-        clause="compare the maximum payoffs of the rows",
+        clause="choose the row with the higher maximum payoff (maximax)",
         code="lead = own[..., 1, :].max(axis=-1) - own[..., 0, :].max(axis=-1)",
         repairs=("best_difference",),
         source=f"{COSTA_GOMES} (optimistic)",
@@ -344,7 +344,7 @@ EVALUATION = (
     Mechanism(
         slot="evaluation",
         name="the largest regret",
-        clause="compare the largest regret that each row can cause",
+        clause="choose the row with the smaller maximum regret (minimax regret)",
         code="lead = xp.maximum(up, 0.0).max(axis=-1) - xp.maximum(-up, 0.0).max(axis=-1)",
         repairs=("mean_difference", "best_difference"),
         source="Savage (1951), Journal of the American Statistical Association 46, 55-67 (minimax regret)",

@@ -57,7 +57,7 @@ GRAMMAR = Grammar(
     slots=(
         SkeletonSlot("utility", least=0),
         SkeletonSlot("time", least=0),
-        SkeletonSlot("pace", least=0, most=2),
+        SkeletonSlot("pace", least=0, most=2, sentence=2),
         SkeletonSlot("discounting", least=0),
         SkeletonSlot("cost", least=0),
         SkeletonSlot("comparison", least=0),

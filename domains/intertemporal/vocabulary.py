@@ -55,11 +55,11 @@ DELAY_MULTIPLES = (
     OptionScore("(t % {unit} == 0) * 1.0", "delay that is a multiple of {unit} days", 4),
 )
 DISCOUNTED = (
-    OptionScore("x / (1 + {k} * t)", "hyperbolically discounted amount (rate {k} per day)", 2.5),
-    OptionScore("x * xp.exp(-{k} * t)", "exponentially discounted amount (rate {k} per day)", 2.5),
-    OptionScore("x / (1 + {k} * t) ** 0.5", "amount discounted by a square root of time (rate {k} per day)", 3.5),
+    OptionScore("x / (1 + {k} * t)", "hyperbolically discounted amount (k = {k} per day)", 2.5),
+    OptionScore("x * xp.exp(-{k} * t)", "exponentially discounted amount (k = {k} per day)", 2.5),
+    OptionScore("x / (1 + {k} * t) ** 0.5", "amount discounted by a square root of time (k = {k} per day)", 3.5),
     OptionScore("xp.sign(x) * size**0.5 / (1 + {k} * t)",
-                "hyperbolically discounted square root of the amount (rate {k} per day)", 3.5),
+                "hyperbolically discounted square root of the amount (k = {k} per day)", 3.5),
     OptionScore("xp.log(size) - {k} * 10 * xp.log(1 + t)", "log amount minus log delay (weight ten times {k})", 3.5),
 )  # fmt: skip
 

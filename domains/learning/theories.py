@@ -79,7 +79,7 @@ EXPECTATION = (
         start=f'state["value"] = parameters["first_value"][..., None, None] + {TABLE}',
         parameters={"first_value": _rate(-1.0, 2.0, "value of an option that was never tried")},
         wording=Wording(
-            clause="begin with expectations of their own ({first_value}; a reward is 1)",
+            clause="begin with a value of their own for every option ({first_value}; a reward is 1)",
             label="prior beliefs",
         ),
         repairs=("steps_since_start", "position"),
@@ -171,7 +171,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="none",
-        clause="do not form values of the options",
+        clause="do not update the values of the options",
         learn="rate = 0.0 * paid",
         predictions=({"property": "ignores", "in": "last_reward"},),
         source="Baseline.",
@@ -213,7 +213,8 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
             )
         },
         wording=Wording(
-            clause="update the first choice by the value of the state reached and part of the reward ({eligibility%})",
+            clause="update the first choice by the value of the state reached and part of the second prediction "
+            "error (eligibility {eligibility%})",
             parameter="eligibility",
             unit=0.3,
             label="eligibility",
@@ -298,7 +299,7 @@ PLANNING = (
         },
         wording=Wording(
             clause=(
-                "value a first choice in part ({planning%}) by where it mostly leads and by "
+                "value a first choice in part (weight {planning%}) by where it mostly leads and by "
                 "the best option there"
             ),
             parameter="planning",
@@ -346,10 +347,10 @@ HABIT = (
             )
         },
         wording=Wording(
-            clause="{much}tend to repeat their last choice, whatever its outcome",
-            clause_short="to repeat it",
-            opposite_clause="{much}tend not to repeat their last choice, whatever its outcome",
-            opposite_short="not to",
+            clause="{much}perseverate: they tend to repeat their last choice, whatever its outcome",
+            clause_short="perseverate",
+            opposite_clause="{much}alternate: they tend not to repeat their last choice, whatever its outcome",
+            opposite_short="alternate",
             parameter="stickiness",
             unit=LOG_ODDS,
             feature="last_choice",
@@ -399,20 +400,20 @@ HABIT = (
         },
         wording=(
             Wording(
-                clause="{much}tend to stay with an option that has just been rewarded",
-                clause_short="to stay with it",
-                opposite_clause="{much}tend to leave an option that has just been rewarded",
-                opposite_short="to leave it",
+                clause="{much}tend to repeat their last choice after a reward",
+                clause_short="to repeat it",
+                opposite_clause="{much}tend to switch after a reward",
+                opposite_short="to switch",
                 parameter="win_stay",
                 unit=LOG_ODDS,
                 label="win-stay",
                 opposite_label="win-shift",
             ),
             Wording(
-                clause="{much}tend to leave an option that has just gone unrewarded",
-                clause_short="to leave it",
-                opposite_clause="{much}tend to stay with an option that has just gone unrewarded",
-                opposite_short="to stay with it",
+                clause="{much}tend to switch after no reward",
+                clause_short="to switch",
+                opposite_clause="{much}tend to repeat their last choice after no reward",
+                opposite_short="to repeat it",
                 parameter="lose_shift",
                 unit=LOG_ODDS,
                 label="lose-shift",

@@ -352,8 +352,8 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "consider only the cheapest offers and ignore small differences in price (up to "
-                "{just_noticeable} cents/kWh)"
+                "consider only the cheapest offers and ignore differences in price below a threshold "
+                "({just_noticeable} cents/kWh)"
             ),
             label="price screening",
             overrides=True,
@@ -373,7 +373,7 @@ SCREENING = (
         },
         wording=Wording(
             clause=(
-                "consider all offers that are cheap enough (up to {aspiration} cents/kWh), or "
+                "consider all offers that are cheap enough (at most {aspiration} cents/kWh), or "
                 "the cheapest if there are none"
             ),
             label="cheap-enough screening",
@@ -405,7 +405,7 @@ SCREENING = (
         kept = kept * (length <= length.min(axis=-1)[..., None])
         """,
         wording=Wording(
-            clause="keep the offers with the shortest contract",
+            clause="choose among the offers with the shortest contract",
             label="short contracts",
             overrides=True,
         ),

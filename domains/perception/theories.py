@@ -70,9 +70,9 @@ HALF = "half of the bounds' distance"
 RATE = log_uniform(0.1, 12.0, EVIDENCE, "evidence of the strongest stimulus")
 BOUND = log_uniform(0.4, 6.0, "noise of a second", "distance of the bounds")
 DELAY = uniform(0.05, 1.0, SECONDS, "what perception and movement take")
-AT_BOUND = Wording(
-    clause="respond when the evidence reaches a bound (bounds are {bound} apart, in units of the noise of a second)",
-    taken_for_granted=True,
+AT_BOUND = Wording(clause="respond when the evidence reaches one of two bounds")
+DISTANCE = Wording(
+    clause="set a distance of bounds ({bound} SDs of the noise in a second)", taken_for_granted=True
 )
 NEEDS_TIME = Wording(
     clause="need further time for perception and movement (about {delay} s)", taken_for_granted=True
@@ -146,7 +146,7 @@ STRENGTH = (
         code='evidence = parameters["rate"] + none',
         parameters={"rate": RATE},
         wording=Wording(
-            clause="accumulate evidence at the same rate from all stimuli ({rate} per second)"
+            clause="accumulate evidence at the same mean rate from all stimuli ({rate} per second)"
         ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=RATCLIFF,
@@ -207,7 +207,7 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="accumulate evidence at a rate that varies between trials (by {unevenness} per second)",
+            clause="accumulate evidence at a rate that varies between trials (SD {unevenness} per second)",
             label="varying evidence",
         ),
         source=f"{RATCLIFF}; {TUERLINCKX}",
@@ -222,10 +222,11 @@ VARIABILITY = (
             )
         },
         wording=Wording(
-            clause="vary {much}in their starting point (by up to {start_range%} of the distance between the bounds)",
+            clause="varies {much}between trials (range {start_range%} of the greatest possible)",
             parameter="start_range",
             unit=0.3,
             label="varying start",
+            subject="the starting point",
         ),
         source=f"{TUERLINCKX}; {BROWN}",
     ),
@@ -235,10 +236,11 @@ VARIABILITY = (
         code='spread = parameters["delay_range"]',
         parameters={"delay_range": uniform(0.0, 0.6, SECONDS, "range of the delay between trials")},
         wording=Wording(
-            clause="vary {much}in their non-decision time (by up to {delay_range} s)",
+            clause="varies {much}between trials (range {delay_range} s)",
             parameter="delay_range",
             unit=0.1,
             label="varying delay",
+            subject="the non-decision time",
         ),
         source=f"{MCKOON}; {TUERLINCKX}",
     ),
@@ -343,7 +345,7 @@ PROCESS = (
         )
         """,
         parameters={"bound": BOUND, "delay": DELAY},
-        wording=(AT_BOUND, NEEDS_TIME),
+        wording=(AT_BOUND, DISTANCE, NEEDS_TIME),
         source=RATCLIFF,
     ),
     _race(
@@ -356,8 +358,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately ({base_rate} per second "
-                    "whatever the stimulus) and give the first response to reach a bound ({bound})"
+                    "accumulate evidence for each response separately (mean rate {base_rate} per second "
+                    "whatever the stimulus) and give the first response to reach its bound (threshold {bound})"
                 )
             ),
             NEEDS_TIME,
@@ -374,9 +376,9 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response at a rate that differs between trials "
-                    "({base_rate} per second whatever the stimulus) and give the first response to "
-                    "reach a bound ({bound})"
+                    "accumulate evidence for each response without noise within a trial "
+                    "(mean rate {base_rate} per second whatever the stimulus) and give the first response to "
+                    "reach its bound (threshold {bound})"
                 )
             ),
             NEEDS_TIME,
@@ -396,8 +398,8 @@ PROCESS = (
         },
         wording=(
             Wording(
-                clause="decide on each response in a time that is log-normal (median {median} s without evidence, "
-                "scatter {scatter_of_times}), and give the response that is decided first"
+                clause="decide on each response in a log-normal time (median {median} s without evidence, log SD "
+                "{scatter_of_times}), and give the response that is decided first"
             ),
             NEEDS_TIME,
         ),
@@ -433,7 +435,7 @@ HEADS = (
 GRAMMAR = Grammar(
     domain="perception",
     slots=(
-        SkeletonSlot("lean", least=0, most=2),
+        SkeletonSlot("lean", least=0, most=2, sentence=3),
         SkeletonSlot("evidence"),
         SkeletonSlot("variability", least=0, most=3, sentence=3),
         SkeletonSlot("patience", least=0, sentence=3),

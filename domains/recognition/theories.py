@@ -65,6 +65,7 @@ def one_of(p, available):
 '''
 SD = "standard deviations of new items"
 SHARE = "share of items"
+MEMORY, CRITERION, CONFIDENCE = "memory evidence", "the criterion", "confidence criteria"
 FAMILIAR = ("evidence:normal", "evidence:logistic", "evidence:extreme values")
 DETECTED = ("detection:old items", "detection:new items", "detection:false alarms")
 GROWS = ("old_strength",)
@@ -75,7 +76,7 @@ STRENGTH = (
         name="any strength",
         code="reach = 1.0 + 0.0 * strength",
         wording=Wording(
-            clause="profit as much from weak items as from strong ones", taken_for_granted=True
+            clause="is the same for weak and strong items", taken_for_granted=True, subject=MEMORY
         ),
         predictions=({"property": "ignores", "in": "strength"},),
         source=GREEN,
@@ -83,8 +84,8 @@ STRENGTH = (
     Mechanism(
         slot="strength",
         name="in proportion",
-        clause="profit from items in proportion to their strength",
         code="reach = strength + 0.0 * old",
+        wording=Wording(clause="is proportional to the strength of items", subject=MEMORY),
         repairs=GROWS,
         needs=("strengths",),
         source=TANNER,
@@ -97,8 +98,9 @@ STRENGTH = (
             "exponent": log_uniform(0.1, 5.0, "exponent", "1: evidence is proportional to strength")
         },
         wording=Wording(
-            clause="profit from items by a power of their strength (exponent {exponent})",
+            clause="is a power function of the strength of items (exponent {exponent})",
             label="power law",
+            subject=MEMORY,
         ),
         repairs=GROWS,
         needs=("strengths",),
@@ -112,15 +114,17 @@ ITEMS = (
         code='old_sd = parameters["old_sd"] + 0.0 * old',
         parameters={"old_sd": log_uniform(0.3, 4.0, SD, "standard deviation of old items")},
         wording=Wording(
-            clause="find the evidence of old items {far}more variable than that of new ones (by a factor of {old_sd})",
-            opposite_clause="find the evidence of old items {far}less variable than that of new ones (by a factor of "
-            "{old_sd})",
+            clause="is {far}more variable for old items than for new ones (SD ratio {old_sd})",
+            clause_short="more variable",
+            opposite_clause="is {far}less variable for old items than for new ones (SD ratio {old_sd})",
+            opposite_short="less variable",
             parameter="old_sd",
             neutral=1.0,
             unit=0.25,
             log_ratio=True,
             label="unequal variances",
             opposite_label="unequal variances",
+            subject=MEMORY,
         ),
         repairs=("old", *GROWS),
         rests_on=FAMILIAR,
@@ -134,10 +138,11 @@ ITEMS = (
             "similarity": uniform(0.0, 1.2, "share of an old item", "evidence that lures give")
         },
         wording=Wording(
-            clause="{much}take similar new items for old ones (these give {similarity%} of the evidence of old items)",
+            clause="is {far}higher for similar lures than for other new items ({similarity%} of that of old items)",
             parameter="similarity",
             unit=0.25,
             label="similarity",
+            subject=MEMORY,
         ),
         repairs=("lure", "new_strength"),
         breaks=("lure",),
@@ -148,8 +153,11 @@ ITEMS = (
     Mechanism(
         slot="mirror",
         name="mirror images",
-        clause="receive evidence from new items that is as far below the middle as that of old items is above it",
         code="center = reach",
+        wording=Wording(
+            clause="falls with strength for new items as much as it rises for old ones (mirror effect)",
+            subject=MEMORY,
+        ),
         repairs=("new_strength",),
         needs=("strengths",),
         rests_on=FAMILIAR,
@@ -165,12 +173,15 @@ CRITERIA = (
             "criterion": normal(0.0, 0.5, 3.0, SD, "criterion from half-way between new and old")
         },
         wording=Wording(
-            clause="{much}hesitate to call items old",
-            opposite_clause="{much}tend to call items old",
+            clause="is {much}conservative",
+            clause_short="conservative",
+            opposite_clause="is {much}liberal",
+            opposite_short="liberal",
             parameter="criterion",
             unit=0.25,
             label="conservative responses",
             opposite_label="liberal responses",
+            subject=CRITERION,
         ),
         repairs=("old",),
         source=MACMILLAN,
@@ -185,12 +196,15 @@ CRITERIA = (
             )
         },
         wording=Wording(
-            clause="{much}prefer the kind of item that is more frequent",
-            opposite_clause="{much}prefer the kind of item that is less frequent",
+            clause="{much}favours the more frequent kind of item",
+            clause_short="the more frequent kind",
+            opposite_clause="{much}favours the less frequent kind of item",
+            opposite_short="the less frequent kind",
             parameter="base_rate_weight",
             unit=0.3,
             label="base rates",
-            opposite_label="rare items",
+            opposite_label="base rates",
+            subject=CRITERION,
         ),
         repairs=("log_odds_of_old",),
         breaks=("old_share",),
@@ -203,8 +217,9 @@ CRITERIA = (
         code='cut = parameters["spacing"][..., None] * steps',
         parameters={"spacing": log_uniform(0.03, 3.0, SD, "distance of criteria")},
         wording=Wording(
-            clause="place criteria of confidence at equal distances (of {spacing})",
+            clause="are equally spaced (by {spacing} SDs of new items)",
             taken_for_granted=True,
+            subject=CONFIDENCE,
         ),
         repairs=("categories",),
         source=MACMILLAN,
@@ -219,18 +234,22 @@ CRITERIA = (
         },
         wording=(
             Wording(
-                clause="place criteria of confidence (the first at {spacing} from the middle)",
+                clause="begin on both sides of the middle (at {spacing} SDs of new items)",
                 taken_for_granted=True,
+                subject=CONFIDENCE,
             ),
             Wording(
-                clause="place criteria {far}further apart, the higher confidence is",
-                opposite_clause="place criteria {far}nearer together, the higher confidence is",
+                clause="are {far}further apart, the higher confidence is",
+                clause_short="further apart",
+                opposite_clause="are {far}nearer together, the higher confidence is",
+                opposite_short="nearer together",
                 parameter="stretch",
                 neutral=1.0,
                 unit=0.3,
                 log_ratio=True,
                 label="stretched criteria",
                 opposite_label="crowded criteria",
+                subject=CONFIDENCE,
             ),
         ),
         repairs=("categories",),
@@ -246,8 +265,9 @@ CRITERIA = (
         """,
         parameters={"spread": log_uniform(0.05, 5.0, SD, "distance of criteria by log odds")},
         wording=Wording(
-            clause="place criteria of confidence by log odds (scaled by {spread})",
+            clause="are spaced by log odds (a unit is {spread} SDs of new items)",
             taken_for_granted=True,
+            subject=CONFIDENCE,
         ),
         repairs=("categories",),
         source=SELKER,
@@ -300,7 +320,8 @@ EVIDENCE = (
         "normal",
         "special.ndtr(z)",
         Wording(
-            clause="judge by evidence, of which old items give more than new ones ({sensitivity} standard deviations)"
+            clause="is normally distributed and higher for old items (d' = {sensitivity})",
+            subject=MEMORY,
         ),
         f"{TANNER}; {GREEN}",
     ),
@@ -308,8 +329,8 @@ EVIDENCE = (
         "logistic",
         "special.expit(z)",
         Wording(
-            clause="judge by evidence that is often extreme, of which old items give more than new ones ({sensitivity} "
-            "by a logistic distribution)"
+            clause="has a logistic distribution and is higher for old items (by {sensitivity} scale units)",
+            subject=MEMORY,
         ),
         DECARLO,
     ),
@@ -317,15 +338,15 @@ EVIDENCE = (
         "extreme values",
         "xp.exp(-xp.exp(xp.clip(-z, -500.0, 500.0)))",
         Wording(
-            clause="judge by evidence that is now and then very high, of which old items give more than new ones "
-            "({sensitivity} by a distribution of extreme values)"
+            clause="has a Gumbel distribution and is higher for old items (by {sensitivity} scale units)",
+            subject=MEMORY,
         ),
         DECARLO,
     ),
     _evidence(
         "guesses",
         "special.ndtr(z)",
-        Wording(clause="guess where they do not detect what an item is"),
+        Wording(clause="guess if they do not detect an item as old or new"),
         SNODGRASS,
         gain="0.0",
     ),
@@ -358,7 +379,8 @@ DETECTION = (
         """,
         parameters={"attention": uniform(0.02, 1.0, SHARE, "old items that got attention")},
         wording=Wording(
-            clause="attend to some of the old items only ({attention%} of them); the others are like new ones",
+            clause="encode only some of the old items ({attention%} of them), and the rest give the evidence of new "
+            "items",
             label="mixture",
         ),
         repairs=("old", *GROWS),
@@ -389,18 +411,21 @@ DETECTION = (
     ),
     _detection(
         "old items", "recollection", "old * reach", "surest_old",
-        Wording(clause="recognise some old items for sure ({recollection%} of them)", label="recollection"),
+        Wording(
+            clause="detect some old items as old, as by recollection ({recollection%} of them)",
+            label="recollection",
+        ),
         "old", YONELINAS,
     ),
     _detection(
         "new items", "rejection", "(1 - old)", "surest_new",
-        Wording(clause="recognise some new items for sure ({rejection%} of them)", label="rejection"),
+        Wording(clause="detect some new items as new ({rejection%} of them)", label="rejection"),
         "new_strength", SNODGRASS,
     ),
     _detection(
         "false alarms", "false_detection", "(1 - old)", "surest_old",
         Wording(
-            clause="take some new items for old ones with full confidence ({false_detection%} of them)",
+            clause="falsely detect some new items as old ({false_detection%} of them)",
             label="false detection",
         ),
         "new_strength", LUCE,
@@ -416,7 +441,7 @@ LAPSE = (
                 0.0, 0.4, "share of responses", "responses that have nothing to do with the item"
             )
         },
-        wording=Wording(clause="give any response {lapse~}"),
+        wording=Wording(clause="give a random response {lapse~}"),
         is_null=True,
         source=MIXTURE,
     ),
@@ -438,10 +463,10 @@ HEADS = (
 GRAMMAR = Grammar(
     domain="recognition",
     slots=(
-        SkeletonSlot("strength"),
-        SkeletonSlot("variability", least=0, sentence=1),
-        SkeletonSlot("similarity", least=0),
-        SkeletonSlot("mirror", least=0),
+        SkeletonSlot("strength", sentence=2),
+        SkeletonSlot("variability", least=0, sentence=2),
+        SkeletonSlot("similarity", least=0, sentence=2),
+        SkeletonSlot("mirror", least=0, sentence=2),
         SkeletonSlot("bias", least=0, most=2, sentence=2),
         SkeletonSlot("criteria", sentence=2),
         SkeletonSlot("asymmetry", least=0, sentence=2),

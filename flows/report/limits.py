@@ -238,7 +238,7 @@ def _idle_clauses(reading: RunReading) -> list[str]:
     account, told = reading.theory(reading.leader).account(), reading.state.theories.told
     refused = told.record.refused if told else ()
     idle = [item for item in account.clauses if item.idle and item.wording.clause not in refused]
-    return [clause.text if clause.of_some else f"people {clause.text}" for clause in idle]
+    return [clause.statement for clause in idle]
 
 
 def _limits_of_scope(reading: RunReading) -> list[str]:

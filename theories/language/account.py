@@ -36,8 +36,6 @@ from lakatos.theories.language.topic import topic_of
 Array = NDArray[np.float64]
 STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
 """Distance from the null value, in units of the clause, below which a word applies."""
-WIDE = 0.3
-"""Width of an interval beyond which only its ends are stated, not the share of people within it."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
 NORMAL_95 = 1.96
@@ -52,6 +50,8 @@ FLAT = 0.5
 """Of the declared range: a spread larger than this fills it, so that its limits decide how many people are where."""
 APART = 0.5
 """Of a typical value: people of whom the middle eight of ten lie farther apart are told by a range."""
+SURELY = 0.99
+"""Share of people that is stated as virtually all of them."""
 LEAST_OFTEN = 0.01
 """Share of trials below which something hardly ever happens."""
 TIMES = {1: "once", 2: "twice in a row"}
@@ -78,14 +78,15 @@ ASIDE = re.compile(r"\s*\([^()]*\{[^()]*\)")
 COMPLEX = re.compile(r"[,;:]| (and|or|if|where|when|once|until) ")
 """What a clause has that makes a sentence of its own."""
 PREDICATE = re.compile(
-    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight|tend to (avoid|take|leave|stay with))"
+    r"(?!.* if )(?P<verb>(\w+ly )?((dis)?like|avoid|(over|under)weight"
+    r"|tend to (avoid|take|leave|stay with|repeat|switch))"
     r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
     r" (?P<object>([^,;()]|\((?!estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
-OPTION = re.compile(r"(the|an?) \w+ (?=with |without )")
+OPTION = re.compile(r"((the|an?) \w+|their last choice) (?=with |without |after )")
 """An option that is named again before what distinguishes it."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
@@ -142,6 +143,8 @@ class Wording:
     """Trials that it speaks of, by feature and limit such as "rare_outcome < 0.3"; not stated without such trials."""
     unless_presented: str = ""
     """Trials in whose absence alone it is stated."""
+    subject: str = ""
+    """What the clause is about where it does not continue "people ...", such as "the criterion"."""
 
     def to_literal(self) -> str | dict[str, Any]:
         """The clause as a source declares it."""
@@ -170,7 +173,7 @@ KEYS = {
     "taken_for_granted": "plain",
     "if_presented": "needs",
     "unless_presented": "lacks",
-} | {name: name for name in ("unit", "label", "opposite_label", "sentence")}
+} | {name: name for name in ("unit", "label", "opposite_label", "sentence", "subject")}
 """Keys of `Wording`'s fields in ``CLAUSES``: sources that were recorded are read by them, so they stay as they are."""
 
 
@@ -192,6 +195,11 @@ class ToldClause:
     """Whether the text names the people whom it is true of."""
     idle: bool = False
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
+
+    @property
+    def statement(self) -> str:
+        """The text with its subject."""
+        return self.text if self.of_some else f"{self.wording.subject or 'people'} {self.text}"
 
     @property
     def is_detail(self) -> bool:
@@ -335,21 +343,40 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
         # That something hardly has an effect is told where nothing else would be but how people choose.
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
     every = [item.text for item in stated]
-    stated = [item for item in stated if not _is_implied(item.text, every)]
+    stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
     sentences: list[str] = []
-    subject = "People"
+    last = ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
-        for of_some, same in groupby(own, lambda item: item.of_some):
+        for subject, same in groupby(own, lambda item: _subject(item)):
             texts = [item.text for item in same]
-            if of_some:
-                sentences += [f"{text[0].upper()}{text[1:]}." for text in texts]
-                subject = "People"
-                continue
-            for text in _joined(texts):
-                sentences.append(f"{subject} {text}.")
-                subject = "They"
+            for text in _joined(texts) if subject else texts:
+                named = "they" if subject == last == "people" else subject
+                sentence = f"{named} {text}.".lstrip()
+                sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
+                last = subject
     return sentences
+
+
+def _exclusive(told: Sequence[ToldClause]) -> list[ToldClause]:
+    """Clauses about kinds of people without overlap: the last kind first, since it rules, then kinds of the others."""
+    places = [
+        place
+        for place, item in enumerate(told)
+        if "{who}" in item.wording.clause and not item.wording.overrides
+    ]
+    found = list(told)
+    for place, kind in zip(places, reversed(places), strict=True):
+        text = told[kind].text
+        if place != places[0]:
+            text = f"of the others, {re.sub(' (of )?people', '', text, count=1)}"
+        found[place] = replace(told[kind], text=text)
+    return found
+
+
+def _subject(told: ToldClause) -> str:
+    """What a clause is about; nothing where its text names some people."""
+    return "" if told.of_some else told.wording.subject or "people"
 
 
 def _joined(clauses: Sequence[str]) -> list[str]:
@@ -429,7 +456,8 @@ def general_clause(wordings: Sequence[Wording], declared: Mapping[str, Prior]) -
     two_sided = [place for place, (_, is_even) in enumerate(sides) if is_even]
     if two_sided:
         texts[two_sided[-1]] += OTHERWISE
-    return ", and ".join(texts)
+    parts = [f"{item.subject} {text}".lstrip() for item, text in zip(found, texts, strict=True)]
+    return ", and ".join(parts)
 
 
 def _even(prior: Prior) -> Prior:
@@ -515,8 +543,16 @@ def _tell_settled(
         # The range, not people's answers, may have kept the effect from being larger than slight.
         text = text.replace("slightly ", "", 1)
         bound = "upper" if _is_at_high(prior) else "lower"
-        text = _with_aside(text, f"estimated at the {bound} bound of the allowed range")
+        aside = f"estimated at the {bound} bound of the allowed range"
+        is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
+        text = f"{text} (strength {aside})" if is_beside else _with_aside(text, aside)
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
+
+
+def _ends_with_value(clause: Wording, direction: int) -> bool:
+    """Whether the last parentheses of a clause's side give the parameter that decides it."""
+    asides = ASIDE.findall(clause.clause if direction > 0 else clause.opposite_clause)
+    return bool(asides) and f"{{{clause.parameter}" in asides[-1]
 
 
 def _are_divided(clause: Wording, prior: Prior, priors: Mapping[str, Prior]) -> bool:
@@ -604,9 +640,13 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     sides = (_filled(text, "", priors) for text in (one[0], second))
     first, second = sides
     if not is_share_learned(prior) or not prior.doubt:
-        return f"some people {first}, and others {second}"
-    who = _share_of_people(clause, prior, priors, above, is_above=above >= 0.5)
-    return f"{who} {first}, and the rest {second}"
+        who, rest = "some people", "others"
+    else:
+        who = _share_of_people(clause, prior, priors, above, is_above=above >= 0.5)
+        rest = "the rest"
+    if clause.subject:
+        return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
+    return f"{who} {first}, and {rest} {second}"
 
 
 def _share_of_people(
@@ -633,13 +673,16 @@ def _share_of_people(
         share = min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE)
         ends.append(share if is_above else 1 - share)
     low, high = sorted(ends)
-    ends_in_words = [f"{np.floor(100 * low):.0f}%", f"{np.ceil(100 * high):.0f}%"]
-    if high - low > WIDE:
-        return f"between {' and '.join(ends_in_words)} of people (95% interval)"
+    interval = f"95% interval {np.floor(100 * low):.0f}% to {np.ceil(100 * high):.0f}%"
     share = above if is_above else 1 - above
     stated = f"{100 * share:.0f}%"
-    stated = {"100%": "more than 99%", "0%": "less than 1%"}.get(stated, stated)
-    return f"{stated} of people (95% interval {' to '.join(ends_in_words)})"
+    if stated == "100%":
+        return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
+    if stated == "0%":
+        return f"fewer than 1% of people ({interval})"
+    if clause.opposite_clause and not clause.subject and low <= 0.5 <= high:
+        return f"people differ in direction: {stated} ({interval})"
+    return f"{stated} of people ({interval})"
 
 
 def _contrast(one: str, other: str) -> str:
@@ -689,7 +732,7 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
     def value(match: re.Match[str]) -> str:
         prior, form = priors[match["name"]], match["form"]
         if pooled or not _differ(prior):
-            return (match["about"] or "") + _figure(_quantile(prior, 0.5), form)
+            return (match["about"] or "") + _figure(_quantile(prior, 0.5), form, fine=prior.is_log)
         nonlocal has_range
         has_range = has_range or form != "#"
         return _range_in_words(prior, form)
@@ -731,7 +774,7 @@ def _differ(prior: Prior) -> bool:
 
 def _range_in_words(prior: Prior, form: str) -> str:
     """Between which values the middle eight of ten people lie."""
-    ends = [_figure(_quantile(prior, share), form) for share in (0.1, 0.9)]
+    ends = [_figure(_quantile(prior, share), form, fine=prior.is_log) for share in (0.1, 0.9)]
     if ends[0] == ends[1]:
         return ends[0]
     if form == "#":
@@ -742,8 +785,8 @@ def _range_in_words(prior: Prior, form: str) -> str:
     return f"{ends[0]} to {ends[1]}"
 
 
-def _figure(number: float, form: str) -> str:
-    """A learned value as people would write it."""
+def _figure(number: float, form: str, *, fine: bool = False) -> str:
+    """A learned value as people would write it; ``fine`` where small values matter, as those of a rate do."""
     if form == "#":
         times = int(np.ceil(number))
         return TIMES.get(times, f"{times} times in a row")
@@ -751,6 +794,8 @@ def _figure(number: float, form: str) -> str:
         return f"{int(np.ceil(number))}"
     if form == "%":
         return f"{100 * number:.0f}%" if not 0 < number < 0.005 else "less than 1%"
+    if fine and 0 < abs(number) < 0.005:
+        return np.format_float_positional(number, precision=2, fractional=False, trim="-")
     if abs(number) < 0.05:
         return f"{number:.1g}" if abs(number) >= 0.005 else "0"
     return f"{number:.2g}" if abs(number) < 100 else f"{float(f'{number:.2g}'):.0f}"

@@ -69,6 +69,8 @@ class Mechanism:
     that predict the same, the one with more of these is preferred."""
     source: str = ""
     """Where it was published."""
+    beside: tuple[str, str] = ("", "")
+    """A slot, and the first clause where a composition has a mechanism there."""
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -318,8 +320,11 @@ class Grammar:
             return [Wording(self.silence)]
         found = []
         for item in used:
-            for wording in item.wordings:
+            slot, clause = item.beside
+            for place, wording in enumerate(item.wordings):
                 stated = replace(wording, sentence=sentences[item.slot])
+                if place == 0 and any(other.slot == slot for other in used):
+                    stated = replace(stated, clause=clause)
                 if stated.multiplied_by not in parameters:
                     stated = replace(stated, multiplied_by="")
                 labels = (stated.label, stated.opposite_label)

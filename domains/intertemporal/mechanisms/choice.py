@@ -303,8 +303,9 @@ SHORTCUT = (
         },
         wording=Wording(
             clause=(
-                "decide by the delays alone where only the amounts are similar (within {similar_amounts%}), "
-                "and by the amounts alone where only the delays are (within {similar_delays%})"
+                "decide by the delays alone where only the amounts are similar (within {similar_amounts%} of "
+                "the larger), and by the amounts alone where only the delays are (within {similar_delays%} of "
+                "the longer)"
             ),
             label="similarity",
             overrides=True,
@@ -629,7 +630,7 @@ CHOICE = (
     Mechanism(
         slot="choice",
         name="indifference zone",
-        clause="choose either option while the evidence is weak, and the better one more often beyond that",
+        clause="are indifferent below a threshold of evidence and choose the better option more often above it",
         code="""
         beyond = xp.sign(evidence) * xp.maximum(xp.abs(evidence) - parameters["indifference"], 0.0)
         p = 1 / (1 + xp.exp(-xp.clip(beyond, -500.0, 500.0)))

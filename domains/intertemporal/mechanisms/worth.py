@@ -279,18 +279,22 @@ DISCOUNTING = (
     Mechanism(
         slot="discounting",
         name="exponential",
-        clause="discount delayed amounts by the same share for each further day",
         code='discount = xp.exp(-parameters["discount_rate"][..., None] * pace * time)',
         parameters=RATE,
+        wording=Wording(
+            clause="discount delayed amounts exponentially (k = {discount_rate} per day)"
+        ),
         repairs=("delay_difference", "interest_rate"),
         source="Samuelson (1937), Review of Economic Studies 4, 155-161",
     ),
     Mechanism(
         slot="discounting",
         name="hyperbolic",
-        clause="discount delayed amounts steeply at first and then less and less",
         code='discount = 1 / (1 + parameters["discount_rate"][..., None] * pace * time)',
         parameters=RATE,
+        wording=Wording(
+            clause="discount delayed amounts hyperbolically (k = {discount_rate} per day)"
+        ),
         repairs=("front_end_delay", *FEATURES_OF_DELAYS),
         source="Mazur (1987), in Quantitative analyses of behavior 5, 55-73",
     ),
@@ -354,7 +358,9 @@ DISCOUNTING = (
             "haste": log_uniform(2.0, 1000.0, "ratio", "quick rate over slow rate"),
         },
         wording=Wording(
-            clause=("mix a fast discount rate ({impatient_share%} of the weight) with a slow one")
+            clause=(
+                "mix a fast exponential discount rate (weighted {impatient_share%}) with a slow one"
+            )
         ),
         repairs=("front_end_delay", "today_difference", *FEATURES_OF_DELAYS),
         source="McClure, Ericson, Laibson, Loewenstein & Cohen (2007), Journal of Neuroscience 27, 5796-5804",

@@ -193,7 +193,7 @@ LAST_OUTCOMES = Mechanism(
     slot="habit",
     name="last outcomes",
     clause=(
-        "are drawn to what paid, and away from what did not, one, two and three trials ago, "
+        "prefer options that were rewarded, and avoid those that were not, one, two and three trials ago, "
         "with a separate weight for each lag"
     ),
     code=_pull("results", "result"),
@@ -205,9 +205,9 @@ LAST_OUTCOMES = Mechanism(
     },
     wording=tuple(
         Wording(
-            clause=f"are {{much}}drawn to what paid {AGO[lag]}, and away from what did not",
+            clause=f"{{much}}prefer the option that was rewarded {AGO[lag]}, and avoid one that was not",
             clause_short="do the reverse",
-            opposite_clause=f"are {{much}}driven away from what paid {AGO[lag]}, and to what did not",
+            opposite_clause=f"{{much}}avoid the option that was rewarded {AGO[lag]}, and prefer one that was not",
             opposite_short="do the reverse",
             parameter=f"result_{lag}",
             unit=LOG_ODDS,

@@ -127,7 +127,7 @@ UTILITY = (
         },
         wording=Wording(
             clause=(
-                "are most sensitive to differences between ratings near a middle level "
+                "are most sensitive to differences between ratings near a reference level "
                 "({middle%} of the top rating)"
             ),
             label="a sensitive middle",

@@ -39,6 +39,8 @@ by_priority = xp.where(
 
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
+DISTORTED = ("weighting", "weight utilities by these decision weights")
+
 
 def _value(*, code: str, **more: Any) -> Mechanism:
     """A comparison that gives each gamble a ``value`` of its own."""
@@ -54,6 +56,7 @@ COMPARISON = (
     _value(
         name="weighted sum",
         clause="weight utilities by probabilities",
+        beside=DISTORTED,
         code="value = (weights * utility).sum(axis=-1)",
         repairs=("ev_difference", "relative_ev_difference"),
         source="von Neumann & Morgenstern (1944)",
@@ -83,6 +86,7 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
                 opposite_label="elation",
             ),
         ),
+        beside=DISTORTED,
         repairs=("sd_difference", "variance_difference", "sure_option", "ev_difference"),
         breaks=(*MONOTONE, "reflection"),
         source="Bell (1985), Operations Research 33, 1-27; Loomes & Sugden (1986), Review of Economic Studies "

@@ -52,7 +52,7 @@ def test_sign_and_size_choose_the_words(center, words):
 def test_where_people_differ_in_sign_their_share_is_told_but_not_where_they_cannot_be_told_apart():
     priors = {"pull": learned(0.45, 1.0)}  # 67% lie above 0
     assert tell_clause(PULL, priors).text == (
-        "between 50% and 82% of people (95% interval) like it, and the rest dislike it"
+        "67% of people (95% interval 50% to 82%) like it, and the rest dislike it"
     )
     assert tell_clause(PULL, priors, pooled=True).text == "like it"
 
@@ -61,7 +61,7 @@ def test_people_are_divided_only_where_their_answers_show_that_they_differ():
     def told(doubt: float) -> str:
         return tell_clause(PULL, {"pull": learned(0.45, 1.0, doubt=doubt)}).text
 
-    assert told(0.15).startswith("between 50% and 82% of people (95% interval) like it")
+    assert told(0.15).startswith("67% of people (95% interval 50% to 82%) like it")
     assert told(0.05).startswith("67% of people (95% interval 62% to 73%) like it")
     assert told(0.6) == "like it"
     kind = Wording("{who} count", parameter="type")
@@ -106,7 +106,9 @@ def test_a_centre_at_a_limit_or_a_flat_fit_says_that_people_differ_but_not_how_m
             "some people dislike it, and others like it",
         )
     inside = learned(0.3, 0.6, low=-2.0, high=2.0)
-    assert tell_clause(PULL, {"pull": inside}).text.startswith("between ")
+    assert tell_clause(PULL, {"pull": inside}).text.startswith(
+        "69% of people (95% interval 52% to 83%) "
+    )
 
 
 def test_the_others_are_told_in_the_words_that_differ():
@@ -325,7 +327,7 @@ def test_ratios_and_shares_of_people_are_told():
     assert tell_clause(curved, {"curve": learned(0.97, low=0.1, high=2.0)}).text == "hardly less"
     kind = Wording("{who} count", parameter="type")
     assert tell_clause(kind, {"type": learned(-0.45, 1.0)}).text == (
-        "between 18% and 50% of people (95% interval) count"
+        "33% of people (95% interval 18% to 50%) count"
     )
 
 
@@ -463,15 +465,15 @@ def test_a_range_outside_parentheses_is_said_to_differ_between_people():
 def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from():
     # z = 0.5 is known to doubt * sqrt(2 + z^2): the normal distribution at 0.5 -+ 1.96 * 0.15 * 1.5.
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
-    assert told.startswith("between 52% and 83% of people (95% interval) like it")
+    assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even.startswith("between 35% and 68% of people (95% interval) like it")
+    assert even.startswith("people differ in direction: 52% (95% interval 35% to 68%) like it")
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
-    assert below.startswith("between 52% and 83% of people (95% interval) dislike it")
+    assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
         Wording("{who} count", parameter="type"), {"type": learned(3.0, 1.0, doubt=0.02)}
     )
-    assert nearly.text == "more than 99% of people (95% interval 99% to 100%) count"
+    assert nearly.text == "virtually all people count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
     assert unknown == "some people like it, and others dislike it"
 
@@ -491,7 +493,7 @@ def test_clauses_of_one_sentence_are_simple_and_those_about_some_people_stand_al
     account = account_of("Adding", clauses, {"pull": learned(0.5, 1.0)})
     assert account.claim == (
         "People add, weigh, and round. They compare sums. They stop at the first, if it is good, but go on at ties. "
-        "Between 52% and 83% of people (95% interval) like it, and the rest dislike it. "
+        "69% of people (95% interval 52% to 83%) like it, and the rest dislike it. "
         "People rest. They forget."
     )
 
@@ -501,3 +503,84 @@ def test_a_claim_of_nothing_but_lapses_states_what_hardly_has_an_effect():
     priors = {"pull": learned(0.01), "lapse": learned(0.2, 0.001, 0.0, 1.0)}
     claim = account_of("Adding", [PULL, lapse], priors).claim
     assert claim == "People hardly like it. They guess on 20% of trials."
+
+
+def test_nearly_everybody_and_hardly_anybody_have_their_intervals_where_these_are_wide():
+    def told(center: float, doubt: float) -> str:
+        kind = Wording("{who} count", parameter="type")
+        return tell_clause(kind, {"type": learned(center, 1.0, doubt=doubt)}).text
+
+    assert told(3.0, 0.02) == "virtually all people count"
+    assert told(3.0, 0.25) == "virtually all people (95% interval 91% to 100%) count"
+    assert told(-3.0, 0.02) == "fewer than 1% of people (95% interval 0% to 1%) count"
+
+
+def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():
+    criterion = Wording(
+        "is {much}conservative",
+        parameter="pull",
+        opposite_clause="is {much}liberal",
+        clause_short="conservative",
+        opposite_short="liberal",
+        unit=0.5,
+        subject="the criterion",
+    )
+    spread = Wording("is wide", subject="the criterion")
+
+    def claim(*prior: float) -> str:
+        clauses = [Wording("look"), criterion, spread, Wording("guess")]
+        return account_of("Signals", clauses, {"pull": learned(*prior)}).claim
+
+    assert claim(1.5) == (
+        "People look. The criterion is strongly conservative and is wide. People guess."
+    )
+    assert claim(0.5, 1.0) == (
+        "People look. For 69% of people (95% interval 52% to 83%), the criterion is conservative, and for the rest, "
+        "liberal. The criterion is wide. People guess."
+    )
+    assert tell_clause(criterion, {"pull": learned(1.5)}).statement == (
+        "the criterion is strongly conservative"
+    )
+    open_range = {"pull": Prior("uniform", -4.0, 4.0)}
+    assert general_clause([criterion], open_range) == (
+        "the criterion is conservative (or the opposite: the direction is estimated)"
+    )
+
+
+def test_a_bound_is_stated_in_the_parentheses_of_its_own_number_or_of_the_strength():
+    prior = {"pull": learned(4.0), "rate": learned(0.5)}
+    at_bound = "estimated at the upper bound of the allowed range"
+    own = Wording("{much}like it (weight {pull})", parameter="pull", unit=0.5)
+    assert tell_clause(own, prior).text == f"strongly like it (weight 4; {at_bound})"
+    other = Wording("{much}like it (rate {rate})", parameter="pull", unit=0.5)
+    assert tell_clause(other, prior).text == (f"strongly like it (rate 0.5) (strength {at_bound})")
+    assert tell_clause(PULL, prior).text == f"strongly like it ({at_bound})"
+
+
+def test_of_two_kinds_of_people_the_second_are_a_share_of_the_others():
+    tallying = Wording("{who} tally instead", parameter="tally")
+    stopping = Wording("{who} stop at one cue instead", parameter="stop")
+    contrary = Wording("{who} do the opposite", parameter="stop", overrides=True)
+    priors = {"tally": learned(3.0, 1.0, doubt=0.02), "stop": learned(-0.45, 1.0)}
+    account = account_of("Kinds", [Wording("add"), tallying, stopping, contrary], priors)
+    assert account.claim == (
+        "People add. 33% of people (95% interval 18% to 50%) stop at one cue instead. Of the others, virtually all "
+        "tally instead. 33% of people (95% interval 18% to 50%) do the opposite."
+    )
+
+
+def test_a_rate_has_two_digits_however_small_it_is():
+    rate = Prior("log_normal", 1e-6, 1.0, float(np.log(0.00123)), 0.01, doubt=DOUBT)
+    clause = Wording("discount (k = {rate} per day)")
+    assert tell_clause(clause, {"rate": rate}).text == "discount (k = 0.0012 per day)"
+    assert tell_clause(clause, {"rate": learned(0.0012)}).text == "discount (k = 0 per day)"
+
+
+def test_a_last_choice_that_is_repeated_whatever_its_outcome_is_named_once():
+    wordings = [
+        Wording(f"tend to repeat their last choice after {what}")
+        for what in ("a reward", "no reward")
+    ]
+    assert account_of("Habit", wordings, {}).claim == (
+        "People tend to repeat their last choice after a reward and after no reward."
+    )

@@ -320,8 +320,8 @@ def gates(answers: InductionAnswers) -> TermTable:
     for ((first, _), one), ((second, _), two) in combinations(zip(basic, sides, strict=True), 2):
         price = first.price + second.price
         code = "lead({0}) * lead({1})"
-        ahead = f"the product {having(first.words, more=True)} is"
-        ahead_too = f"the one {having(second.words, more=True)}"
+        ahead = f"{option_with(first, more=True)} is"
+        ahead_too = option_with(second, more=True).replace("product", "one", 1)
         items.append(
             ChoiceTerm(f"{code} < -1e-9", f"{ahead} not {ahead_too}", price, (first, second))
         )

@@ -142,7 +142,7 @@ def try_clause(
     """
     size = max(float(np.abs(change).max(initial=0.0)) for change in changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
-    words = f"people {clause.text}" if not clause.of_some else clause.text
+    words = clause.statement
     by = f"{clause.wording.parameter} at {clause.wording.neutral:g}"
     if clause.strength == "hardly":
         held = typical <= MOST_HARDLY

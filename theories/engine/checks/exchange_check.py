@@ -201,7 +201,7 @@ def _tried(
     changes = _changes(whole, instead)
     size = _largest(changes)
     typical = float(np.mean([np.abs(change).mean() for change in changes]))
-    said = clause.text if clause.of_some else f"people {clause.text}"
+    said = clause.statement
     where = f"if instead they {other}," if other else "without it"
     words = f"the claim says: {said}; {where}"
     if size < LEAST:
