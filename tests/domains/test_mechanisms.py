@@ -7,6 +7,7 @@ import pytest
 
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.theories.language.account import PLACE
+from lakatos.theories.language.theory import read_program
 
 STRICTNESS = "how strictly choices follow a reason: no value in its range is without effect"
 SHAPE = "the form of a curve or of a memory, of which the clause states the direction"
@@ -123,3 +124,50 @@ def test_a_mechanism_has_a_source_units_and_repairs_that_are_known(domain):
         assert mechanism.claim or f"{mechanism.slot}:{mechanism.name}" in UNSAID, mechanism.name
         assert all(prior["unit"] and prior["meaning"] for prior in mechanism.parameters.values())
         assert set(mechanism.repairs) <= known, mechanism.name
+
+
+def claim_of(domain, name):
+    """Claim of a published theory whose parameters were estimated at the middle of their ranges."""
+    family = FAMILIES[domain]
+    theory = read_program(family.program(name))
+    middle = {
+        key: prior.narrowed(float(np.mean(prior.latent(np.array([prior.low, prior.high])))), 1e-3)
+        for key, prior in theory.priors.items()
+    }
+    return theory.with_people(middle).claim
+
+
+@pytest.mark.parametrize(
+    ("domain", "name", "words"),
+    [
+        ("recognition", "sdt", "Memory evidence is normally distributed and higher for old items (d' = 0.63)."),
+        ("recognition", "uvsd", "Memory evidence is slightly more variable for old items than for new ones (SD ratio "),
+        ("recognition", "extreme_value_sdt", "Memory evidence has a Gumbel distribution and is higher for old items"),
+        ("recognition", "two_high_threshold", "People guess if they do not detect an item as old or new."),
+        ("intertemporal", "hyperbolic", "People discount delayed amounts hyperbolically (k = 0.0"),
+        ("intertemporal", "exponential", "People discount delayed amounts exponentially (k = 0.0"),
+        ("attention", "steady", "press a key when the evidence reaches one of two bounds"),
+        ("perception", "lognormal_race", "in a log-normal time (median 0.71 s without evidence, log SD 0.32)"),
+        ("perception", "full_ddm", "The starting point varies between trials (range 45% of the greatest possible)."),
+        ("perception", "lba", "without noise within a trial"),
+        ("risky", "expected_utility", "weight utilities by probabilities"),
+        ("risky", "cumulative_prospect_theory", "weight utilities by these decision weights"),
+    ],
+)  # fmt: skip
+def test_a_claim_uses_the_terms_of_its_field(domain, name, words):
+    assert words in claim_of(domain, name)
+
+
+@pytest.mark.parametrize(
+    ("domain", "words"),
+    [
+        ("games", "choose the row with the smaller maximum regret (minimax regret)"),
+        ("games", "choose the row with the higher minimum payoff (maximin)"),
+        ("learning", "perseverate: they tend to repeat their last choice, whatever its outcome (or the opposite: the "
+         "direction is estimated)"),
+        ("attention", "accumulate evidence at a rate that varies between trials"),
+        ("recognition", "falsely detect some new items as old"),
+    ],
+)  # fmt: skip
+def test_a_mechanism_is_stated_in_the_terms_of_its_field(domain, words):
+    assert words in [mechanism.claim for mechanism in FAMILIES[domain].grammar.mechanisms]

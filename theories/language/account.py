@@ -82,7 +82,7 @@ PREDICATE = re.compile(
     r"|tend to (avoid|take|leave|stay with|repeat|switch))"
     r"|give about|find|are (\w+ly )?(drawn to|driven away from)|are (\w+ )?(more|less) likely to wait,"
     r"|give (\w+ )?(more|less))"
-    r" (?P<object>([^,;()]|\((?!estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
+    r" (?P<object>([^,;()]|\((?!(strength )?estimated)[^()]+\))+?)(?P<end> (\w+ )?(more|less) random)?"
 )
 """A verb with one object, or one condition, that may share the verb with others."""
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, logit
 
 from lakatos.domains import DOMAINS
+from lakatos.domains.games.task import GamesDomain
 from lakatos.domains.intertemporal.task import IntertemporalDomain
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.domains.risky.space import pairs
@@ -326,6 +327,15 @@ class TestTerms:
     )
     def test_a_threshold_is_the_roundest_number_between(self, low, high, cut):
         assert roundest(low, high) == cut
+
+    def test_a_division_by_a_property_names_who_has_it_and_nothing_higher(self):
+        stimuli = GamesDomain().candidates({}, np.random.default_rng(1), 60)
+        rows = np.arange(60)
+        data = Trials("games", stimuli, 0 * rows, rows, rows % 2, np.ones(60, dtype=np.int64))
+        words = [term.words for term in gates(read_answers(GamesDomain(), [data])).items]
+        best = "the product whose worst payoff is better is"
+        assert f"{best} also the only one with the cell with the largest joint payoff" in words
+        assert not [text for text in words if "er the cell" in text]
 
     def test_a_threshold_among_few_is_refined_among_its_neighbours(self):
         rng = np.random.default_rng(4)
