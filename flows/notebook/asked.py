@@ -121,7 +121,7 @@ def _run_called(answers: Path, runs: Path) -> Path | None:
     if is_theory:
         wrong = f"{name!r} is a theory; give responses in its place."
     raise RunMissingError(
-        f"{wrong} Answers are a file of them (or a folder of files), a study file, a published data set "
+        f"{wrong} Responses are a file of them (or a folder of files), a study file, a published data set "
         f"(`lakatos data list` names them), or a run by its name or path; runs in {runs}: {', '.join(there) or 'none'}."
     )
 

@@ -27,7 +27,7 @@ def full() -> None:
     [
         (too_large, 1, "this machine has too little memory (Unable to allocate 1.46 TiB). Use fewer trials"),
         (full, 1, "No space left on device. Free the space or mend the permission"),
-        (lambda: Path("no/where.md").write_text(""), 2, "no/where.md: No such file or directory. Name another place"),
+        (lambda: Path("no/where.md").write_bytes(b""), 2, "no/where.md: No such file or directory. Name another place"),
         (lambda: os.rename("gone", "there"), 2, "there: No such file or directory. Name another place"),
         (lambda: Path("/").read_bytes(), 2, "/: Is a directory. Name another place, or mend its permission"),
     ],

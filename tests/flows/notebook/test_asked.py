@@ -32,9 +32,12 @@ def test_a_file_a_folder_and_a_published_data_set_are_answers(people, tmp_path: 
     [
         ("hyperbolic", r"'hyperbolic' is a theory; give responses in its place\."),
         ("mine.py", r"'mine\.py' is a theory; give responses in its place\."),
-        ("answrs.csv", r"no answers called 'answrs\.csv'; did you mean 'answers\.csv'\?"),
+        ("answrs.csv", r"no responses called 'answrs\.csv'; did you mean 'answers\.csv'\?"),
         ("risky_spector2024", r"did you mean 'risky_spektor2024'\?"),
-        ("zzzz", r"no answers called 'zzzz'\. Answers are a file of them .* a run by its name or "),
+        (
+            "zzzz",
+            r"no responses called 'zzzz'\. Responses are a file of them .* a run by its name or ",
+        ),
     ],
 )
 def test_what_is_no_answers_is_told_from_them(
@@ -58,5 +61,5 @@ def test_a_theory_that_is_not_there_is_told_the_nearest(people) -> None:
 
 def test_answers_that_were_read_cannot_be_said_to_mean_something_else(people) -> None:
     answers = lakatos.adopt(people)
-    with pytest.raises(TrialsError, match="columns and domain cannot be said of answers that"):
+    with pytest.raises(TrialsError, match="columns and domain cannot be given for responses that"):
         lakatos.fit(answers, "hyperbolic", domain="risky", columns={"participant": "subject"})

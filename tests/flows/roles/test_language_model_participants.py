@@ -175,7 +175,7 @@ def test_its_answers_are_labelled_wherever_they_stand(finished: Path, tmp_path: 
     assert "It is not evidence about human behaviour" in report
     plan = str(registration_of(finished))
     assert "no human data" in plan
-    assert "missing: they are recorded with the reason" in plan
+    assert "Missing responses are recorded with the reason" in plan
     written = {path.name: path for path in export(finished, tmp_path / "out")}
     assert "not of people" in written["README.md"].read_text()
     for name in ("answers.csv", "people.csv"):
