@@ -88,7 +88,9 @@ def test_people_who_learn_are_asked_along_the_same_answers() -> None:
             partial(try_exchanges, theory, family.grammar, trials=[schedule])
         )
     (item,) = [
-        each for each in found if each.clause.wording.clause == "do not update the values of the options"
+        each
+        for each in found
+        if each.clause.wording.clause == "do not update the values of the options"
     ]
     assert not item.idle
     assert item.size > 0.05
