@@ -166,6 +166,8 @@ def test_a_claim_uses_the_terms_of_its_field(domain, name, words):
         ("learning", "perseverate: they tend to repeat their last choice, whatever its outcome (or the opposite: the "
          "direction is estimated)"),
         ("attention", "accumulate evidence at a rate that varies between trials"),
+        ("estimation", "predictions are biased towards the mean height of all points (or the opposite: the direction "
+         "is estimated)"),
         ("recognition", "falsely detect some new items as old"),
     ],
 )  # fmt: skip

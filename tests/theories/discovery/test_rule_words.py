@@ -8,6 +8,7 @@ import pytest
 from lakatos.theories.discovery.induction.induce import _with_names
 from lakatos.theories.discovery.induction.phrase import at_cut, superlatives
 from lakatos.theories.discovery.induction.source import (
+    rule_clauses,
     rule_words,
     sum_claim,
     sum_clauses,
@@ -39,7 +40,7 @@ FIRST = "follow the first of these rules that applies: "
     ("node", "words"),
     [
         (MORE, ["take more", "guess at ties"]),
-        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less on 80% of trials or, at ties, choose B"]),
+        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less with a probability of 80% or, at ties, choose B"]),
         (LeadLeaf(0, 1.0, EARLY), ["take more or, at ties, take early", "guess at ties"]),
         (
             SplitNode(0, MORE, ConstantLeaf(0.0)),
@@ -47,7 +48,7 @@ FIRST = "follow the first of these rules that applies: "
         ),
         (
             SplitNode(0, SplitNode(1, ConstantLeaf(0.8), GUESS), GUESS),
-            ["choose B on 80% of trials if both are high and both are near, and otherwise guess"],
+            ["choose B with a probability of 80% if both are high and both are near, and otherwise guess"],
         ),
         (SplitNode(0, MORE, GUESS), ["take more if both are high, and otherwise guess"]),
         (
@@ -146,3 +147,11 @@ def test_superlatives_fit_the_noun():
     assert superlatives("amount") == ("largest", "smallest")
     assert superlatives("price") == ("highest", "lowest")
     assert superlatives("worst outcome") == ("best", "worst")
+
+
+def test_random_choices_are_apart_from_how_consistently_a_rule_is_followed():
+    stated = [wording.clause for wording in rule_clauses(["take less with a probability of 80%"])]
+    assert stated == [
+        "take less with a probability of 80%",
+        "ignore the rule and choose at random {lapse~}",
+    ]

@@ -424,9 +424,9 @@ def rule_words(
 
 
 def often(p: float) -> str:
-    """On how many trials the more frequent of two things is done; nothing where it is always done."""
+    """How probably the more frequent of two things is done; nothing where it is always done."""
     surely = max(p, 1 - p)
-    return "" if surely == 1 else f" on {100 * surely:.0f}% of trials"
+    return "" if surely == 1 else f" with a probability of {100 * surely:.0f}%"
 
 
 def is_guess(node: Node) -> bool:
@@ -448,7 +448,10 @@ def rule_claim(texts: Sequence[str]) -> str:
 
 def rule_clauses(texts: Sequence[str]) -> list[Wording]:
     """A rule list as clauses."""
-    return [*map(Wording, texts), Wording("choose at random {lapse~}", sentence=2)]
+    return [
+        *map(Wording, texts),
+        Wording("ignore the rule and choose at random {lapse~}", sentence=2),
+    ]
 
 
 # Sums
