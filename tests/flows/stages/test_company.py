@@ -84,6 +84,6 @@ def test_a_campaign_measures_completeness_and_the_audit_computes_it_again(tmp_pa
     assert found.guessing < found.ceiling < 0
     report = write_report(tmp_path / "run").read_text()
     assert "(best published)" in report
-    assert "Generic learners (gradient boosting and a small neural network)" in report
+    assert "Generic learners (gradient boosting and a neural network)" in report
     report = audit(tmp_path / "run")
     assert report.passed, report

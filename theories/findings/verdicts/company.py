@@ -51,7 +51,7 @@ BASES = {
     "trials": "trials held out in turn",
 }
 SCALE = (
-    ", on a scale from guessing (0) to generic learners (gradient boosting and a small neural network) trained on the "
+    ", on a scale from guessing (0) to generic learners (gradient boosting and a neural network) trained on the "
     "same responses (1; a theory can exceed it),"
 )
 SAME = 5e-5
@@ -353,7 +353,7 @@ def describe(
     parts = []
     if own.completeness is None or own.completeness_error is None:
         parts.append(
-            "Completeness is not stated: generic learners (gradient boosting and a small neural network) trained on "
+            "Completeness is not stated: generic learners (gradient boosting and a neural network) trained on "
             "the same responses are not shown to be better than guessing, for which at least ten participants are "
             "needed."
         )
