@@ -57,9 +57,24 @@ def _participants(reading: RunReading) -> str:
     experiments = plural(len(collected), "experiment")
     new = ""
     if several and not reading.is_collected_before:
-        n_people = sum(item.n_people or item.n_participants for item in collected)
-        new = f" Each experiment had new participants (N = {n_people} in all)."
+        new = " " + who_took_part(
+            sum(item.n_people or item.n_participants for item in collected),
+            may_return=reading.config.participants.source in ("web", "file")
+            and reading.config.exclusions.duplicates == "experiment",
+        )
     return f"{analysed}{each} in {experiments}{hidden} {task}.{came}{'.' if came else ''}{new}"
+
+
+def who_took_part(n_people: int, *, may_return: bool) -> str:
+    """Whether participants of several experiments were different people.
+
+    Args:
+        n_people: Participants of all experiments, each counted in every experiment.
+        may_return: Whether the study admits somebody to more than one experiment.
+    """
+    if may_return:
+        return f"Participants could take part in more than one experiment ({n_people} participations in all)."
+    return f"Each experiment had new participants (N = {n_people} in all)."
 
 
 def _exclusions(reading: RunReading) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewinding import tiny_run
 
 from lakatos import __version__
-from lakatos.flows.report.methods import methods_paragraph
+from lakatos.flows.report.methods import methods_paragraph, who_took_part
 from lakatos.flows.report.reader import open_reading
 
 
@@ -57,3 +57,12 @@ def test_the_paragraph_states_how_often_each_participant_responded() -> None:
     n_each = collected[1] / (design * collected[0])
     words = {1.0: "once", 2.0: "twice"}.get(n_each, f"{n_each:.0f} times")
     assert f"Each participant responded {words} to each trial." in text
+
+
+def test_participants_are_called_new_only_where_nobody_may_return() -> None:
+    assert who_took_part(50, may_return=False) == (
+        "Each experiment had new participants (N = 50 in all)."
+    )
+    assert who_took_part(50, may_return=True) == (
+        "Participants could take part in more than one experiment (50 participations in all)."
+    )
