@@ -16,6 +16,7 @@ from lakatos.theories.findings.generic_learners.learners import (
     folds_of,
     log_answers,
     log_choices,
+    most_cells,
     predict_left_out,
     predict_others,
     read_rows,
@@ -233,3 +234,7 @@ def test_the_size_that_predicts_left_out_answers_better_is_taken(rule):
     strength, large = better_size(rows, fold, 0)
     assert (log_loss(rows, both[1]) < log_loss(rows, both[0])) == large == is_odd
     np.testing.assert_array_equal(strength, both[large])
+
+
+def test_learners_learn_from_fewer_trials_where_these_have_more_options() -> None:
+    assert [most_cells(n) for n in (2, 4, 10, 100)] == [20_000, 10_000, 4_000, 4_000]

@@ -38,8 +38,9 @@ N_DRAWS = 256
 N_ROUNDS = 6
 N_TASTES = 2
 """Directions of the columns in which people may differ."""
-MOST_CELLS = 20_000
-"""Trials (of tasks with steps: answers) from which the learners learn; of more, so many are drawn by lot."""
+MOST_OPTIONS, ALWAYS = 40_000, 4_000
+"""Options of trials (of tasks with steps: of answers) from which the learners learn, and trials that are never too many;
+of more, so many are drawn by lot."""
 MOST_ROWS = 2**16
 """Answers up to which all draws of a population are asked; beyond, a quarter of them."""
 MOST_PEOPLE_ROWS = 2**15
@@ -150,9 +151,9 @@ def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tu
     from threadpoolctl import threadpool_limits
 
     answered = np.flatnonzero(counts.sum(axis=1))
-    if len(answered) > MOST_CELLS:
+    if len(answered) > (most := most_cells(columns.shape[1])):
         rng = np.random.default_rng(seed)
-        answered = np.sort(rng.choice(answered, MOST_CELLS, replace=False))
+        answered = np.sort(rng.choice(answered, most, replace=False))
     # Every option of every cell twice: as chosen, and as left for another one.
     options = columns[answered].reshape(-1, columns.shape[-1])
     chosen = counts[answered]
@@ -171,6 +172,11 @@ def fit_learners(columns: Array, counts: Array, seed: int, *, large: bool) -> tu
         boosting.fit(table, target, sample_weight=weights)
         network.fit(table, target, sample_weight=weights)
     return scaler, boosting, network
+
+
+def most_cells(n_options: int) -> int:
+    """Trials from which the learners learn, so that tables of many outcomes stay as small as those of two options."""
+    return max(MOST_OPTIONS // n_options, ALWAYS)
 
 
 def _small_learners(seed: int) -> tuple[Any, Any]:
