@@ -39,8 +39,8 @@ N_ROUNDS = 6
 N_TASTES = 2
 """Directions of the columns in which people may differ."""
 MOST_OPTIONS, ALWAYS = 40_000, 4_000
-"""Options of trials (of tasks with steps: of answers) from which the learners learn, and trials that are never too many;
-of more, so many are drawn by lot."""
+"""Options of trials (of tasks with steps: of answers) from which the learners learn, and trials that are never too
+many; of more, so many are drawn by lot."""
 MOST_ROWS = 2**16
 """Answers up to which all draws of a population are asked; beyond, a quarter of them."""
 MOST_PEOPLE_ROWS = 2**15
