@@ -156,9 +156,8 @@ def heaping_in_words(numbers: Sequence[float]) -> str:
         if share > max(2 * expected, expected + 5 * error) and share - expected > excess:
             excess = share - expected
             found = (
-                f"{share:.0%} of {len(values):,} responses are multiples of {step:g}; without rounding "
-                f"{expected:.0%} would "
-                "be. A theory may have a mechanism for rounding (`heaped`)"
+                f"{share:.0%} of {len(values):,} responses are multiples of {step:g}; without rounding, {expected:.0%} "
+                "are expected. A theory may have a mechanism for rounding (`heaped`)"
             )
     if not found and finest >= COARSE and np.ptp(values) / finest >= 5:
         return (

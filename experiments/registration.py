@@ -159,9 +159,9 @@ def _hypotheses(names: Mapping[str, str], said: Mapping[str, str], chosen: str) 
         rivals.append(f"({number}) {name}: {claim}" if claim else f"({number}) {name}.")
     return (
         f"These theories compete. {' '.join(rivals)} Each predicts, for every trial, the proportion of participants "
-        "who "
-        f"choose {chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: the "
-        "theory whose frozen predictions give the responses the highest probability is supported, unless it is tied."
+        f"who choose {chosen}; the table of predictions gives it with a 95% interval. Predictions are directional: "
+        "the theory whose frozen predictions give the responses the highest probability is supported, unless it is "
+        "tied."
     )
 
 

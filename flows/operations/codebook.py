@@ -19,8 +19,7 @@ LABEL = "_label"
 """End of the name of a column that says in words what another one says in numbers."""
 MADE_BY_MODEL = (
     "**These are responses of the language model {model!r}, not of people.** One `person` is one of its sessions. "
-    "Never "
-    "score them together with human responses."
+    "Never score them together with human responses."
 )
 MEANINGS = {
     "experiment": "name of the experiment",

@@ -136,10 +136,9 @@ def import_answers(folder: NamedRunFolder, file: Path) -> ImportedAnswers:
         before = len(trace.inbox.stored())
         if not (folder / KEY_FILE).exists() and (before or any(trace.records(AnswersArrived))):
             raise UnusableError(
-                f"the key of the pseudonyms of {folder} is gone, so that no participant in {file} can "
-                "be distinguished from those who "
-                "responded before or withdrew. If all are new participants, make another key: "
-                f"`head -c 32 /dev/urandom > {folder / KEY_FILE}`."
+                f"the key of the pseudonyms of {folder} is gone, so that no participant in {file} can be "
+                "distinguished from those who responded before or withdrew. If all are new participants, make "
+                f"another key: `head -c 32 /dev/urandom > {folder / KEY_FILE}`."
             )
         table = read_cells(file)
         names: dict[str, str] = {}

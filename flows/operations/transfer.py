@@ -158,8 +158,7 @@ def measure_transfer(
         except TheoryError as error:
             raise TransferError(
                 f"{theory.name!r} does not run on the responses of {target.name}, which are about {task.name}: "
-                f"{error} A "
-                "theory can be tried on data of its own domain only."
+                f"{error} A theory can be tried on data of its own domain only."
             ) from error
     people = {} if theory is form else learned_ends(theory.priors)
     domain_file = task_file_of(task)
@@ -235,9 +234,8 @@ def check_target(travelling: TravellingTheory, target: TransferTarget) -> None:
     same = [item.experiment for item in target.trials if item.digest in travelling.answers]
     if same:
         raise TransferError(
-            f"{travelling.theory.name!r} was found on the responses of {same[0]}, which {target.name} "
-            "contains, so that "
-            "they cannot test it. Name another run, or a data set."
+            f"{travelling.theory.name!r} was found on the responses of {same[0]}, which {target.name} contains, so "
+            "that they cannot test it. Name another run, or a data set."
         )
 
 

@@ -170,8 +170,7 @@ ANALYSIS = (
 
 DEPENDENCES = (
     "In some theories parameters depend on known attributes of participants. The responses of each participant are "
-    "then "
-    "scored with the population of the same attributes, by the effects frozen here; frozen shares refer to all "
+    "then scored with the population of the same attributes, by the effects frozen here; frozen shares refer to all "
     "participants."
 )
 """How answers count of people of whom something is known, where a theory says that it matters."""
@@ -193,9 +192,8 @@ EFFECTS = (
 
 EFFECTS_WITHIN = (
     "Effects of conditions within participants are estimated at the end, with the leading theories. A parameter "
-    "depends "
-    "on a condition if the 95% interval of its change excludes 0 and the permutation test (labels of the conditions "
-    "exchanged within participants; largest statistic over all parameters) has p of at most 0.05."
+    "depends on a condition if the 95% interval of its change excludes 0 and the permutation test (labels of the "
+    "conditions exchanged within participants; largest statistic over all parameters) has p of at most 0.05."
 )
 """How answers decide on effects of conditions within participants."""
 

@@ -19,7 +19,9 @@ HEAPED = np.where(RNG.random(500) < 0.4, np.round(WHOLE / 10) * 10, WHOLE)
 
 def test_rounded_numbers_are_found_with_their_step_and_share() -> None:
     said = heaping_in_words(HEAPED.tolist())
-    assert said.startswith("47% of 500 responses are multiples of 10; without rounding 10% would")
+    assert said.startswith(
+        "47% of 500 responses are multiples of 10; without rounding, 10% are expected"
+    )
     in_fifties = np.round(RNG.integers(0, 3000, 400) / 50) * 50
     assert "100% of 400 responses are multiples of 50" in heaping_in_words(in_fifties.tolist())
 
