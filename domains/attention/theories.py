@@ -30,6 +30,7 @@ from math import ceil
 from typing import Any
 
 from lakatos.domains.attention.task import EDGES
+from lakatos.domains.kit.lapses import lapse
 from lakatos.domains.kit.outcomes import (
     CHANGING_DRIFT,
     EX_GAUSSIAN,
@@ -704,18 +705,12 @@ LAPSE = (
         breaks=("congruence",),
         source=NEGLECT,
     ),
-    Mechanism(
-        slot="lapse",
-        name="anything",
-        code='p = p + parameters["lapse"][..., None] * (guesses(n_answers, widths, xp) - p)',
-        parameters={
-            "lapse": uniform(
-                0.0, 0.4, "share of answers", "answers that have nothing to do with the trial"
-            )
-        },
-        wording=Wording(clause="press a random key at a random time {lapse~}"),
-        is_null=True,
-        source=TUERLINCKX,
+    lapse(
+        "anything",
+        'p = p + parameters["lapse"][..., None] * (guesses(n_answers, widths, xp) - p)',
+        "press a random key at a random time {lapse~}",
+        TUERLINCKX,
+        meaning="answers that have nothing to do with the trial",
     ),
 )
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lakatos.domains.estimation.task import SCALE
+from lakatos.domains.kit.lapses import lapse
 from lakatos.domains.kit.outcomes import CENSORED_NORMAL, CONTAMINATED, outcome_helpers
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import log_uniform, normal
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
@@ -245,18 +246,12 @@ ANSWER = (
     ),
 )
 LAPSE = (
-    Mechanism(
-        slot="lapse",
-        name="anywhere",
-        code='p = contaminated(p, parameters["lapse"] + 0.0 * height, widths, xp)',
-        parameters={
-            "lapse": uniform(
-                0.0, 0.4, "share of answers", "answers that have nothing to do with the points"
-            )
-        },
-        wording=Wording(clause="respond at random {lapse~}"),
-        is_null=True,
-        source="Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
+    lapse(
+        "anywhere",
+        'p = contaminated(p, parameters["lapse"] + 0.0 * height, widths, xp)',
+        "respond at random {lapse~}",
+        "Ratcliff & Tuerlinckx (2002), Psychonomic Bulletin & Review 9, 438-481",
+        meaning="answers that have nothing to do with the points",
     ),
 )
 

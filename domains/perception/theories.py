@@ -27,6 +27,7 @@ from functools import lru_cache
 from typing import Any
 
 from lakatos.domains.kit.first_passages import DIFFUSION, PANELS, RACERS, WIENER
+from lakatos.domains.kit.lapses import lapse
 from lakatos.domains.kit.outcomes import CONTAMINATED, PASSAGES, STARTS, outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.perception.task import EDGES
@@ -407,18 +408,13 @@ PROCESS = (
     ),
 )
 LAPSE = (
-    Mechanism(
-        slot="lapse",
-        name="anything",
-        code='p = contaminated(p, parameters["lapse"], widths, xp)',
-        parameters={
-            "lapse": uniform(
-                0.0, 0.4, "share of responses", "responses that have nothing to do with the trial"
-            )
-        },
-        wording=Wording(clause="give a random response at a random time {lapse~}"),
-        is_null=True,
-        source=TUERLINCKX,
+    lapse(
+        "anything",
+        'p = contaminated(p, parameters["lapse"], widths, xp)',
+        "give a random response at a random time {lapse~}",
+        TUERLINCKX,
+        meaning="responses that have nothing to do with the trial",
+        unit="share of responses",
     ),
 )
 

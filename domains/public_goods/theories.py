@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lakatos.domains.kit.lapses import lapse
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.domains.public_goods.task import ENDOWMENT, NUMBERS
 from lakatos.theories.language.account import Wording
@@ -554,17 +555,16 @@ CHOICE = (
     ),
 )
 LAPSE = (
-    Mechanism(
-        slot="lapse",
-        name="anything",
-        code="""
+    lapse(
+        "anything",
+        """
         anything = only_available(1.0 + 0.0 * available, available, xp)
         p = p + parameters["lapse"][..., None] * (anything - p)
         """,
-        parameters={"lapse": uniform(0.0, 0.5, "share of answers", "gifts without a reason")},
-        wording=Wording(clause="give a random amount {lapse~}"),
-        is_null=True,
-        source=f"{ANDREONI} (confusion)",
+        "give a random amount {lapse~}",
+        f"{ANDREONI} (confusion)",
+        meaning="gifts without a reason",
+        most=0.5,
     ),
 )
 NAMES = {

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from lakatos.domains.kit.lapses import lapse
 from lakatos.domains.kit.outcomes import outcome_helpers
 from lakatos.domains.kit.parameter import log_uniform, normal, uniform
 from lakatos.theories.language.account import Wording
@@ -432,18 +433,13 @@ DETECTION = (
     ),
 )  # fmt: skip
 LAPSE = (
-    Mechanism(
-        slot="lapse",
-        name="anything",
-        code='p = p + parameters["lapse"][..., None] * (available / available.sum(axis=-1)[..., None] - p)',
-        parameters={
-            "lapse": uniform(
-                0.0, 0.4, "share of responses", "responses that have nothing to do with the item"
-            )
-        },
-        wording=Wording(clause="give a random response {lapse~}"),
-        is_null=True,
-        source=MIXTURE,
+    lapse(
+        "anything",
+        'p = p + parameters["lapse"][..., None] * (available / available.sum(axis=-1)[..., None] - p)',
+        "give a random response {lapse~}",
+        MIXTURE,
+        meaning="responses that have nothing to do with the item",
+        unit="share of responses",
     ),
 )
 
