@@ -21,13 +21,10 @@ from benchmarks.provenance import ROOT
 from benchmarks.theories.people import SELECTIONS, domain_of, load
 from lakatos.domains import DOMAINS
 from lakatos.theories.findings.generic_learners.learners import (
-    FOLLOWER,
-    SCALES,
-    better_size,
+    best_followed,
     cross_fitted,
     folds_of,
     left_out_kind,
-    log_answers,
     read_rows,
 )
 
@@ -39,20 +36,13 @@ def cell(selection: str, data: Path) -> dict[str, Any]:
     domain, trials = DOMAINS[domain_of(selection)], load(selection, data)
     rows = read_rows(domain, trials)
     fold = folds_of(domain, rows, left_out_kind(trials))
-    alike = np.zeros_like(SCALES)
-    drawn = {"scale": SCALES, "lapse": alike + FOLLOWER["lapse"], "side": alike}
-    tastes = np.zeros((*rows.columns.shape[:2], 0))
     scores = {
-        name: float(
-            log_answers(rows, cross_fitted(rows, fold, 0, large=large), tastes, drawn)
-            .sum(axis=1)
-            .max()
-            / rows.count.sum()
-        )
-        for name, large in (("small", False), ("large", True))
+        name: best_followed(rows, cross_fitted(rows, fold, 0, large=name == "large"))
+        / float(rows.count.sum())
+        for name in ("small", "large")
     }
     guessing = -np.log(rows.available[rows.cell].sum(axis=1)) @ rows.count / rows.count.sum()
-    taken = "large" if better_size(rows, fold, 0)[1] else "small"
+    taken = "large" if scores["large"] > scores["small"] else "small"
     n_responses = int(rows.count.sum())
     return {"selection": selection, "n_responses": n_responses, "guessing": float(guessing)} | {
         **scores,

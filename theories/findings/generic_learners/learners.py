@@ -240,20 +240,22 @@ def cross_fitted(rows: LearnerRows, fold: Rows, seed: int, *, large: bool) -> Ar
     return found
 
 
-def better_size(rows: LearnerRows, fold: Rows, seed: int) -> tuple[Array, bool]:
-    """The `cross_fitted` strengths of small or of large learners, and whether they are large.
-
-    Those are taken that predict left-out answers better, with as much weight on them as serves each best.
-    """
-    both = [cross_fitted(rows, fold, seed, large=large) for large in (False, True)]
+def best_followed(rows: LearnerRows, strength: Array) -> float:
+    """Log likelihood of all answers in nats, with as much weight on learners as serves them best."""
     tastes = np.zeros((*rows.columns.shape[:2], 0))
     alike = np.zeros_like(SCALES)
     drawn = {"scale": SCALES, "lapse": alike + FOLLOWER["lapse"], "side": alike}
-    small, large = (
-        log_answers(rows, strength, tastes, drawn).sum(axis=1).max() for strength in both
-    )
-    is_large = bool(large > small)
-    return both[is_large], is_large
+    return float(log_answers(rows, strength, tastes, drawn).sum(axis=1).max())
+
+
+def better_size(rows: LearnerRows, fold: Rows, seed: int) -> tuple[Array, bool]:
+    """The `cross_fitted` strengths of small or of large learners, and whether they are large.
+
+    Those are taken that predict left-out answers better; see `best_followed`.
+    """
+    small, large = (cross_fitted(rows, fold, seed, large=size) for size in (False, True))
+    is_large = best_followed(rows, large) > best_followed(rows, small)
+    return (large if is_large else small), is_large
 
 
 def folds_of(domain: Domain, rows: LearnerRows, kind: str) -> Rows:
