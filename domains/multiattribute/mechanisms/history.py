@@ -8,15 +8,14 @@ from __future__ import annotations
 from functools import partial
 
 from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
+from lakatos.domains.kit.side_history import NOTHING_YET, SIDE, side_history
 from lakatos.domains.multiattribute.mechanisms.shared import SHARE
 from lakatos.domains.multiattribute.mechanisms.weight import CENTRED_RANK
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
-SIDE = "(response[..., 1] - response[..., 0])"
 RATINGS = 'trials["ratings"] / trials["rating_max"][:, None, None]'
 CHOSEN = f"(response[..., None] * ({RATINGS})).sum(axis=-2)"
-NOTHING_YET = "xp.zeros((1, 1))"
 NO_CUES_YET = 'xp.zeros((1, 1, trials["validities"].shape[-1]))'
 STAY = "log odds"
 OTTO = "Rieskamp & Otto (2006), JEP: General 135(2), 207-236."
@@ -32,83 +31,7 @@ _history_of_count = partial(
 )
 
 HISTORY = (
-    _history_of_side(
-        name="perseveration",
-        code='bias = bias + parameters["stickiness"] * state["side"]',
-        parameters={
-            "stickiness": normal(
-                0.0, 1.0, 6.0, STAY, "for the side chosen last; below 0 people alternate"
-            )
-        },
-        wording=Wording(
-            clause="{much}tend to choose the side that they chose last",
-            opposite_clause="{much}tend to avoid the side that they chose last",
-            parameter="stickiness",
-            unit=LOG_ODDS,
-            feature="last_choice",
-            label="repetition",
-            opposite_label="alternation",
-        ),
-        breaks=("sides", "deterministic"),
-        needs=("sides",),
-        source="Fruend, Wichmann & Macke (2014), Journal of Vision 14(7), 9.",
-    ),
-    _history(
-        name="habit",
-        code='bias = bias + parameters["habit_strength"] * state["habit"]',
-        start=f'state["habit"] = {NOTHING_YET}',
-        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
-        parameters={
-            "habit_strength": normal(
-                0.0, 1.5, 8.0, STAY, "for a side always chosen lately; below 0 people avoid it"
-            ),
-            "habit_rate": uniform(
-                0.02, 1.0, "share per choice", "how fast a habit forms and fades"
-            ),
-        },
-        wording=Wording(
-            clause="{much}tend to choose the side that they chose more often recently",
-            opposite_clause="{much}tend to avoid the side that they chose more often recently",
-            parameter="habit_strength",
-            unit=LOG_ODDS,
-            label="habit",
-            opposite_label="alternation",
-        ),
-        breaks=("sides", "deterministic"),
-        needs=("sides",),
-        source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579.",
-    ),
-    _history(
-        name="streak",
-        code='tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])\n'
-        'bias = bias - parameters["switching"] * tired',
-        start=f'state["run"] = {NOTHING_YET}',
-        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
-        parameters={
-            "switching": normal(
-                1.0, 2.0, 8.0, STAY, "against the side; below 0 people hold on to it"
-            ),
-            "longest_run": uniform(
-                1.0, 8.0, "choices", "of one side in a row after which it begins"
-            ),
-        },
-        wording=Wording(
-            clause="{much}tend to leave a side that they have chosen [{longest_run#}|a number of times in a row]",
-            clause_short="to leave it",
-            opposite_clause=(
-                "{much}tend to keep to a side that they have chosen [{longest_run#}|a number of "
-                "times in a row]"
-            ),
-            opposite_short="to keep to it",
-            parameter="switching",
-            unit=LOG_ODDS,
-            label="switching",
-            opposite_label="repetition",
-        ),
-        breaks=("sides", "deterministic"),
-        needs=("sides",),
-        source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617.",
-    ),
+    *side_history("bias", ("sides", "deterministic")),
     _history(
         name="two_back",
         code='bias = bias + parameters["two_back"] * state["side_before"]',

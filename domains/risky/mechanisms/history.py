@@ -8,12 +8,11 @@ from __future__ import annotations
 from functools import partial
 
 from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
+from lakatos.domains.kit.side_history import NOTHING_YET, SIDE, side_history
 from lakatos.domains.risky.mechanisms.shared import MONOTONE
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
-SIDE = "(response[..., 1] - response[..., 0])"
-NOTHING_YET = "xp.zeros((1, 1))"
 COUNT_FROM_0 = f'state["n_seen"] = {NOTHING_YET}'
 COUNT = 'state["n_seen"] = state["n_seen"] + 1'
 PULL = "log odds"
@@ -33,87 +32,7 @@ bolder = xp.where(abs(lead) > 1e-9 * (1 + variances.sum(axis=-1)), xp.sign(lead)
 _history = partial(Mechanism, slot="history")
 
 HISTORY = (
-    _history(
-        name="perseveration",
-        code='evidence = evidence + parameters["stickiness"] * state["side"]',
-        start=f'state["side"] = {NOTHING_YET}',
-        learn=f'state["side"] = {SIDE}',
-        parameters={
-            "stickiness": normal(
-                0.0, 1.0, 6.0, PULL, "for the place chosen last; below 0 people alternate"
-            )
-        },
-        wording=Wording(
-            clause="{much}tend to choose the side that they chose last",
-            opposite_clause="{much}tend to avoid the side that they chose last",
-            parameter="stickiness",
-            unit=LOG_ODDS,
-            feature="last_choice",
-            label="repetition",
-            opposite_label="alternation",
-        ),
-        breaks=("sides", "reflection"),
-        needs=("sides",),
-        source="Fründ, Wichmann & Macke (2014), Journal of Vision 14(7), 9",
-    ),
-    _history(
-        name="habit",
-        code='evidence = evidence + parameters["habit_strength"] * state["habit"]',
-        start=f'state["habit"] = {NOTHING_YET}',
-        learn=f'state["habit"] = state["habit"] + parameters["habit_rate"] * ({SIDE} - state["habit"])',
-        parameters={
-            "habit_strength": normal(
-                0.0, 1.5, 8.0, PULL, "for a place always chosen lately; below 0 people avoid it"
-            ),
-            "habit_rate": uniform(
-                0.02, 1.0, "share per choice", "how fast a habit forms and fades"
-            ),
-        },
-        wording=Wording(
-            clause="{much}tend to choose the side that they chose more often recently",
-            opposite_clause="{much}tend to avoid the side that they chose more often recently",
-            parameter="habit_strength",
-            unit=LOG_ODDS,
-            label="habit",
-            opposite_label="alternation",
-        ),
-        breaks=("sides", "reflection"),
-        needs=("sides",),
-        source="Lau & Glimcher (2005), Journal of the Experimental Analysis of Behavior 84(3), 555-579",
-    ),
-    _history(
-        name="streak",
-        code="""
-        tired = xp.sign(state["run"]) * (xp.abs(state["run"]) >= parameters["longest_run"])
-        evidence = evidence - parameters["switching"] * tired
-        """,
-        start=f'state["run"] = {NOTHING_YET}',
-        learn=f'state["run"] = {SIDE} + xp.where(state["run"] * {SIDE} > 0, state["run"], 0.0)',
-        parameters={
-            "switching": normal(
-                1.0, 2.0, 8.0, PULL, "against the place; below 0 people hold on to it"
-            ),
-            "longest_run": uniform(
-                1.0, 8.0, "choices", "of one place in a row after which it begins"
-            ),
-        },
-        wording=Wording(
-            clause="{much}tend to leave a side that they have chosen [{longest_run#}|a number of times in a row]",
-            clause_short="to leave it",
-            opposite_clause=(
-                "{much}tend to keep to a side that they have chosen [{longest_run#}|a number of times "
-                "in a row]"
-            ),
-            opposite_short="to keep to it",
-            parameter="switching",
-            unit=LOG_ODDS,
-            label="switching",
-            opposite_label="repetition",
-        ),
-        breaks=("sides", "reflection"),
-        needs=("sides",),
-        source="Rapoport & Budescu (1997), Psychological Review 104(3), 603-617",
-    ),
+    *side_history("evidence", ("sides", "reflection"), place="place"),
     _history(
         name="same risk again",
         code=f'{BOLDER}evidence = evidence + parameters["boldness_kept"] * state["bold"] * bolder',
