@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 from reading import bandits, delays, only, read
 
-from lakatos.experiments.adoption.describe import _is_of_practice, describe_table
+from lakatos.experiments.adoption.column_meanings import _is_of_practice
+from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.own_tasks import own_task_in_words
 from lakatos.experiments.adoption.signatures import ColumnSignature, ranks_rows, table_signature

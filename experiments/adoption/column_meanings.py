@@ -1,0 +1,268 @@
+"""What each column of a file may be, by its name and its cells: the participant, a response, an order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from lakatos.experiments.adoption.cell_units import has_units
+from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.signatures import (
+    ITEMS,
+    SCHEDULES,
+    participant_by_values,
+    table_signature,
+)
+from lakatos.experiments.adoption.step_cells import is_reward_in_words
+from lakatos.experiments.adoption.tables import numbers_of
+
+NAMES: dict[str, str] = {
+    "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
+    "versuchsperson proband probandin teilnehmer teilnehmerin id file",
+    "response": "response choice choose chosen chose chooses resp answer decision action key keys pick picked accept "
+    "accepted gamble gambled prediction predicted passed gave sent wahl antwort arm deck r",
+    "response_time": "rt latency reaction reaktionszeit",
+    "order": "trial order index step sequence durchgang runde",
+    "experiment": "experiment study exp condition platform task",
+    "count": "n count answers total",
+    "share": "share rate proportion prop",
+    "reward": "reward points outcome payoff feedback won win money",
+}
+"""Words of columns' names that suggest a meaning, the most telling first."""
+WEAK = {"id", "file", "r"}
+"""Words that suggest a meaning only where values speak for it too, or where the name is nothing else."""
+PRACTICE = {
+    "practice",
+    "prac",
+    "training",
+    "train",
+    "demo",
+    "instruction",
+    "instructions",
+    "warmup",
+}
+"""Words in names of columns of trials that do not count."""
+SUMMARIES = {"avg", "average", "mean", "median", "cum", "cumul", "cumulative", "running"}
+"""Words in names of columns that sum up several responses, and so are no response, time or reward of one."""
+IDENTIFIERS = {"id", "ids", "pid", "code", "number", "num", "nr", "no"}
+"""Words in names of columns that name participants, beside those such as ``Participant Status``."""
+OF_TRIALS = {
+    "trial", "stimulus", "stim", "image", "step", "event", "condition", "group", *ITEMS, *SCHEDULES
+}  # fmt: skip
+"""Words in names of columns of identifiers that are not those of participants."""
+TIMED = {"response", "reaction", "decision", "choice"}
+"""Words that stand before "time" in names of columns of response times."""
+PERSONAL = ("age", "gender", "sex", "group", "country", "education", "language", "diagnosis")
+NUMBERS = frozenset((
+    "response", "answer", "estimate", "estimation", "rating", "judgment", "judgement", "guess", "bid", "offer",
+    "contribution", "price", "value",
+))  # fmt: skip
+"""Words of names of columns that may hold answers that are numbers."""
+MOST_SHOWN = 4
+LONGEST_SHOWN = 40
+"""Letters of a cell."""
+LONG_NUMBER = re.compile(r"^(-?\d+[.,]\d{4})\d{3,}$")
+"""A number with more decimals than anybody reads."""
+FEW_VALUES = 12
+LARGE_ID = 1e6
+"""Numbers of participants from which on they are shown in full."""
+FEWEST_NUMBERS = 6
+"""Different values of a column whose numbers may be answers."""
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What one column holds."""
+
+    name: str
+    meaning: str
+    """What it seems to be; empty where nothing suggests itself."""
+    n_missing: int
+    n_distinct: int
+    numeric: bool
+    low: float
+    high: float
+    examples: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """Its values, for people to read."""
+        is_id = self.meaning == "participant" and self.high >= LARGE_ID
+        if self.numeric and self.n_distinct > FEW_VALUES and not is_id:
+            return f"{self.low:g} to {self.high:g}, {self.n_distinct:,} different"
+        cells = self.examples[:MOST_SHOWN]
+        if self.numeric:  # a cell may have sixteen digits
+            cells = tuple(LONG_NUMBER.sub(r"\1", cell) for cell in cells)
+        shown = ", ".join(f"{cell:.{LONGEST_SHOWN}}" for cell in cells)
+        return shown + (
+            f", ... {self.n_distinct:,} different" if self.n_distinct > MOST_SHOWN else ""
+        )
+
+
+def with_participant(meanings: Mapping[str, str], who: str) -> dict[str, str]:
+    """The meanings of columns, given the one that names participants."""
+    rest = {name: own for name, own in meanings.items() if own != "participant" and name != who}
+    return rest | {who: "participant"}
+
+
+def without_practice(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns that do not belong to practice trials alone; all of them where there are no others."""
+    kept = [name for name in frame.columns if not _is_of_practice(frame, str(name))]
+    return frame[kept] if kept else frame
+
+
+def _is_of_practice(frame: pd.DataFrame, name: str) -> bool:
+    """Whether a column's name speaks of practice; a train may be one on rails where every row says something."""
+    words = set(words_of(name)) & PRACTICE
+    return bool(words) and not (words == {"train"} and bool((frame[name] != "").all()))
+
+
+def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
+    """What one column of a table holds, before its meaning is guessed."""
+    cells = frame[name].str.strip()
+    filled = cells[cells != ""]
+    values = numbers_of(filled)
+    numeric = bool(len(filled)) and bool(values.notna().all())
+    examples = tuple(filled.drop_duplicates().head(MOST_SHOWN + 1))
+    return ColumnSummary(
+        name=name,
+        meaning="",
+        n_missing=len(cells) - len(filled),
+        n_distinct=int(filled.nunique()),
+        numeric=numeric,
+        low=float(values.min()) if numeric else 0.0,
+        high=float(values.max()) if numeric else 0.0,
+        examples=examples,
+    )
+
+
+def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[str, str]:
+    """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
+    found: dict[str, str] = {}
+    names = set(without_practice(frame).columns)
+    has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
+    for meaning, words in NAMES.items():
+        ranked = []
+        for item in summaries:
+            said = words_of(item.name)
+            hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
+            if meaning == "response_time" and "time" in said and TIMED & set(said):
+                hits = [0]
+            if hits and item.name not in found and item.name in names and _can_be(item, meaning):
+                # Of several columns about participants, the one that tells them apart.
+                is_name = len(said) == 1 or bool(set(said) & IDENTIFIERS)
+                is_other = meaning == "participant" and not (is_name and item.n_distinct > 1)
+                is_none = meaning == "participant" and has_ids and not _tells_apart(item)
+                ranked.append((is_none, hits[0], is_other, len(said), item.name))
+        if ranked:
+            found[min(ranked)[-1]] = meaning
+    _add_roles_by_values(frame, found)
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
+    for item in summaries:
+        of_people = item.name not in found and set(words_of(item.name)) & set(PERSONAL)
+        if of_people and (not who or _is_fixed(frame, who, item.name)):
+            found[item.name] = "attribute of people"
+    return found
+
+
+def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
+    """Whether a column names the participant of each row, as ``ResponseId`` does: no numbers, no trials, none twice."""
+    said = set(words_of(item.name))
+    is_named = bool(said & IDENTIFIERS) and not said & OF_TRIALS
+    return is_named and not item.numeric and item.n_distinct == n_rows > 1
+
+
+def _tells_apart(item: ColumnSummary) -> bool:
+    """Whether a column varies, and is no property of participants such as their language."""
+    said = set(words_of(item.name))
+    return item.n_distinct > 1 and (bool(said & IDENTIFIERS) or not said & set(PERSONAL))
+
+
+def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
+    """Add the participant where values tell it, and drop meanings that values speak against."""
+    kinds = set(found.values())
+    if "participant" not in kinds and not {"count", "share"} <= kinds:
+        columns = table_signature(frame, {}).columns
+        columns = {n: own for n, own in columns.items() if not own.words & set(PERSONAL)}
+        if who := participant_by_values(columns):
+            found[who] = "participant"
+    for name in [name for name, meaning in found.items() if meaning == "experiment"]:
+        if frame[name].nunique() < 2:
+            del found[name]  # one name tells no experiments apart
+    if "participant" in found.values():
+        for name in [name for name, meaning in found.items() if meaning == "count"]:
+            del found[name]
+        who = next(name for name, meaning in found.items() if meaning == "participant")
+        named = [name for name, meaning in found.items() if meaning == "experiment"]
+        for name in named:
+            if _counts_choices(frame, who, name):
+                del found[name]
+
+
+def _counts_choices(frame: pd.DataFrame, who: str, name: str) -> bool:
+    """Whether a column counts the choices of each participant, as ``Task`` does in files of conjoint analyses."""
+    numbers = numbers_of(frame[name])
+    if numbers.isna().any() or numbers.nunique() <= FEWEST_NUMBERS:
+        return False
+    steps = numbers.groupby(frame[who], sort=False).diff().dropna()
+    return bool(len(steps)) and bool(((steps == 0) | (steps == 1)).mean() > 0.95)
+
+
+def _names_it(said: Sequence[str], word: str) -> bool:
+    """Whether the words of a name hold a word; a single letter must be all of it."""
+    return list(said) == [word] if len(word) == 1 and word in WEAK else word in said
+
+
+def _is_fixed(frame: pd.DataFrame, who: str, name: str) -> bool:
+    """Whether a column says the same in all rows of each participant, as far as it says anything."""
+    said = frame[[who, name]][(frame[name] != "").to_numpy()]
+    return bool((said.groupby(who, sort=False)[name].nunique() <= 1).all())
+
+
+def _can_be(item: ColumnSummary, meaning: str) -> bool:
+    """Whether a column's values, and the other words of its name, allow a meaning."""
+    if meaning in ("response", "response_time", "reward") and set(words_of(item.name)) & SUMMARIES:
+        return False
+    if meaning == "response":
+        return 2 <= item.n_distinct <= FEW_VALUES
+    if meaning == "reward":
+        return item.numeric or is_reward_in_words(item.examples) or has_units(item.examples)
+    if meaning == "response_time" and set(words_of(item.name)) & {"confidence", "conf"}:
+        return False
+    if meaning in ("response_time", "share"):
+        return item.numeric or has_units(item.examples)
+    if meaning in ("order", "count"):
+        return item.numeric and (meaning == "count" or item.n_distinct > 1)
+    if meaning == "participant":
+        strong = set(NAMES["participant"].split()) - WEAK
+        return item.n_distinct > 1 or bool(set(words_of(item.name)) & strong)
+    return item.n_distinct <= 200
+
+
+def with_meaning(item: ColumnSummary, mapping: AnswerColumns) -> ColumnSummary:
+    """A column with what the mapping takes it for, where that is another meaning than its name alone suggests."""
+    parts = [part for part, value in mapping.stimulus.items() if item.name in flat(value)]
+    if parts:
+        return replace(item, meaning=parts[0])
+    if item.name == mapping.response:
+        return replace(item, meaning="response")
+    return replace(item, meaning="") if item.meaning == "response" else item
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested lists, in order."""
+    return [leaf for item in value for leaf in flat(item)] if isinstance(value, list) else [value]
+
+
+def may_be_answers(item: ColumnSummary) -> bool:
+    """Whether a column's name says that it may hold answers that are numbers, and it has more than a few."""
+    return (
+        item.numeric
+        and item.n_distinct >= FEWEST_NUMBERS
+        and bool(set(words_of(item.name)) & NUMBERS)
+    )
