@@ -6,7 +6,7 @@ MemoryLibraryError
 ├── ToolRejectedError     a draft failed a rung of validation
 ├── ToolFailedError       a learned tool failed; it hands back its plan and what was done so far
 ├── ToolUnavailableError  a learned tool that is not on offer was called
-└── LibraryCorruptError   a library file cannot be read
+└── LibraryCorruptError   the library that a run took cannot be read
 """
 
 from __future__ import annotations
@@ -54,4 +54,4 @@ class ToolUnavailableError(MemoryLibraryError):
 
 
 class LibraryCorruptError(MemoryLibraryError):
-    """A library file cannot be read; rebuild it from the traces."""
+    """The library that a run took cannot be read."""

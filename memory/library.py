@@ -1,4 +1,4 @@
-"""Everything that was learned: a fold over the traces, which can be deleted and rebuilt byte for byte.
+"""Everything that was learned: a fold over the traces, the same byte for byte whenever it is made.
 
 Nothing leaves the library. A lesson that was corrected is passed over, one whose evidence no longer holds is flagged
 and counts less, uses that a displaced judge called successes do not count, and a tool that failed is no longer offered.
@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from lakatos.memory.errors import LessonError, LibraryCorruptError, ToolUnavailableError
@@ -27,7 +26,6 @@ from lakatos.memory.signature import canonical_form
 from lakatos.memory.tool import ToolDraft, ToolStanding, after
 from lakatos.memory.verb import LaboratoryVerb
 from lakatos.memory.winner import TheoryWon
-from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, canonical_json, digest_bytes
 from lakatos.traces.errors import RecordError
 from lakatos.traces.journal import Event
@@ -281,12 +279,8 @@ class Library:
         )
         return f"{digest_bytes(body)}\n".encode() + body + b"\n"
 
-    def save(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
-        write_whole(path, self.to_bytes())
 
-
-def library_from_bytes(data: bytes, where: str = "the library") -> Library:
+def library_from_bytes(data: bytes) -> Library:
     """Read the library that `Library.to_bytes` wrote.
 
     Raises:
@@ -296,44 +290,20 @@ def library_from_bytes(data: bytes, where: str = "the library") -> Library:
     body = body.removesuffix(b"\n")
     if digest_bytes(body).encode() != line:
         raise LibraryCorruptError(
-            f"{where} was changed or cut short; delete it and run `lakatos memory rebuild`, which makes it again from "
-            "the traces. Until then the loop goes on without it."
+            "the library of this run was changed or cut short; audit the run."
         )
     try:
         value: Any = json.loads(body)
         if value["version"] != LIBRARY_VERSION:
             raise LibraryCorruptError(
-                f"{where} has version {value['version']} and this laboratory reads {LIBRARY_VERSION}; run `lakatos "
-                "memory rebuild`."
+                f"the library of this run has version {value['version']} and this laboratory reads {LIBRARY_VERSION}."
             )
         entries = tuple(
             (digest, parse_record(kind, item, RECORDS)) for digest, kind, item in value["entries"]
         )
         return Library(entries, frozenset(value["doubted"]))
     except (ValueError, KeyError, TypeError, RecordError) as error:
-        raise LibraryCorruptError(
-            f"{where} cannot be read: {error}. Run `lakatos memory rebuild`."
-        ) from None
-
-
-def load_library(path: Path) -> Library:
-    """The library in a file; an empty one where there is none.
-
-    Raises:
-        LibraryCorruptError: See `library_from_bytes`.
-    """
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise LibraryCorruptError(
-            f"{path} is no file of its own; delete it and run `lakatos memory rebuild`."
-        )
-    try:
-        return library_from_bytes(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        return Library()
-    except OSError as error:
-        raise LibraryCorruptError(
-            f"cannot read {path}: {error.strerror}. Check the disk, or rebuild it."
-        ) from None
+        raise LibraryCorruptError(f"the library of this run cannot be read: {error}.") from None
 
 
 def rebuild(

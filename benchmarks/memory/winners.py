@@ -196,7 +196,6 @@ def cell(domain: str, number: int, arm: str, options: argparse.Namespace) -> dic
         shutil.rmtree(folder)
     if ARMS[arm][2]:
         plant(runs, domain, number)
-        (runs / ".memory" / "library.json").unlink(missing_ok=True)
     begun, used = time.perf_counter(), time.process_time()
     run_study(config, folder, n_workers=1)
     spent = {

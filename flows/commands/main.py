@@ -102,7 +102,6 @@ MEMORY = Noun(
         "show": f"{FLOWS}.commands.memory:memory_show",
         "recall": f"{FLOWS}.commands.memory:memory_recall",
         "odds": f"{FLOWS}.commands.memory:memory_odds",
-        "rebuild": f"{FLOWS}.commands.memory:memory_rebuild",
     },
 )
 TOOLS = Noun(

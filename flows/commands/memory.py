@@ -14,7 +14,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.errors import StudyError
 from lakatos.flows.result import Shown
-from lakatos.flows.roles.remember import keep_library, library_path, not_signed, shared_library
+from lakatos.flows.roles.remember import not_signed, shared_library
 from lakatos.flows.run.console import escape
 from lakatos.memory.errors import LessonError
 from lakatos.memory.library import Lesson, Library
@@ -24,7 +24,7 @@ from lakatos.memory.tool import plan_in_short
 from lakatos.memory.tools import TOOLS
 from lakatos.memory.winner_start import campaigns_found
 from lakatos.theories.discovery.grammar_search.prior_odds import prior_odds
-from lakatos.traces.digest import Digest, digest_bytes
+from lakatos.traces.digest import Digest
 from lakatos.traces.wording import plural
 
 
@@ -55,11 +55,12 @@ def memory_list(
         table.add_row(
             digest[:10], item.kind, item.domain, escape(lesson_text(item)[:160]), ", ".join(notes)
         )
-    yield (
-        table
-        if table.rows
-        else "nothing has been learned yet; `lakatos memory rebuild` reads the traces"
-    )
+    yield table if table.rows else "nothing has been learned yet"
+    if left := not_signed(runs):
+        yield (
+            f"nothing is taken from {escape(', '.join(left))}: no head signed by this laboratory covers what is "
+            "recorded there; `lakatos audit` gives the reason"
+        )
 
 
 def memory_show(lesson: str, *, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
@@ -185,37 +186,6 @@ def memory_odds(
     yield f"from {plural(len(campaigns), 'campaign')}: " + escape(
         ", ".join(winner.study for winner, _ in campaigns)
     )
-
-
-def memory_rebuild(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:
-    """Rebuild the library from the traces, and report whether it differs from the stored one.
-
-    In Python: `lakatos.flows.roles.remember.keep_library(runs)`.
-
-    Examples:
-        $ lakatos memory rebuild --runs runs
-    """
-    path = library_path(runs)
-    before = path.read_bytes() if path.exists() else b""
-    library = keep_library(runs)
-    after = path.read_bytes()
-    how = (
-        "the same as before"
-        if before == after
-        else "there was none before"
-        if not before
-        else "it had changed"
-    )
-    yield (
-        f"{plural(len(library.lessons()), 'lesson')}, {plural(len(library.drafts()), 'tool')}; "
-        f"{how} ({digest_bytes(after)[:10]}): "
-        f"{escape(str(path))}"
-    )
-    if left := not_signed(runs):
-        yield (
-            f"nothing is taken from {escape(', '.join(left))}: no head signed by this laboratory covers what is "
-            "recorded there; `lakatos audit` says why"
-        )
 
 
 def tools_list(*, runs: RunsFolder = Path("runs")) -> Iterator[Shown]:

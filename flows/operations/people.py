@@ -41,7 +41,7 @@ from lakatos.flows.operations.people_export import (
     own_files,
 )
 from lakatos.flows.result import Result, Shown
-from lakatos.flows.roles.remember import library_path
+from lakatos.flows.roles.remember import MEMORY_FOLDER
 from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
@@ -339,8 +339,9 @@ def _told_elsewhere(folder: Path) -> Iterator[Path]:
     yield from list(own_files(folder))
     yield folder.resolve().parent / LAB_FOLDER / f"pass-{folder.resolve().name}.log"
     yield audit_place(folder)
-    library = library_path(folder.resolve().parent)
-    if library.exists():  # it may hold what the run has taught
+    # Earlier versions kept what the runs of a folder had taught in a file.
+    library = folder.resolve().parent / MEMORY_FOLDER / "library.json"
+    if library.exists():
         yield library
 
 

@@ -1,8 +1,8 @@
 """What was learned, in a campaign and across campaigns: where it is kept, what comes back, and what may be called.
 
-Beside the runs of a folder lies their memory, ``.memory/library.json``: a fold over the traces of all runs there. It
-can be deleted and rebuilt, byte for byte. A campaign that shares it takes it once, when it begins, into its own trace,
-so that a resumed run recalls what it recalled the first time.
+The library of a folder is a fold over the traces of all runs there, made whenever it is wanted. No file holds it, so
+none can be stale or forged. A campaign that shares it takes it once, when it begins, into its own trace, so that a
+resumed run recalls what it recalled the first time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lakatos.flows.run.records import ACTS, RECORD_TYPES
 from lakatos.flows.run.source import archive_trials
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
-from lakatos.memory.library import Library, Valid, library_from_bytes, load_library, rebuild
+from lakatos.memory.library import Library, Valid, library_from_bytes, rebuild
 from lakatos.memory.plan import Plan
 from lakatos.memory.recall import (
     LessonRecall,
@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     from lakatos.flows.run.study_sections import ParticipantsConfig
 
 MEMORY_FOLDER = ".memory"
-LIBRARY_FILE = "library.json"
 DESK = "desk"
 """Trace of decisions about learned tools that commands of earlier versions made; it is still read."""
 ARCHIVES_APART = " + "
@@ -78,11 +77,6 @@ START_SHARE = 3
 
 
 # --- across campaigns -----------------------------------------------------------------------------------------------
-
-
-def library_path(runs: Path) -> Path:
-    """File of the library of a folder of runs."""
-    return runs / MEMORY_FOLDER / LIBRARY_FILE
 
 
 def desk_path(runs: Path) -> Path:
@@ -112,7 +106,7 @@ def _events(folder: Path) -> list[Event]:
         return []
 
 
-def rebuild_library(runs: Path) -> Library:
+def shared_library(runs: Path) -> Library:
     """The library of a folder of runs, from their traces alone; the same traces make the same library.
 
     Of a run counts what a head covers that this laboratory signed: anybody could have written the rest.
@@ -147,25 +141,6 @@ def not_signed(runs: Path) -> list[str]:
 def _anything(digest: Digest) -> bool:
     """Whatever no record has is an artifact or a declared root, whether or not it is still there."""
     return True
-
-
-def keep_library(runs: Path) -> Library:
-    """Rebuild the library of a folder and write it."""
-    library = rebuild_library(runs)
-    library_path(runs).parent.mkdir(exist_ok=True)
-    library.save(library_path(runs))
-    return library
-
-
-def shared_library(runs: Path) -> Library:
-    """The library of a folder, from its file, or from the traces where there is no file.
-
-    Raises:
-        LibraryCorruptError: The file cannot be read.
-    """
-    return (
-        load_library(library_path(runs)) if library_path(runs).exists() else rebuild_library(runs)
-    )
 
 
 def study_of(name: str, seed: int) -> str:
@@ -208,8 +183,7 @@ async def take_library(run: Run) -> None:
     settings = run.config.memory
 
     def work(context: StepContext) -> LibraryTaken:
-        # The file is as old as the last campaign that ended, and anybody may have written it: the traces count.
-        library = rebuild_library(run.folder.parent)
+        library = shared_library(run.folder.parent)
         if not settings.shared:
             library = library.of_kind(TheoryWon)
         seen = found_on_these_answers(run.evidence, run.folder, run.data, library)
@@ -301,7 +275,7 @@ def library_in(evidence: RunEvidence) -> Library:
 def doubted_since(runs: Path, library: Library) -> frozenset[Digest]:
     """Entries of an earlier library that no longer count in the traces beside it."""
     mine = {digest for digest, _ in library.entries}
-    return (rebuild_library(runs).doubted - library.doubted) & mine
+    return (shared_library(runs).doubted - library.doubted) & mine
 
 
 async def look_at_library(run: Run, cycle: int) -> None:

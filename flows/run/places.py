@@ -25,9 +25,8 @@ KEPT: Final = (
     address_file(JOURNAL_FILE),
     INBOX_FILE,
     "collection.sqlite",
-    "library.json",
 )
-"""Files by which a folder is recognised that a run, an inbox, a page or the library keeps."""
+"""Files by which a folder is recognised that a run, an inbox or a page keeps."""
 OWN_EXPORTS: Final = ("export", "exports", "prov.json")
 """Where exports of a run are written in its own folder; a withdrawal removes them."""
 REPORTS: Final = ("report.html", "summary.html")
@@ -42,7 +41,7 @@ def check_output(out: Path, read: Iterable[Path] = ()) -> None:
         read: Files that the command reads.
 
     Raises:
-        UnusableError: It is a pipe or a link in a circle; part of a run, an inbox, a page, the library or the
+        UnusableError: It is a pipe or a link in a circle; part of a run, an inbox, a page or the
             laboratory's home (exports have places of their own in a run); a TOML file that exists; or it is or holds a
             file that is read.
     """

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lakatos.flows.roles.remember import (
-    keep_library,
     library_in,
     recorded_calls,
     study_of,
@@ -191,15 +190,6 @@ async def crystallise(run: Run) -> None:
     leave_winners(run)
     if run.config.memory.arm == "tools":
         await make_tools(run)
-    if run.config.memory.takes_library:
-        try:
-            run.sign()  # what no head covers is not taken into the library
-            keep_library(run.folder.parent)
-        except OSError as error:
-            run.progress.note(
-                f"what was learned is not kept beside the run ({error.strerror}); "
-                "`lakatos memory rebuild` makes the library from the traces"
-            )
 
 
 async def make_tools(run: Run) -> None:

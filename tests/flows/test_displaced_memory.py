@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
+from lakatos.flows.roles.remember import shared_library
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.stages.consolidate import outdated
@@ -69,7 +69,6 @@ def displaced(tmp_path_factory: pytest.TempPathFactory) -> Displaced:
                 justified_by=justified,
             )
             trace.record(fact, name="lesson", inputs=fact.evidence, position={"subject": subject})
-    keep_library(runs)
     return Displaced(runs, seat, draft)
 
 
@@ -81,7 +80,7 @@ def facts_of(library: Library) -> dict[str, Digest]:
 def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_does_not(
     displaced: Displaced,
 ) -> None:
-    library = library_from_bytes(library_path(displaced.runs).read_bytes())
+    library = shared_library(displaced.runs)
     facts = facts_of(library)
     assert facts[LIKED] in library.doubted
     assert facts[MEASURED] not in library.doubted
@@ -104,7 +103,7 @@ def test_what_it_justified_is_flagged_and_counts_half_and_what_data_justified_do
 def test_uses_that_it_called_successes_do_not_count(
     displaced: Displaced,
 ) -> None:
-    library, name = rebuild_library(displaced.runs), displaced.draft.name
+    library, name = shared_library(displaced.runs), displaced.draft.name
     whole = Library(library.entries)
     assert whole.standing(name).successes == N_USES
     assert library.standing(name).n_uses == 0

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from lakatos.flows.audit.audit import audit
-from lakatos.flows.roles.remember import keep_library, library_path, rebuild_library
+from lakatos.flows.roles.remember import shared_library
 from lakatos.flows.run.run import open_run, read_state
 from lakatos.flows.start import resume_run, run_study
 from lakatos.language_models.tool_record import ToolCalled
@@ -127,15 +127,13 @@ def test_a_conversation_is_recorded_call_by_call_and_read_off_as_the_plan_that_w
     (looked,) = state.roles.investigated
     assert plan.evidence == looked.record.results
     assert len(canonical_form(plan.steps).operations) == 2
-    keep_library(runs)
-    assert library_path(runs).read_bytes() == rebuild_library(runs).to_bytes()
 
 
 @pytest.mark.long
 def test_a_plan_that_recurs_in_three_studies_becomes_a_validated_tool(
     lab: tuple[Path, Speaker, str],
 ) -> None:
-    library = rebuild_library(lab[0])
+    library = shared_library(lab[0])
     signatures = {canonical_form(plan.steps).digest for _, plan in library.all(Plan)}
     assert signatures == {library.drafts()[tool_in(library)][1].signature}
     assert library.standing(tool_in(library)).status == "active"
@@ -147,14 +145,14 @@ def test_a_learned_tool_is_offered_to_a_model_and_its_use_is_counted(
 ) -> None:
     runs, speaker, base_url = lab
     speaker.answer = at_once
-    name, folder = tool_in(rebuild_library(runs)), runs / "using"
+    name, folder = tool_in(shared_library(runs)), runs / "using"
     run_study(study(base_url, name="using", arm="tools", shared=True), folder, n_workers=1)
     assert calls_in(folder) == [name]
     state, trace = read_state(folder)
     with trace:
         used = [item.record for item in trace.records(PlanUsed)]
     assert [(item.tool, item.success, item.calls_saved) for item in used] == [(name, True, 1)]
-    assert rebuild_library(runs).standing(name).successes == 1
+    assert shared_library(runs).standing(name).successes == 1
     assert state.campaign.concluded is not None
     # What was done is found again: another pass records nothing.
     with open_run(folder, n_workers=1) as run:
@@ -183,21 +181,4 @@ def test_a_tool_that_would_call_something_else_fails_into_its_plan_and_is_retire
     assert "Go on from its plan" in looked.record.refused[0]
     assert [(item.success, item.failure) for item in used] == [(False, "difference")]
     assert state.campaign.concluded is not None
-    assert rebuild_library(tmp_path).standing(draft.name).status == "retired"
-
-
-@pytest.mark.long
-def test_with_a_corrupt_library_the_campaign_recalls_what_the_traces_say(tmp_path: Path) -> None:
-    for number in range(N_STUDIES):
-        write_run(tmp_path, number)
-    keep_library(tmp_path)
-    whole = library_path(tmp_path).read_bytes()
-    library_path(tmp_path).write_bytes(b"torn")
-    asked = small_study(**{**SMALL, "stop": {"cycles": 1, "least_cycles": 1}},
-                        memory={"arm": "text", "shared": True})  # fmt: skip
-    run_study(asked, tmp_path / "a", n_workers=1)
-    state, trace = read_state(tmp_path / "a")
-    with trace:
-        assert trace.artifacts.get(state.memory.taken.record.library) == whole
-    assert state.memory.taken.record.n_lessons == N_STUDIES
-    assert state.campaign.concluded is not None
+    assert shared_library(tmp_path).standing(draft.name).status == "retired"

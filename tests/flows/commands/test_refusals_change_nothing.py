@@ -117,7 +117,6 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "memory show": ("nosuch", "''"),
     "memory recall": ("nosuch x",),
     "memory odds": ("nosuch",),
-    "memory rebuild": ("--nosuch",),
     "tools list": ("--nosuch",),
     "models profiles": ("--nosuch",),
     "models install": ("nosuch", "good.csv"),

@@ -14,14 +14,12 @@ from lakatos.flows.operations.adopt import new_study
 from lakatos.flows.roles.remember import (
     answers_of,
     is_news,
-    keep_library,
     library_fits,
     library_in,
-    library_path,
     look_at_library,
     not_signed,
-    rebuild_library,
     recall_in,
+    shared_library,
     take_library,
     winners_in,
 )
@@ -31,7 +29,6 @@ from lakatos.flows.run.study import load_study, parse_study
 from lakatos.flows.run.study_sections import ParticipantsConfig
 from lakatos.flows.stages.inherit import MOST_RIVALS, SEALED, admit_winners, say_of_library
 from lakatos.flows.start import run_study
-from lakatos.memory.library import Library
 from lakatos.memory.recall import RecallSituation
 from lakatos.memory.winner import TheoryWon
 from lakatos.traces.digest import digest_of
@@ -137,18 +134,18 @@ def test_withdrawn_evidence_takes_a_winner_away_also_in_a_campaign_that_took_it(
         asyncio.run(look_at_library(run, 2))
         assert winners_in(run.evidence) == []
         assert library_in(run.evidence).doubted
-    assert rebuild_library(tmp_path).winners("multiattribute") == []
+    assert shared_library(tmp_path).winners("multiattribute") == []
 
 
 def test_the_winner_of_an_unsigned_run_does_not_enter_the_library(tmp_path):
     leave(tmp_path, "friend", GOOD)
     leave(tmp_path, "forged", GOOD)
-    before = {item.study for _, item in rebuild_library(tmp_path).all(TheoryWon)}
+    before = {item.study for _, item in shared_library(tmp_path).all(TheoryWon)}
     assert before == {"friend", "forged"}
     with Trace.open(tmp_path / "forged", RECORD_TYPES, read_only=True) as trace:
         kept_apart(identity(trace.journal)).unlink()
     (tmp_path / "forged" / "heads.jsonl").unlink()
-    assert {item.study for _, item in rebuild_library(tmp_path).all(TheoryWon)} == {"friend"}
+    assert {item.study for _, item in shared_library(tmp_path).all(TheoryWon)} == {"friend"}
     assert not_signed(tmp_path) == ["forged"]
 
 
@@ -158,15 +155,14 @@ def test_a_winner_that_was_written_after_the_last_signed_head_does_not_count(tmp
         *_, item = trace.records(TheoryWon)
         won = item.record.model_copy(update={"name": "Forged"})
         trace.record(won, name="winner", position={"number": 2}, inputs=item.record.evidence)
-    names = {found.name for _, found in rebuild_library(tmp_path).all(TheoryWon)}
+    names = {found.name for _, found in shared_library(tmp_path).all(TheoryWon)}
     assert "Forged" not in names
     assert item.record.name in names
     assert not_signed(tmp_path) == []
 
 
-def test_a_library_that_is_older_than_a_withdrawal_hands_nothing_on(tmp_path):
+def test_what_was_withdrawn_hands_nothing_on(tmp_path):
     verdict = leave(tmp_path, "friend", GOOD)
-    keep_library(tmp_path)
     withdraw(tmp_path, "friend", verdict)
     with begun(tmp_path) as run:
         assert winners_in(run.evidence) == []
@@ -193,15 +189,6 @@ def test_without_the_library_of_winners_none_is_told(tmp_path):
     with begun(tmp_path, winners=False, shared=True) as run:
         assert library_in(run.evidence).all(TheoryWon)
         assert recalled(run) == []
-
-
-def test_a_library_file_that_somebody_wrote_hands_nothing_on(tmp_path):
-    leave(tmp_path, "friend", GOOD)
-    forged = Library().with_record(digest_of("no trace has it"), winner(GOOD, "nobody"))
-    library_path(tmp_path).parent.mkdir()
-    forged.save(library_path(tmp_path))
-    with begun(tmp_path) as run:
-        assert [item.study for item in winners_in(run.evidence)] == ["friend"]
 
 
 def test_a_theory_is_not_tested_on_the_archived_answers_that_it_was_found_on():
@@ -324,7 +311,7 @@ def test_a_theory_found_in_an_archive_is_not_tested_on_a_file_of_its_answers(tmp
 def test_a_campaign_leaves_its_winners_and_the_next_one_begins_with_them(tmp_path):
     first = small_study(**SHORT, memory=TAKES, name="first")
     run_study(first, tmp_path / "first", n_workers=1)
-    library = rebuild_library(tmp_path)
+    library = shared_library(tmp_path)
     state, trace = read_state(tmp_path / "first")
     trace.close()
     left = library.winners("multiattribute")
