@@ -157,6 +157,7 @@ def file_of(path: Path, own: Trials, order: np.ndarray) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_runs_on_the_same_file_are_counted_over_seeds_folders_and_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,6 +220,7 @@ def log_loss(rows, strength) -> float:
     return float(min(-(rows.count * np.log(item)).sum() for item in p))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["odd or even", "linear and noisy"])
 def test_the_size_that_predicts_left_out_answers_better_is_taken(rule):
     """Large learners find that odd totals are preferred; small ones predict noisy responses better."""

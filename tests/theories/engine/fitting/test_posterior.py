@@ -105,6 +105,7 @@ def test_diagnostics_without_names_state_no_names() -> None:
     assert [problem.count("worst") for problem in found.problems] == [0, 0]
 
 
+@pytest.mark.slow
 def test_without_a_number_draws_go_on_until_they_are_enough(sandbox: Sandbox) -> None:
     found = fit(LEAN, [_own(8, 1)], sandbox, gradient_free=True, seed=1)
     assert found.diagnostics.r_hat <= R_HAT

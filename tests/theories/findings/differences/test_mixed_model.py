@@ -144,6 +144,7 @@ def test_the_statistic_that_decides_has_the_sign_of_the_estimate(seed: int, effe
     assert (np.sign(statistic[:, 0]) == np.sign(found.estimate[:, 1])).all()
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_p_is_at_most_its_level_where_there_is_nothing() -> None:
     shown = 0
