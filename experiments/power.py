@@ -390,16 +390,22 @@ def judge_design(
             False,
             (),
             closed,
-            f"Refused: responses of {sample} separate no open pair of theories with power {required:.2f}: {ties}.",
+            f"Refused: in simulations, responses of {sample} separate no pair of theories with power {required:.2f}: "
+            f"{ties}.",
         )
     told = "; ".join(
-        f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})"
+        f"{names[a]} and {names[b]} (power {power_in_words(table.power[table.weaker((a, b))])})"
         for a, b in separable
     )
-    reason = f"Accepted: responses of {sample} separate {told}." + (
+    reason = f"Accepted: in simulations, responses of {sample} separate {told}." + (
         f" Not separated: {ties}." if ties else ""
     )
     return DesignVerdict(True, separable, closed, reason)
+
+
+def power_in_words(power: float) -> str:
+    """Power by simulation, which shows no certainty: ``0.93``, ``above 0.99``."""
+    return "above 0.99" if power > 0.99 else f"{power:.2f}"
 
 
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:

@@ -358,7 +358,7 @@ class TestJudgeDesign:
         assert not verdict.accepted
         assert verdict.indistinguishable == ((1, 2),)
         assert verdict.reason.startswith(
-            "Refused: responses of 20 participants separate no open pair of theories"
+            "Refused: in simulations, responses of 20 participants separate no pair of theories"
         )
         assert "when tallying is true it beats weighted sum in 0.30" in verdict.reason
         assert "about 1077 participants would give 0.90" in verdict.reason

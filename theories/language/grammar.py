@@ -264,14 +264,28 @@ class Grammar:
         return {}
 
     def acting(self, composition: Composition) -> list[Mechanism]:
-        """The composition's mechanisms without those that set only what no later statement reads."""
+        """The composition's mechanisms without those that set only what no later statement reads.
+
+        One without code keeps a default; it acts if a later statement reads what others of its slot set.
+        """
         needed, found = _read_in(self.after), []
         for item in reversed(self.used(composition)):
             written, surely = _written_in(item.code)
-            if not written or written & needed:
+            decided = written or self._set_by_slot.get(item.slot, frozenset())
+            if not decided or item.learn or decided & needed:
                 needed = (needed - surely) | _read_in(item.code)
                 found.append(item)
         return found[::-1]
+
+    @cached_property
+    def _set_by_slot(self) -> dict[str, frozenset[str]]:
+        """Names that the mechanisms of each slot set before a choice."""
+        return {
+            slot.name: frozenset().union(
+                *(_written_in(item.code)[0] for item in self.mechanisms if item.slot == slot.name)
+            )
+            for slot in self.slots
+        }
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
         """Declared priors, with the composition's replacements."""

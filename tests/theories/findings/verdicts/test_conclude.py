@@ -231,8 +231,8 @@ def test_the_verdict_names_tied_theories_and_counts_those_beyond_four(
 ) -> None:
     (line, *_) = evidence.board().standings
     name = evidence.theories.name(line.theory)
-    assert _ties_in_words(evidence, []) == []
-    (two,) = _ties_in_words(evidence, [line.theory] * 2)
-    assert two == f"The data do not separate it from {name} and {name}."
-    (six,) = _ties_in_words(evidence, [line.theory] * 6)
+    assert _ties_in_words(evidence, line.theory, []) == []
+    (two,) = _ties_in_words(evidence, line.theory, [line.theory] * 2)
+    assert two == f"The data do not separate {name} from {name} and {name}."
+    (six,) = _ties_in_words(evidence, line.theory, [line.theory] * 6)
     assert six.endswith(f"{name} and 2 further theories.")
