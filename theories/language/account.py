@@ -88,6 +88,8 @@ PREDICATE = re.compile(
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
 OPTION = re.compile(r"((the|an?) \w+|their last choice) (?=with |without |after )")
 """An option that is named again before what distinguishes it."""
+RANDOM = "lapse"
+"""Parameter with the share of random choices."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 """How earlier sources stated how often something happens."""
@@ -196,6 +198,8 @@ class ToldClause:
     idle: bool = False
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
 
+    is_most: bool = False
+    """Whether it is about random choices, on more than half of the trials: it is stated first then."""
     is_defining: bool = False
     """Whether the theory is named after it, so that the claim states it also where it has hardly an effect."""
 
@@ -349,7 +353,9 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
     every = [item.text for item in stated]
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
-    sentences: list[str] = []
+    most = [item for item in stated if item.is_most] if len(stated) > 1 else []
+    stated = [item for item in stated if item not in most]
+    sentences = [f"People {item.text}, and otherwise as follows." for item in most]
     last = ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
@@ -492,7 +498,7 @@ def tell_clause(
     if not clause.parameter:
         text = _filled(clause.clause, "", priors, pooled=pooled)
         strength = "hardly" if _is_rare(clause, priors) else ""
-        return ToldClause(text, clause, 0, strength, 0.0)
+        return ToldClause(text, clause, 0, strength, 0.0, is_most=_is_mostly_random(clause, priors))
     prior = priors[clause.parameter]
     of_some = "{who}" in clause.clause
     if prior.idle:
@@ -780,6 +786,13 @@ def _is_rare(clause: Wording, priors: Mapping[str, Prior]) -> bool:
     """Whether hardly anybody ever does what a clause says that tells how often."""
     shares = [priors[name] for name in OFTEN.findall(clause.clause)]
     return any(is_learned(prior) and _quantile(prior, 0.9) < LEAST_OFTEN for prior in shares)
+
+
+def _is_mostly_random(clause: Wording, priors: Mapping[str, Prior]) -> bool:
+    """Whether a clause states a share of random choices, which is above one half."""
+    if OFTEN.findall(clause.clause) != [RANDOM] or not is_learned(priors[RANDOM]):
+        return False
+    return _quantile(priors[RANDOM], 0.5) > 0.5
 
 
 def is_learned(prior: Prior) -> bool:

@@ -69,8 +69,8 @@ class Mechanism:
     that predict the same, the one with more of these is preferred."""
     source: str = ""
     """Where it was published."""
-    beside: tuple[str, str] = ("", "")
-    """A slot, and the first clause where a composition has a mechanism there."""
+    beside: tuple[tuple[str, ...], str] = ((), "")
+    """Slots or ``slot:mechanism``, and the first clause where a composition has one of these; empty: none is stated."""
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -333,11 +333,12 @@ class Grammar:
         if self.silence and all(item.slot in must or item.is_null for item in used):
             return [Wording(self.silence)]
         found = []
+        there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
         for item in used:
-            slot, clause = item.beside
+            others, clause = item.beside
             for place, wording in enumerate(item.wordings):
                 stated = replace(wording, sentence=sentences[item.slot])
-                if place == 0 and any(other.slot == slot for other in used):
+                if place == 0 and not there.isdisjoint(others):
                     stated = replace(stated, clause=clause)
                 if stated.multiplied_by not in parameters:
                     stated = replace(stated, multiplied_by="")

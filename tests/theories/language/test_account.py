@@ -481,6 +481,17 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert unknown == "some people like it, and others dislike it"
 
 
+def test_random_choices_on_most_trials_are_stated_first():
+    clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
+    often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
+    assert account_of("Adding", clauses, often).claim == (
+        "People choose at random on 91% of trials, and otherwise as follows. People add."
+    )
+    assert account_of("Adding", clauses, seldom).claim == (
+        "People add. They choose at random on 20% of trials."
+    )
+
+
 def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
     kinds = Wording("{who} count", parameter="type", opposite_short="weigh")
     several = {

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from lakatos.theories.discovery.induction.additive import AdditiveRule
 from lakatos.theories.discovery.induction.library import shortest_prelude
 from lakatos.theories.discovery.induction.mixture import MixtureRule
+from lakatos.theories.discovery.induction.phrase import by_rank
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory, TermTable
 from lakatos.theories.discovery.induction.tree import (
     ConstantLeaf,
@@ -397,7 +398,7 @@ def rule_words(
             gate = gates.items[node.gate].words
             return f"{action(node.yes)} if {gate}, and otherwise {action(node.no)}"
         lead = leads.items[node.lead]
-        words = lead.words if node.consistency > 0.5 else lead.opposite
+        words = by_rank(lead.words if node.consistency > 0.5 else lead.opposite)
         tie = "" if is_guess(node.tie) else f" or, at ties, {action(node.tie)}"
         return f"{words}{often(node.consistency)}{tie}"
 
@@ -518,7 +519,7 @@ def write_mixture(
         term = leads.items[kind.lead]
         consistency = "1.0" if kind.sign > 0 else "0.0"
         names.append(writer.choice(f"follow({writer.code(term)}, {consistency}, 0.5, xp)"))
-        words.append(term.words if kind.sign > 0 else term.opposite)
+        words.append(by_rank(term.words if kind.sign > 0 else term.opposite))
     claim = f"some people {words[0]}, and others {words[1]}; they guess at ties."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
     clauses = [
