@@ -380,7 +380,7 @@ def write_tree(
 
 
 def rule_words(
-    node: Node, leads: TermTable, gates: TermTable, *, guess: str = "guess"
+    node: Node, leads: TermTable, gates: TermTable, *, guess: str = "guess", named: str = ""
 ) -> list[str]:
     """A rule list as clauses: its rules in the order in which they are tried, and what is done at ties.
 
@@ -388,12 +388,13 @@ def rule_words(
         node: The rule list.
         leads, gates: Its terms.
         guess: What people do where no rule decides.
+        named: What stands before the letter of an option.
     """
 
     def action(node: Node) -> str:
         if isinstance(node, ConstantLeaf):
             option = "B" if node.p > 0.5 else "A"
-            return guess if node.p == 0.5 else f"choose {option}{often(node.p)}"
+            return guess if node.p == 0.5 else f"choose {named}{option}{often(node.p)}"
         if isinstance(node, SplitNode):
             gate = gates.items[node.gate].words
             return f"{action(node.yes)} if {gate}, and otherwise {action(node.no)}"
