@@ -1,6 +1,5 @@
 """Phrases of induced rules."""
 
-from lakatos.theories.discovery.induction.induce import _with_names
 from lakatos.theories.discovery.induction.phrase import by_rank
 
 
@@ -14,8 +13,3 @@ def test_rules_that_only_compare_name_the_number_and_not_its_logarithm() -> None
     assert by_rank("take the row with the higher mean logarithm of the payoffs") == (
         "take the row with the higher mean logarithm of the payoffs"
     )
-
-
-def test_options_have_the_names_of_the_task_and_a_noun_where_these_are_letters() -> None:
-    assert _with_names("option", ("sooner", "later"), "choose B") == "choose the later option"
-    assert _with_names("product", ("A", "B"), "choose B") == "choose product B"
