@@ -458,7 +458,7 @@ def test_a_finished_run_is_reported_from_question_to_limits(finished: Path, tmp_
         head,
         state.campaign.truth.record.hidden,
         "Which rule do simulated people follow?",
-        "checks passed",
+        "scores were not computed again",
     ):
         assert " ".join(words.split()) in page.text
     headings = [tag for tag, _ in page.tags if tag == "h2"]

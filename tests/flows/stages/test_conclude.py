@@ -94,7 +94,8 @@ class TestNearestOfAll:
         )
         assert sentence.startswith(
             "Of all other theories, found has the best score on the sealed trials; the score of leader minus its "
-            "score is +0.0075 nats per choice (95% interval"
+            "score is +0.0075 nats per choice (no interval: fewer than 5 "
+            "participants or problems)."
         )
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:

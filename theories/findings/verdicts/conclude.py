@@ -513,6 +513,11 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
     if decides.basis == EXPLORATORY:
         claim = f"It was only explored whether {claim}"
+    elif not found.holds and advantage.value < 0:
+        claim = (
+            f"{rival}, the closest {other}initial theory, scores higher than {name}, without clear evidence of a "
+            "difference"
+        )
     elif not found.holds:
         claim = f"There is no clear evidence that {claim}"
     size = _units_in_words(evidence, decides)
