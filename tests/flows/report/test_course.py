@@ -9,6 +9,7 @@ from rewinding import tiny_run
 
 from lakatos.flows.report import charts
 from lakatos.flows.report.course import course, course_of_search, pairs_in_words, ratio_of_verdict
+from lakatos.flows.report.figures import score_history
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
 from lakatos.flows.report.report import render
 from lakatos.judges.calibration import CalibrationBin
@@ -78,7 +79,10 @@ def test_one_score_has_one_interval_on_the_page() -> None:
             line = reading.board.standings[0]
             one = next(item for item in measured.record.theories if item.theory == line.theory)
             assert reading.score_of(one, measured.record) == line.score
+        history = str(score_history(reading))
+        low, _ = reading.board.standings[0].score.interval
     assert "distinguished every pair" not in page
+    assert f"{low:.4f}".replace("-", "\N{MINUS SIGN}") in history
 
 
 def test_a_point_of_calibration_counts_predictions() -> None:
