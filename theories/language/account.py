@@ -199,7 +199,7 @@ class ToldClause:
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
 
     is_most: bool = False
-    """Whether it is about random choices, on more than half of the trials: it is stated first then."""
+    """Whether it is about random choices that prevail: it is stated first then, as the base of other shares."""
     is_defining: bool = False
     """Whether the theory is named after it, so that the claim states it also where it has hardly an effect."""
 
@@ -290,7 +290,8 @@ def account_of(
         found = tell_clause(clause, priors, pooled=pooled)
         defines = is_named(clause.label, head) or is_named(clause.opposite_label, head)
         idle = found.idle or clause.clause in silent
-        told.append(replace(found, idle=idle, is_defining=defines))
+        is_most = _is_mostly_random(clause, clauses, priors)
+        told.append(replace(found, idle=idle, is_defining=defines, is_most=is_most))
     claim = " ".join(_sentences(told))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
@@ -498,7 +499,7 @@ def tell_clause(
     if not clause.parameter:
         text = _filled(clause.clause, "", priors, pooled=pooled)
         strength = "hardly" if _is_rare(clause, priors) else ""
-        return ToldClause(text, clause, 0, strength, 0.0, is_most=_is_mostly_random(clause, priors))
+        return ToldClause(text, clause, 0, strength, 0.0)
     prior = priors[clause.parameter]
     of_some = "{who}" in clause.clause
     if prior.idle:
@@ -788,11 +789,15 @@ def _is_rare(clause: Wording, priors: Mapping[str, Prior]) -> bool:
     return any(is_learned(prior) and _quantile(prior, 0.9) < LEAST_OFTEN for prior in shares)
 
 
-def _is_mostly_random(clause: Wording, priors: Mapping[str, Prior]) -> bool:
-    """Whether a clause states a share of random choices, which is above one half."""
+def _is_mostly_random(
+    clause: Wording, clauses: Sequence[Wording], priors: Mapping[str, Prior]
+) -> bool:
+    """Whether a clause states a share of random choices above one half, or above all that another share leaves."""
     if OFTEN.findall(clause.clause) != [RANDOM] or not is_learned(priors[RANDOM]):
         return False
-    return _quantile(priors[RANDOM], 0.5) > 0.5
+    names = {name for other in clauses for name in OFTEN.findall(other.clause)} - {RANDOM}
+    shares = [_quantile(priors[name], 0.5) for name in names if is_learned(priors[name])]
+    return _quantile(priors[RANDOM], 0.5) > min([0.5, *(1 - share for share in shares)])
 
 
 def is_learned(prior: Prior) -> bool:

@@ -490,6 +490,11 @@ def test_random_choices_on_most_trials_are_stated_first():
     assert account_of("Adding", clauses, seldom).claim == (
         "People add. They choose at random on 20% of trials."
     )
+    both = [Wording("copy the last choice {copies~}"), *clauses]
+    for share, is_first in ((0.7, False), (0.9, True)):
+        shares = seldom | {"copies": learned(share, 0.001, 0.0, 1.0)}
+        claim = account_of("Adding", both, shares).claim
+        assert claim.startswith("People choose at random on 20% of trials, and") == is_first
 
 
 def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():

@@ -284,9 +284,10 @@ def _claim(
         )
     )
     low, high = worth.interval
+    added = "with it" if check.rule in ABOUT_OTHERS else "with this pattern as one more parameter"
     expected = (
-        f"with this pattern as one more parameter the fit to the same responses improves by {worth.value:.4f} nats "
-        f"per choice ({low:.4f} to {high:.4f}); the gain on new responses is smaller"
+        f"{added} the fit to the same responses improves by {worth.value:.4f} nats per choice "
+        f"({low:.4f} to {high:.4f}); the gain on new responses is smaller"
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
     return DiagnosisClaim(
