@@ -65,6 +65,16 @@ class AnswerScale:
             for row, number in enumerate(numbers)
         )
 
+    def in_words(self, outcome: int) -> str:
+        """What a response with this outcome was: a level, or a number or a time within a bin."""
+        if not self.edges:
+            return self.labels[outcome]
+        option, place = divmod(outcome, len(self.edges) - 1)
+        chosen = f"{self.options[option]}, " if self.options else ""
+        return (
+            f"{chosen}{self.edges[place]:.10g} to {self.edges[place + 1]:.10g} {self.unit}".rstrip()
+        )
+
     def outcomes_of(self, numbers: Sequence[float], chosen: Sequence[int] | None = None) -> Array:
         """The outcome that each answer is.
 
@@ -124,8 +134,8 @@ class AnswerScale:
         inside = values[(values >= low) & (values <= high)]
         lost = self.share_lost(inside.tolist()) if len(inside) else 0.0
         words = (
-            f"of {len(values):,} responses {below} are below {low:g} {self.unit} and {above} above {high:g} "
-            f"{self.unit}, which are no outcome; outcomes hide {lost:.1%} of the variance of the others"
+            f"of {len(values):,} responses, {below} below {low:g} {self.unit} and {above} above {high:g} {self.unit} "
+            f"are outside of the bins; grouping the others into bins hides {lost:.1%} of their variance"
         )
         return words + (": the grid is too coarse for them." if lost > MOST_LOST else ".")
 

@@ -29,6 +29,7 @@ from lakatos.experiments.information import (
     simulate_in_blocks,
 )
 from lakatos.experiments.interval import LEAST_UNITS, half_width, wilson_interval
+from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
@@ -38,6 +39,8 @@ MOST_SIMULATED = 2**28
 """Counts simulated for each true theory; where samples want more, fewer people are simulated and drawn again."""
 LEAST_PEOPLE = 512
 """Simulated people of each theory, however many trials they answer."""
+MOST_EXPLAINED = 2
+"""Pairs that a design does not separate of which the reason is stated, those with most power first."""
 MOST_CELLS = 20_000_000
 """Counts simulated for each true theory where it is known who answered which trial."""
 
@@ -384,22 +387,32 @@ def judge_design(
     sample = f"{table.n_units} {'trials' if table.pooled else 'participants'}"
     if table.n_answers:
         sample += f" with {table.n_answers:,} responses"
-    ties = "; ".join(_why_not(table, pair, names, required) for pair in closed)
+    nearest = sorted(closed, key=lambda pair: -table.power[table.weaker(pair)])
+    reasons = [_why_not(table, pair, names, required) for pair in nearest[:MOST_EXPLAINED]]
+    if len(closed) > MOST_EXPLAINED:
+        reasons.append(f"{plural(len(closed) - MOST_EXPLAINED, 'further pair')} with less power")
+    ties = "; ".join(reasons)
     if not separable:
         return DesignVerdict(
             False,
             (),
             closed,
-            f"Refused: responses of {sample} separate no open pair of theories with power {required:.2f}: {ties}.",
+            f"Refused: in simulations, responses of {sample} separate no pair of theories with power {required:.2f}: "
+            f"{ties}.",
         )
     told = "; ".join(
-        f"{names[a]} and {names[b]} (power {table.power[table.weaker((a, b))]:.2f})"
+        f"{names[a]} and {names[b]} (power {power_in_words(table.power[table.weaker((a, b))])})"
         for a, b in separable
     )
-    reason = f"Accepted: responses of {sample} separate {told}." + (
+    reason = f"Accepted: in simulations, responses of {sample} separate {told}." + (
         f" Not separated: {ties}." if ties else ""
     )
     return DesignVerdict(True, separable, closed, reason)
+
+
+def power_in_words(power: float) -> str:
+    """Power by simulation, which shows no certainty: ``0.93``, ``above 0.99``."""
+    return "above 0.99" if power > 0.99 else f"{power:.2f}"
 
 
 def _why_not(table: PowerTable, pair: Pair, names: Sequence[str], required: float) -> str:

@@ -75,8 +75,10 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     pays = WORTH * belief >= cost
     action = VERIFY if pays or has_place else QUIT
     side = "reaches" if pays else "is below"
-    odds = f"expected value {WORTH * belief:.3g} {side} {cost:g}, the cost of an experiment"
-    place = "the next experiment has room for it, and few theories predict the responses better"
+    odds = f"the expected value of a test, {WORTH * belief:.3g} points, {side} its cost, {cost:g} points"
+    place = (
+        "the next experiment includes it at no cost, and few theories predict the responses better"
+    )
     return CandidateDecided(
         verdict=digest,
         candidate=verdict.candidate,

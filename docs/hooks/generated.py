@@ -18,6 +18,7 @@ from lakatos.flows.commands.lazy import LazyCommand
 from lakatos.flows.commands.main import PANELS, app
 from lakatos.flows.run.records import RECORD_TYPES, EarlierRecord
 from lakatos.flows.run.study_page import words_of
+from lakatos.flows.run.variables import VARIABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def commands_page() -> str:
-    """Every command with its arguments, options and examples."""
+    """Every command with its arguments, options and examples, and the environment variables."""
     root = typer.main.get_command(app)
     parts = [
         "# Commands\n\n`lakatos --help` lists all commands, and `lakatos COMMAND --help` explains one."
@@ -45,6 +46,11 @@ def commands_page() -> str:
         parts.append(f"## {panel}")
         for name in noun.commands:
             parts += _command_parts(root.commands[name], f"lakatos {name}")  # type: ignore[attr-defined]
+    rows = [f"| `{name}` | {meaning} |" for name, meaning in VARIABLES.items()]
+    parts += [
+        "## Environment variables",
+        "\n".join(["| variable | meaning |", "| --- | --- |", *rows]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -196,14 +196,14 @@ BELIEF = (
     Mechanism(
         slot="belief",
         name="any column",
-        clause="expect all columns of the other player to be equally likely",
+        clause="choose the row with the higher mean payoff, as if all columns of the other player were equally likely",
         predictions=({"property": "ignores", "in": "other_payoffs"},),
         source=f"{STAHL} (level 1)",
     ),
     Mechanism(
         slot="belief",
         name="a simple opponent",
-        clause="expect the other player to favour the column with the higher mean payoff for that player",
+        clause="respond to an opponent who favours the column with the higher mean payoff for that player",
         code='chance = reply(across, chance, parameters["other_strictness"], xp)',
         parameters={"other_strictness": STRICT},
         repairs=REPLIES,
@@ -236,8 +236,8 @@ BELIEF = (
         },
         wording=Wording(
             clause=(
-                "expect a share of the others ({thinking_share%}) to take the column that pays "
-                "more on average, and the rest to choose at random"
+                "respond to opponents of whom a share ({thinking_share%}) takes the column that pays more on "
+                "average, while the rest choose at random"
             )
         ),
         repairs=REPLIES,
@@ -265,7 +265,7 @@ BELIEF = (
         },
         wording=Wording(
             clause=(
-                "believe that others think a few steps ahead ({mean_steps} on average), each "
+                "respond to opponents who think a few steps ahead ({mean_steps} on average), each "
                 "responding to those who think fewer"
             )
         ),

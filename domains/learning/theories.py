@@ -279,7 +279,7 @@ PLANNING = (
         slot="planning",
         name="model-based",
         needs=("second_stage",),
-        clause="value a first choice by where it mostly leads and by the best option there",
+        clause="value a first choice by the best option in the state to which it mostly leads (model-based)",
         code=AHEAD + "evidence = evidence + (1.0 * first_of_two)[..., None] * (ahead - value)",
         start=LED_TO,
         learn=LEARN_LED_TO,
@@ -299,8 +299,8 @@ PLANNING = (
         },
         wording=Wording(
             clause=(
-                "value a first choice in part (weight {planning%}) by where it mostly leads and by "
-                "the best option there"
+                "value a first choice in part by the best option in the state to which it mostly leads "
+                "(model-based weight {planning%})"
             ),
             parameter="planning",
             unit=0.3,

@@ -127,8 +127,11 @@ LEAN = (
             "criterion": normal(0.0, 0.5, 4.0, EVIDENCE, "evidence for the second response")
         },
         wording=Wording(
-            clause="{much}interpret what they see in favour of the second response",
-            opposite_clause="{much}interpret what they see in favour of the first response",
+            subject="the evidence",
+            clause="is {much}biased towards the second response",
+            opposite_clause="is {much}biased towards the first response",
+            opposite_short="towards the first",
+            clause_short="towards the second",
             parameter="criterion",
             unit=0.3,
             label="second category",

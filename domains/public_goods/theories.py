@@ -263,7 +263,7 @@ OPENING = (
             "firmness": PULL,
         },
         wording=Wording(
-            clause="begin near their usual contribution (about {start%} of their coins)"
+            clause="contribute [about {start%} of their coins|a usual amount] in the first round"
         ),
         repairs=("first_round",),
         source=IMPERFECT,

@@ -188,7 +188,7 @@ ACCOUNT = (
         },
         wording=Wording(
             clause=(
-                "find sequences {far}more random, the more streaks and alternating stretches it takes to describe them"
+                "find sequences {far}more random, the more runs and alternating stretches it takes to describe them"
             ),
             parameter="difficulty",
             unit=0.3,
@@ -282,7 +282,7 @@ FEATURE = (
         ("changes_difference", "alternation_difference"), sd=0.5, limit=4.0, worth=0.15,
     ),
     _feature(
-        "streak", "streak / length", "share of the length", "sequences with a long streak",
+        "streak", "streak / length", "share of the length", "sequences with a long run",
         "streaks",
         "Gilovich, Vallone & Tversky (1985), Cognitive Psychology 17(3), 295-314",
         ("longest_run_share_difference", "longest_run_difference"), sd=3.0, limit=20.0, worth=2.0,

@@ -26,10 +26,10 @@ from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
 NOT_CONSIDERED = {
-    SIDES: "leans towards a place, and repetitions of a place",
+    SIDES: "preferences for a place and repetitions of a place",
     ORDER: "effects of earlier trials",
 }
-"""What cannot be considered without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
+"""What cannot be tested without each, in words; kinds of tasks have more, see `StimulusLayout.inputs`."""
 ROW_ORDER = "row_order"
 """Accepted by a user whose rows stand in the order of the trials, although no column says so."""
 BY_MEANING = {
@@ -130,7 +130,7 @@ def missing_inputs(
             "no column of order is named: rows are taken to stand in the order of the trials"
         )
     notes += [
-        f"not considered: {NOT_CONSIDERED[name]}, since {why}" for name, why in reasons.items()
+        f"{NOT_CONSIDERED[name]} are not tested, since {why}" for name, why in reasons.items()
     ]
     lacking = {
         name: needed

@@ -66,8 +66,8 @@ def number_outcomes(
         f"(participants.columns.stimulus.{ANSWER_RANGE})",
     )
     notes.append(
-        f"{column}: outcomes hide {scale.share_lost(values.tolist()):.1%} of the variance of "
-        f"{len(values):,} answers"
+        f"{column}: grouping {len(values):,} responses into bins hides "
+        f"{scale.share_lost(values.tolist()):.1%} of their variance"
     )
     if said := heaping_in_words(given.tolist()):
         notes.append(f"{column}: {said}")

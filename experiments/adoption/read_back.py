@@ -131,11 +131,11 @@ def _in_words(
     """One response: its row, what was shown, what the cells say and what they were taken for."""
     shown = domain.describe(item.stimuli, int(item.trial[at]))
     code, scale = int(item.response[at]), scale_of(domain)
-    labels = domain.options if scale is None else scale.labels
+    labels = domain.options
     option = labels[code] if code < len(labels) else chr(ord("A") + code)
     if scale is None and len(labels) == 2 and not domain.sequential:
         option = label_of_option(item.stimuli, int(item.trial[at]), code, domain)
-    meaning = f"option {code + 1} ({option})" if scale is None else option
+    meaning = f"option {code + 1} ({option})" if scale is None else scale.in_words(code)
     if item.pooled:
         total = int(item.count[item.trial == item.trial[at]].sum())
         return f"{shown}: {int(item.count[at]):,} of {total:,} responses are {meaning}"

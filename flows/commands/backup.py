@@ -14,6 +14,7 @@ from lakatos.flows.operations.backup import BackupContents, restore, save
 from lakatos.flows.operations.metrics import metrics, serve_metrics
 from lakatos.flows.result import PlainText, Sentences
 from lakatos.flows.run.console import Console, escape
+from lakatos.traces.home import home
 from lakatos.traces.wording import plural
 
 
@@ -30,7 +31,8 @@ def back_up(out: Path | None = None, *, runs: RunsFolder = Path("runs")) -> Sent
     made = save(runs, out or Path(f"lakatos-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.tar.gz"))
     return Sentences(
         f"{escape(str(made.path))}: {_size(made)}. It holds the responses of participants and "
-        "any identifiers; protect it as you protect those."
+        "any identifiers; protect it as you protect those. It does not hold the laboratory's signing key, heads and "
+        f"audits, which are in {escape(str(home()))}: copy that folder to a safe place, too."
     )
 
 

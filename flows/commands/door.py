@@ -46,9 +46,12 @@ def run() -> None:
     check_packages()
 
     from lakatos.flows.commands.ending import run_command
-    from lakatos.flows.commands.status_view import show_status
+    from lakatos.flows.commands.status_view import status
+    from lakatos.flows.result import show_lines
+    from lakatos.flows.run.console import Console
 
-    run_command(lambda: show_status(*asked))
+    name, runs = asked
+    run_command(lambda: show_lines(Console(), status(name, runs=runs).lines()))
 
 
 def plain_status(words: list[str], runs: str) -> tuple[str, Path] | None:

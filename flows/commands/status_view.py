@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from rich.table import Table
 
 from lakatos.flows.argument import Argument
 from lakatos.flows.commands.options import RunsFolder
 from lakatos.flows.operations.known_errors import known_errors
-from lakatos.flows.run.console import Console, escape
+from lakatos.flows.result import Result, Shown
+from lakatos.flows.run.console import escape
 from lakatos.flows.run.next_pass import is_written, look
 from lakatos.flows.run.now import read_now
 from lakatos.flows.run.places import find_run
@@ -31,9 +34,35 @@ MOST_PEOPLE = 12
 """Participants that are named."""
 
 
+@dataclass(frozen=True, repr=False)
+class RunsStatus(Result):
+    """Progress of runs: of all of a folder in a line each, of a single one with its standings."""
+
+    folders: tuple[Path, ...]
+    runs: Path
+    is_single: bool
+
+    def lines(self) -> Iterator[Shown]:
+        """A run after another, read while they are shown."""
+        if self.is_single:
+            yield from _in_full(self.folders[0])
+            return
+        if not self.folders:
+            yield f"no runs in {escape(str(self.runs))}; `lakatos demo` makes one"
+        for folder in self.folders:
+            try:
+                yield _briefly(folder, _summary(folder))
+            except known_errors() as error:
+                yield f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The runs as plain values; one that cannot be read has an error in place of them."""
+        return {"runs": [_as_json(folder) for folder in self.folders]}
+
+
 def status(
     run_name: Annotated[str, Argument(metavar="run")] = "", *, runs: RunsFolder = Path("runs")
-) -> None:
+) -> RunsStatus:
     """Show the progress of runs, what they wait for, and their leaderboards.
 
     Args:
@@ -42,40 +71,32 @@ def status(
     Examples:
         $ lakatos status
     """
-    show_status(run_name, runs)
-
-
-def show_status(run_name: str, runs: Path) -> None:
-    """Print how far runs are; of a single one also how its rivals stand.
-
-    Args:
-        run: Name or path of one run; empty for all.
-        runs: Folder that holds them.
-    """
-    console = Console()
     if run_name:
-        folder = find_run(run_name, runs)
+        return RunsStatus((find_run(run_name, runs),), runs, is_single=True)
+    return RunsStatus(tuple(run_folders(runs)), runs, is_single=False)
+
+
+def _as_json(folder: Path) -> dict[str, Any]:
+    try:
         summary = _summary(folder)
-        _show_line(console, folder, summary)
-        _show_pass(console, folder)
-        _show_people(console, folder, summary)
-        _show_due(console, folder, summary)
-        table = Table(*COLUMNS)
-        for line in summary.standings:
-            table.add_row(*map(escape, line))
-        console.print(table)
-        return
-    folders = run_folders(runs)
-    if not folders:
-        console.print(f"no runs in {escape(str(runs))}; `lakatos demo` makes one")
-    for folder in folders:
-        try:
-            _show_briefly(console, folder, _summary(folder))
-        except known_errors() as error:
-            console.print(
-                f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}",
-                soft_wrap=True,
-            )
+    except known_errors() as error:
+        return {"run": folder.name, "error": str(error)}
+    found = {item.name: getattr(summary, item.name) for item in fields(summary)}
+    standings = [dict(zip(COLUMNS[:-1], line, strict=False)) for line in summary.standings]
+    return {"run": folder.name} | found | {"standings": standings}
+
+
+def _in_full(folder: Path) -> Iterator[Shown]:
+    """How far a run is, what a pass does, who takes part, and how its theories stand."""
+    summary = _summary(folder)
+    yield from _line(folder, summary)
+    yield from _pass(folder)
+    yield from _people(folder, summary)
+    yield from _due(folder, summary)
+    table = Table(*COLUMNS)
+    for line in summary.standings:
+        table.add_row(*map(escape, line))
+    yield table
 
 
 def _summary(folder: Path) -> RunSummary:
@@ -94,53 +115,56 @@ def _summary(folder: Path) -> RunSummary:
     return found
 
 
-def _show_line(console: Console, folder: Path, summary: RunSummary) -> None:
-    console.print(f"[bold]{escape(folder.name)}[/bold]  {summary.line}")
+def _line(folder: Path, summary: RunSummary) -> Iterator[Shown]:
+    yield f"[bold]{escape(folder.name)}[/bold]  {summary.line}"
     for text in (summary.waiting, summary.verdict):
         if text:
-            console.print(f"  {escape(text)}")
+            yield f"  {escape(text)}"
 
 
-def _show_briefly(console: Console, folder: Path, summary: RunSummary) -> None:
+def _briefly(folder: Path, summary: RunSummary) -> Table:
     """A run in one line, cut where the screen ends; `lakatos status RUN` says the rest."""
     told = summary.waiting or summary.verdict
     text = (
         f"[bold]{escape(folder.name)}[/bold]  {summary.line}{f': {escape(told)}' if told else ''}"
     )
-    console.print(text, no_wrap=True, overflow="ellipsis", crop=True)
+    line = Table.grid()
+    line.add_column(no_wrap=True, overflow="ellipsis")
+    line.add_row(text)
+    return line
 
 
-def _show_pass(console: Console, folder: Path) -> None:
-    """Print what a pass does now, or that the last one ended before it was done."""
+def _pass(folder: Path) -> Iterator[Shown]:
+    """What a pass does now, or that the last one ended before it was done."""
     found, moment = look(folder), read_now(folder)
     doing = f": {escape(moment.words)}" if moment and moment.words else ""
     if is_written(folder):
         holder = note_of(folder / f"{JOURNAL_FILE}.lock")
-        console.print(f"  process {holder or 'of another machine'} works on it{doing}")
+        yield f"  process {holder or 'of another machine'} works on it{doing}"
     elif found.seq and found.ended is None:
-        console.print(
+        yield (
             f"  no process works on it, and the last pass did not come to its end{doing}; "
             f"`lakatos resume {escape(str(folder))}` continues it"
         )
     elif found.n_pending:
-        console.print(f"  {found.reason}; `lakatos resume {escape(str(folder))}` takes them")
+        yield f"  {found.reason}; `lakatos resume {escape(str(folder))}` takes them"
 
 
-def _show_people(console: Console, folder: Path, summary: RunSummary) -> None:
-    """Print who has taken part, of a run whose participants respond one by one."""
+def _people(folder: Path, summary: RunSummary) -> Iterator[Shown]:
+    """Who has taken part, of a run whose participants respond one by one."""
     if not summary.one_by_one:
         return
     found = taking_part(folder)
-    console.print(f"  participants: {found.words}")
+    yield f"  participants: {found.words}"
     if summary.waiting and found.people:
         shown = ", ".join(f"{person} {status}" for person, status in found.people[:MOST_PEOPLE])
         more = len(found.people) - MOST_PEOPLE
         rest = f" and {more} more" if more > 0 else ""
-        console.print(f"  {escape(shown)}{rest}; `lakatos data list` has their responses")
+        yield f"  {escape(shown)}{rest}; `lakatos data list` has their responses"
 
 
-def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:
-    """Print what people are owed who are past a limit, which depends on the clock."""
+def _due(folder: Path, summary: RunSummary) -> Iterator[Shown]:
+    """What people are owed who are past a limit, which depends on the clock."""
     if not summary.one_by_one:
         return
     from lakatos.flows.operations.people import holdings
@@ -148,6 +172,4 @@ def _show_due(console: Console, folder: Path, summary: RunSummary) -> None:
 
     with suppress(InboxError):  # people answer it in another folder
         for kind, people in holdings(folder).due.items():
-            console.print(
-                f"  {kind} of {len(people)} people are past their retention limit; `lakatos data expire`"
-            )
+            yield f"  {kind} of {len(people)} people are past their retention limit; `lakatos data expire`"

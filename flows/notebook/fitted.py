@@ -6,7 +6,7 @@ import html
 import os
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.verdicts.tell import lacking_trials
 from lakatos.theories.language.family import Family, find_family
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
@@ -152,7 +153,8 @@ def forms_of(
 ) -> dict[str, Theory]:  # fmt: skip
     """Theories with their declared ranges, by a name each; where none is named, those published.
 
-    The name of a published theory is that by which it is called, the name of another its title.
+    The name of a published theory is that by which it is called, the name of another its title. Their claims leave out
+    clauses about trials that were not presented, as those of a verdict do.
     """
     family = find_family(answers.domain)
     known = family.without(answers.closed).seeds
@@ -162,7 +164,10 @@ def forms_of(
         theory = find_theory(item, answers.domain, laboratory)
         name = item if isinstance(item, str) and item in family.seeds else theory.name
         found[name if name not in found else theory.short] = read_program(theory.program)
-    return found
+    clauses = [clause for theory in found.values() for clause in theory.clauses]
+    presented = [item.stimuli for item in answers.trials]
+    lacking = lacking_trials(clauses, answers.domain, presented)
+    return {name: replace(theory, lacking=lacking) for name, theory in found.items()}
 
 
 def left_out(name: str, error: TheoryError, *, named: bool) -> None:

@@ -23,6 +23,7 @@ from lakatos.flows.report.svg import (
     upwards,
 )
 from lakatos.judges.calibration import CalibrationBin
+from lakatos.traces.wording import plural
 
 Array = NDArray[np.float64]
 CHARACTER, WIDE_CHARACTER = 6.2, 7.2
@@ -643,9 +644,8 @@ def reliability(panels: Sequence[Sequence[CalibrationBin]], width: int) -> Drawi
             at = x(point.probability)
             low, high = point.interval
             canvas.line(at, y(low), at, y(high), f"whisker {css}")
-            words = (
-                f"{point.n} verdicts around {point.probability:.2f}: {point.share:.0%} came true"
-            )
+            n_favoured = round(point.share * point.n)
+            words = f"{plural(point.n, 'prediction')} near {point.probability:.2f}; favoured by the data: {n_favoured}"
             canvas.mark(at, y(point.share), series_shape(place), css, words, size=5)
             canvas.note(
                 panel=place + 1,

@@ -109,15 +109,18 @@ def score_history(reading: RunReading) -> Markup:
     if not cycles:
         return Markup("")
     points: dict[Digest, list[charts.ChartPoint]] = {}
+    known = {line.theory: line.score for line in reading.board.standings}
     for record in cycles:
         for line in record.leaderboard:
-            half = 2 * line.standard_error
-            ends = line.score - half, line.score + half
-            point = charts.ChartPoint(record.cycle, line.score, *ends)
+            own = ScoreEstimate(line.score, line.standard_error)
+            listed = known.get(line.theory, own)  # with its degrees of freedom
+            if (listed.value, listed.standard_error) == (own.value, own.standard_error):
+                own = listed
+            point = charts.ChartPoint(record.cycle, line.score, *own.interval)
             points.setdefault(line.theory, []).append(point)
     leaders = [record.leader for record in reversed(cycles)]
-    known = (reading.leader, reading.first_rival, *reading.state.seeds, *leaders)
-    shown = list(dict.fromkeys(name for name in known if name in points))[:MOST_LINES]
+    first = (reading.leader, reading.first_rival, *reading.state.seeds, *leaders)
+    shown = list(dict.fromkeys(name for name in first if name in points))[:MOST_LINES]
     others = [name for name in points if name not in shown]
     lines = [
         charts.ChartLine(

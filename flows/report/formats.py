@@ -51,12 +51,6 @@ def interval_of(estimate: ScoreEstimate, digits: int = 4) -> str:
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 
 
-def percent_more(nats: float) -> str:
-    """Nats per choice as a change of the probability given to the choices that people made."""
-    change = 100 * np.expm1(nats)
-    return f"{abs(change):.1f} % {'more' if change >= 0 else 'less'}"
-
-
 def listed(sentences: Iterable[str]) -> str:
     """Sentences as parts of one, without their full stops."""
     return "; ".join(sentence.rstrip(".") for sentence in sentences)

@@ -61,7 +61,7 @@ def _limits_of_people(reading: RunReading) -> list[str]:
     if reading.simulated:
         return [
             "No person took part. A computer generated the responses from a hidden rule, so the result shows whether "
-            "the laboratory recovers a known rule. It is not evidence about human behaviour."
+            "the laboratory recovered this rule in this run. It is not evidence about human behaviour."
         ]
     if reading.model:
         return [
@@ -184,8 +184,9 @@ def _limits_of_size(reading: RunReading) -> Iterator[str]:
     people = min(n_people, default=0)
     sealed = known.sealed.record.n_trials if known.sealed else FEW
     if 0 < people < FEW:
+        which = "Each" if len(set(n_people)) == 1 else "The smallest"
         yield (
-            f"The smallest experiment has {people} participants, so estimates of individual "
+            f"{which} experiment has {people} participants, so estimates of individual "
             "differences are imprecise."
         )
     for count, what in (

@@ -197,10 +197,22 @@ def _estimation(reading: RunReading) -> str:
 def _comparison(reading: RunReading) -> str:
     pooled = any(item.record.pooled for item in reading.state.experiments.collected.values())
     units = "problems" if pooled else "participants"
+    concluded = reading.concluded
+    n_compared = concluded.n_compared if concluded else 1
+    chosen = (
+        f"; that of the verdict is Bonferroni-corrected for {n_compared} theories"
+        if n_compared > 1
+        else ""
+    )
+    n_units = concluded.n_units if concluded else None
+    few = (
+        f" With fewer than {LEAST_UNITS} {units} no difference is claimed."
+        if n_units is not None and n_units < LEAST_UNITS
+        else ""
+    )
     return (
-        f"Differences in score have 95% confidence intervals (Student's t, {units} as units; "
-        "Bonferroni-corrected for the number of theories if a theory was selected on the same data); with fewer than "
-        f"{LEAST_UNITS} {units} no difference is claimed. The leading theory was the simplest one within one paired "
+        f"Differences in score have 95% confidence intervals (Student's t, {units} as units{chosen}).{few} "
+        "The leading theory was the simplest one within one paired "
         f"standard error of the best.{_basis(reading)}"
     )
 

@@ -22,11 +22,16 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
-from lakatos.theories.engine.record import TheoryChecked, TheoryScored
+from lakatos.theories.engine.record import (
+    CompletenessMeasured,
+    TheoryChecked,
+    TheoryCompleteness,
+    TheoryScored,
+)
 from lakatos.theories.engine.scoreboard import Scoreboard, prequential_advantage
 from lakatos.theories.engine.scoring.score import ScoreEstimate, is_tie
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
-from lakatos.theories.findings.verdicts.company import describe
+from lakatos.theories.findings.verdicts.company import SAME, describe
 from lakatos.theories.findings.verdicts.conclude import (
     MOST_TIED,
     compare_leader,
@@ -251,6 +256,13 @@ class RunReading:
         held = (item.record for items in self.state.experiments.sessions.values() for item in items)
         return tuple(sorted({name for session in held for name in session.model_names}))
 
+    def score_of(self, one: TheoryCompleteness, measured: CompletenessMeasured) -> ScoreEstimate:
+        """A score beside generic learners, with the interval of the leaderboard where it is the same score."""
+        for line in self.board.standings:
+            if line.theory == one.theory and abs(line.score.value - one.score) < SAME:
+                return line.score
+        return measured.estimate(one.score, one.score_error)
+
     @property
     def first_rival(self) -> Digest | None:
         """The rival that the verdict compares the leader with; before the verdict, the one that it would be now."""
@@ -459,17 +471,19 @@ def run_scores(reading: RunReading) -> dict[tuple[Digest, str], TheoryScored]:
     return {key: item.record for key, item in reading.state.theories.scores.items()}
 
 
-def open_pairs(reading: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
-    """Pairs of rivals of designs that frozen predictions have not told apart, with their difference where there is one.
-
-    Of a pair that several designs had, the last one's power.
-    """
+def designed_pairs(reading: RunReading) -> dict[frozenset[Digest], PairPower]:
+    """Pairs of rivals of designs; of a pair that several designs had, the last one's power."""
     pairs: dict[frozenset[Digest], PairPower] = {}
     for item in reading.state.experiments.designs.values():
         pairs |= {frozenset((pair.first, pair.second)): pair for pair in item.record.powers}
+    return pairs
+
+
+def open_pairs(reading: RunReading) -> list[tuple[PairPower, ScoreEstimate | None]]:
+    """Pairs of designs that frozen predictions have not told apart, with their difference where there is one."""
     scores = run_scores(reading)
     found = []
-    for pair in pairs.values():
+    for pair in designed_pairs(reading).values():
         advantage = prequential_advantage(
             pair.first, pair.second, list(reading.state.experiments.collected), scores
         )

@@ -21,10 +21,10 @@ import numpy as np
 from markupsafe import Markup
 
 from lakatos.experiments.data_sets import data_sets_of
-from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.errors import check_file_place
 from lakatos.flows.report.by_condition import conditions_found
 from lakatos.flows.report.by_experiment import leader_by_experiment
+from lakatos.flows.report.course import course, pairs_in_words, ratio_of_verdict
 from lakatos.flows.report.experiment_facts import FIRST_PICTURES, data_facts, experiment_facts
 from lakatos.flows.report.family_tree import family_tree
 from lakatos.flows.report.figures import score_history, theory_map
@@ -52,7 +52,6 @@ from lakatos.flows.report.two_pages import render_summary, summary_beside
 from lakatos.flows.report.utterances import utterance_facts
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import EffectsLearned, GroupsCompared
-from lakatos.theories.engine.scoring.score import UNKNOWN
 from lakatos.theories.findings.verdicts.conclude import in_new_names
 from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Recorded
@@ -113,8 +112,6 @@ def render(
     environment.globals |= {
         "label": reading.label,
         "cite": reading.journal.get,
-        "unknown": UNKNOWN,
-        "least_units": LEAST_UNITS,
         "first_pictures": FIRST_PICTURES,
         "few": FEW_VERDICTS,
         "COIN": COIN,
@@ -148,6 +145,8 @@ def render(
         "complete": {line.theory: line for line in company.theories} if company else {},
         "experiments": [experiment_facts(reading, name) for name in state.experiments.designs],
         "failures": failure_facts(reading),
+        "course": course(reading),
+        "ratio": ratio_of_verdict(reading),
         "errors": error_facts(reading),
         "check": check_facts(reading, key, is_copy=is_copy),
         "journal_meta": JOURNAL_META,
@@ -202,6 +201,7 @@ def failure_facts(reading: RunReading) -> dict[str, Any]:
         "open_pairs": [
             {"pair": pair, "difference": difference} for pair, difference in open_pairs(reading)
         ],
+        "pairs": pairs_in_words(reading),
         "n_tried": n_tried,
         "attempt_errors": errors.most_common(5),
         "n_attempt_errors": errors.total(),

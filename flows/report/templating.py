@@ -8,7 +8,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lakatos.flows.report.formats import FILTERS, percent_more
+from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.flows.report.formats import FILTERS
 from lakatos.flows.report.reader import clean
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -26,7 +27,7 @@ def page_environment(*folders: Path) -> Environment:
         finalize=_cleaned,
     )
     environment.filters |= FILTERS
-    environment.globals["percent_more"] = percent_more
+    environment.globals["least_units"] = LEAST_UNITS
     return environment
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.family_tree import origin
 from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
@@ -142,9 +143,10 @@ def most_telling_trial(leader: Array, rival: Array, chosen: Array) -> tuple[int,
 
 
 def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
-    """The trial that speaks most for the leader against the best first rival; None without one that was asked.
+    """The trial that speaks most for the leader against the best first rival; None without one.
 
-    That is where the rival is further from what people chose than the leader by the most.
+    That is where the rival is further from what people chose than the leader by the most, of trials with ten responses
+    or more.
     """
     rival = reading.first_rival
     if rival is None:
@@ -155,7 +157,12 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         first, second = scores.get((leader, name)), scores.get((rival, name))
         if first is None or second is None:
             continue
-        people = reading.trials(name).proportions
+        answered = reading.trials(name)
+        people = np.where(
+            answered.totals.sum(axis=1)[:, None] >= LEAST_UNITS, answered.proportions, np.nan
+        )
+        if np.isnan(people).all():
+            continue
         own = np.asarray(first.record.proportions).reshape(len(people), -1)
         other = np.asarray(second.record.proportions).reshape(len(people), -1)
         row, gain = most_telling_trial(own[:, -1], other[:, -1], people[:, -1])
@@ -176,5 +183,5 @@ def example_trial(reading: RunReading, leader: Digest) -> dict[str, Any] | None:
         "by_rival": f"{other[-1]:.0%}",
         "n_responses": int(trials.totals[row].sum()),
         "n_chose": int(trials.totals[row, -1]),
-        "rival_claim": reading.theory(rival).claim.split(". ")[0].rstrip("."),
+        "rival_claim": reading.theory(rival).claim,
     }

@@ -151,7 +151,7 @@ def archive_readers(config: CampaignConfig) -> list[ArchiveReader]:
     """The archive readers of the data sets that a study names; none if participants are recruited."""
     people = config.participants
     if people.file:
-        name, title = Path(people.file).name, f"answers in the file {Path(people.file).name}"
+        name, title = Path(people.file).name, f"responses in the file {Path(people.file).name}"
         return [ArchiveReader(name, config.domain, title, None, lambda _: ())]
     return [ARCHIVES[name] for name in people.archives]
 

@@ -121,7 +121,7 @@ def _chosen(
     """The record of a design."""
     accepted, reason = best.accepted, best.reason
     if not accepted and config.design.refused == "cover":
-        accepted, reason = True, f"Accepted as coverage only. {reason}"
+        accepted, reason = True, f"Accepted for coverage only: {reason.removeprefix('Refused: ')}"
     plan = best.design
     return DesignChosen(
         cycle=position[0],

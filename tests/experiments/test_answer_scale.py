@@ -32,6 +32,12 @@ def test_a_choice_with_its_time_is_an_option_and_a_bin():
     )
 
 
+def test_a_bin_is_stated_by_its_ends_and_a_level_by_itself():
+    assert TIMED.in_words(3) == "right, 0.5 to 1 s"
+    assert HEIGHT.in_words(0) == "-1 to -0.5 y"
+    assert COINS.in_words(7) == "7"
+
+
 @pytest.mark.parametrize(
     ("scale", "answers", "chosen", "words"),
     [

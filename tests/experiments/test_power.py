@@ -18,6 +18,7 @@ from lakatos.experiments.power import (
     find_n_of_people,
     find_n_participants,
     judge_design,
+    power_in_words,
     power_of_answers,
     power_of_people,
     recovery_power,
@@ -350,15 +351,27 @@ class TestJudgeDesign:
         assert verdict.indistinguishable == ((0, 2), (1, 2))
         assert "take the best and weighted sum (power 0.92)" in verdict.reason
         assert (
-            "Not separated: when take the best is true it beats tallying in 0.20" in verdict.reason
+            "Not separated: when tallying is true it beats weighted sum in 0.30" in verdict.reason
         )
+        assert "; when take the best is true it beats tallying in 0.20" in verdict.reason
+
+    def test_of_many_pairs_the_two_with_most_power_are_explained_and_the_others_counted(self):
+        table = table_of(np.where(np.eye(4), np.nan, np.arange(16).reshape(4, 4) / 100))
+        reason = judge_design(table, None, names=("a", "b", "c", "d")).reason
+        assert reason.count(" is true it beats ") == 2
+        first = reason.index("when c is true it beats d in 0.11")
+        assert first < reason.index("when b is true it beats d in 0.07")
+        assert reason.endswith("; 4 further pairs with less power.")
+
+    def test_power_by_simulation_is_never_stated_as_certain(self):
+        assert [power_in_words(power) for power in (1.0, 0.92)] == ["above 0.99", "0.92"]
 
     def test_a_design_that_separates_no_open_pair_is_refused_with_what_would_help(self):
         verdict = judge_design(self.TABLE, [(2, 1)], names=self.NAMES)
         assert not verdict.accepted
         assert verdict.indistinguishable == ((1, 2),)
         assert verdict.reason.startswith(
-            "Refused: responses of 20 participants separate no open pair of theories"
+            "Refused: in simulations, responses of 20 participants separate no pair of theories"
         )
         assert "when tallying is true it beats weighted sum in 0.30" in verdict.reason
         assert "about 1077 participants would give 0.90" in verdict.reason

@@ -88,6 +88,8 @@ PREDICATE = re.compile(
 DIRECTION = re.compile(r"give (\w+ )?(?P<which>more|less) [^,]+")
 OPTION = re.compile(r"((the|an?) \w+|their last choice) (?=with |without |after )")
 """An option that is named again before what distinguishes it."""
+RANDOM = "lapse"
+"""Parameter with the share of random choices."""
 OFTEN = re.compile(r"\{(\w+)~\}")
 FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 """How earlier sources stated how often something happens."""
@@ -196,6 +198,11 @@ class ToldClause:
     idle: bool = False
     """Whether no trial that people were asked depends on it: it is no part of the claim then."""
 
+    is_most: bool = False
+    """Whether it is about random choices that prevail: it is stated first then, as the base of other shares."""
+    is_defining: bool = False
+    """Whether the theory is named after it, so that the claim states it also where it has hardly an effect."""
+
     @property
     def statement(self) -> str:
         """The text with its subject."""
@@ -281,7 +288,10 @@ def account_of(
         ):
             continue
         found = tell_clause(clause, priors, pooled=pooled)
-        told.append(replace(found, idle=found.idle or clause.clause in silent))
+        defines = is_named(clause.label, head) or is_named(clause.opposite_label, head)
+        idle = found.idle or clause.clause in silent
+        is_most = _is_mostly_random(clause, clauses, priors)
+        told.append(replace(found, idle=idle, is_defining=defines, is_most=is_most))
     claim = " ".join(_sentences(told))
     first, middle, later = claim.partition(MIDDLE)
     claim = first + middle + later.replace(MIDDLE, MIDDLE.removesuffix(" of people"))
@@ -338,13 +348,15 @@ def _words_of_labels(told: ToldClause) -> set[str]:
 def _sentences(told: Sequence[ToldClause]) -> list[str]:
     """What people do, and what they do besides, sentence by sentence."""
     spoken = [item for item in told if item.text and not item.idle]
-    stated = [item for item in spoken if not item.is_detail]
+    stated = [item for item in spoken if not item.is_detail or item.is_defining]
     if all(item.wording.sentence == N_PARTS for item in stated):
         # That something hardly has an effect is told where nothing else would be but how people choose.
         stated = [item for item in spoken if not item.wording.taken_for_granted] or spoken
     every = [item.text for item in stated]
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
-    sentences: list[str] = []
+    most = [item for item in stated if item.is_most] if len(stated) > 1 else []
+    stated = [item for item in stated if item not in most]
+    sentences = [f"People {item.text}, and otherwise as follows." for item in most]
     last = ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
@@ -491,21 +503,40 @@ def tell_clause(
     prior = priors[clause.parameter]
     of_some = "{who}" in clause.clause
     if prior.idle:
-        text = _filled(clause.clause.replace("{who}", "some people"), "", priors, pooled=pooled)
+        text = _filled(_kinds_in_words(clause, None), "", priors, pooled=pooled)
         return ToldClause(text, clause, 0, "", 0.0, of_some=of_some, idle=True)
     distances = _distances(clause, _everybody(prior), priors)
     above = float(np.mean(distances > 0))
     if of_some:
         unknown = is_open(clause, prior) or SURE * prior.doubt > 1 or not is_share_learned(prior)
         unknown = unknown or not prior.doubt
-        who = "some people" if unknown else _share_of_people(clause, prior, priors, above)
-        text = _filled(clause.clause.replace("{who}", who), "", priors, pooled=pooled)
-        return ToldClause(text, clause, 0, "", above, of_some=True)
+        share = None if unknown else _share_of_people(clause, prior, priors)
+        kind = _only_kind(clause, share) if share and clause.opposite_short else ""
+        text = kind or _kinds_in_words(clause, share)
+        text = _filled(text, "", priors, pooled=pooled)
+        return ToldClause(text, clause, 0, "", above, of_some=not kind)
     if is_open(clause, prior):
         side, is_even = _open_side(clause, priors)
         text = _filled(side, "", priors) + (OTHERWISE if is_even else "")
         return ToldClause(text, clause, 0, "", 0.0)
     return _tell_settled(clause, prior, priors, distances, pooled=pooled)
+
+
+def _kinds_in_words(clause: Wording, share: tuple[float, float, float] | None) -> str:
+    """What some people do, how many they are where that is known, and what the others do where it is stated."""
+    who = _people_in_words(*share) if share else "some people"
+    others = "the others" if share else "others"
+    rest = f", and {others} {clause.opposite_short}" if clause.opposite_short else ""
+    return f"{clause.clause.replace('{who}', who)}{rest}"
+
+
+def _only_kind(clause: Wording, share: tuple[float, float, float]) -> str:
+    """What virtually all people do, if one of two kinds of people is all that is needed; else empty."""
+    _, low, high = share
+    if low < SURELY and high > 1 - SURELY:
+        return ""
+    kind = clause.clause.removeprefix("{who} ") if low >= SURELY else clause.opposite_short
+    return f"{kind} (a second kind of people is not needed)"
 
 
 def _tell_settled(
@@ -639,25 +670,25 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
     second = one[1] or _contrast(one[0], ASIDE.sub("", other[0]))
     sides = (_filled(text, "", priors) for text in (one[0], second))
     first, second = sides
-    if not is_share_learned(prior) or not prior.doubt:
-        who, rest = "some people", "others"
-    else:
-        who = _share_of_people(clause, prior, priors, above, is_above=above >= 0.5)
-        rest = "the rest"
+    who, rest = "some people", "others"
+    if is_share_learned(prior) and prior.doubt:
+        share, low, high = _share_of_people(clause, prior, priors)
+        if above < 0.5:
+            share, low, high = 1 - share, 1 - high, 1 - low
+        if low <= 0.5 <= high:
+            most = f"for most people {clause.subject}" if clause.subject else "most people"
+            former = f"the former: {_interval_in_words(low, high)} of people"
+            return f"the data do not determine whether {most} {first} or {second} ({former})"
+        who, rest = _people_in_words(share, low, high), "the rest"
     if clause.subject:
         return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
     return f"{who} {first}, and {rest} {second}"
 
 
 def _share_of_people(
-    clause: Wording,
-    prior: Prior,
-    priors: Mapping[str, Prior],
-    above: float,
-    *,
-    is_above: bool = True,
-) -> str:
-    """How many people are on one side of the neutral value, with a 95% interval.
+    clause: Wording, prior: Prior, priors: Mapping[str, Prior]
+) -> tuple[float, float, float]:
+    """Share of people above the neutral value, with a 95% interval.
 
     If 1 / (2 doubt^2) people were known without error, the logarithm of their spread would have the standard error
     ``doubt``, their center doubt * sqrt(2) spreads, and the distance z of the center from the neutral value, in
@@ -666,23 +697,27 @@ def _share_of_people(
     neutral = float(prior.latent(np.array([clause.neutral]))[0])
     z = (prior.center - neutral) / prior.spread
     margin = NORMAL_95 * prior.doubt * np.sqrt(2 + z**2) * prior.spread
-    ends = []
-    for center in (prior.center - margin, prior.center + margin):
+    shares = []
+    for center in (prior.center, prior.center - margin, prior.center + margin):
         values = _everybody(prior.narrowed(float(center), prior.spread))
-        share = float(np.mean(_distances(clause, values, priors) > 0))
-        share = min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE)
-        ends.append(share if is_above else 1 - share)
+        shares.append(float(np.mean(_distances(clause, values, priors) > 0)))
+    ends = (min(max(share, 0.5 / N_PEOPLE), 1 - 0.5 / N_PEOPLE) for share in shares[1:])
     low, high = sorted(ends)
-    interval = f"95% interval {np.floor(100 * low):.0f}% to {np.ceil(100 * high):.0f}%"
-    share = above if is_above else 1 - above
-    stated = f"{100 * share:.0f}%"
+    return shares[0], low, high
+
+
+def _people_in_words(share: float, low: float, high: float) -> str:
+    """A share of people with its interval, as the subject of a sentence."""
+    interval, stated = _interval_in_words(low, high), f"{100 * share:.0f}%"
     if stated == "100%":
         return "virtually all people" if low >= SURELY else f"virtually all people ({interval})"
     if stated == "0%":
         return f"fewer than 1% of people ({interval})"
-    if clause.opposite_clause and not clause.subject and low <= 0.5 <= high:
-        return f"people differ in direction: {stated} ({interval})"
     return f"{stated} of people ({interval})"
+
+
+def _interval_in_words(low: float, high: float) -> str:
+    return f"95% interval {np.floor(100 * low):.0f}% to {np.ceil(100 * high):.0f}%"
 
 
 def _contrast(one: str, other: str) -> str:
@@ -752,6 +787,17 @@ def _is_rare(clause: Wording, priors: Mapping[str, Prior]) -> bool:
     """Whether hardly anybody ever does what a clause says that tells how often."""
     shares = [priors[name] for name in OFTEN.findall(clause.clause)]
     return any(is_learned(prior) and _quantile(prior, 0.9) < LEAST_OFTEN for prior in shares)
+
+
+def _is_mostly_random(
+    clause: Wording, clauses: Sequence[Wording], priors: Mapping[str, Prior]
+) -> bool:
+    """Whether a clause states a share of random choices above one half, or above all that another share leaves."""
+    if OFTEN.findall(clause.clause) != [RANDOM] or not is_learned(priors[RANDOM]):
+        return False
+    names = {name for other in clauses for name in OFTEN.findall(other.clause)} - {RANDOM}
+    shares = [_quantile(priors[name], 0.5) for name in names if is_learned(priors[name])]
+    return _quantile(priors[RANDOM], 0.5) > min([0.5, *(1 - share for share in shares)])
 
 
 def is_learned(prior: Prior) -> bool:

@@ -69,8 +69,8 @@ class Mechanism:
     that predict the same, the one with more of these is preferred."""
     source: str = ""
     """Where it was published."""
-    beside: tuple[str, str] = ("", "")
-    """A slot, and the first clause where a composition has a mechanism there."""
+    beside: tuple[tuple[str, ...], str] = ((), "")
+    """Slots or ``slot:mechanism``, and the first clause where a composition has one of these; empty: none is stated."""
 
     @property
     def inputs(self) -> frozenset[str]:
@@ -264,14 +264,28 @@ class Grammar:
         return {}
 
     def acting(self, composition: Composition) -> list[Mechanism]:
-        """The composition's mechanisms without those that set only what no later statement reads."""
+        """The composition's mechanisms without those that set only what no later statement reads.
+
+        One without code keeps a default; it acts if a later statement reads what others of its slot set.
+        """
         needed, found = _read_in(self.after), []
         for item in reversed(self.used(composition)):
             written, surely = _written_in(item.code)
-            if not written or written & needed:
+            decided = written or self._set_by_slot.get(item.slot, frozenset())
+            if not decided or item.learn or decided & needed:
                 needed = (needed - surely) | _read_in(item.code)
                 found.append(item)
         return found[::-1]
+
+    @cached_property
+    def _set_by_slot(self) -> dict[str, frozenset[str]]:
+        """Names that the mechanisms of each slot set before a choice."""
+        return {
+            slot.name: frozenset().union(
+                *(_written_in(item.code)[0] for item in self.mechanisms if item.slot == slot.name)
+            )
+            for slot in self.slots
+        }
 
     def parameters(self, composition: Composition) -> dict[str, dict[str, Any]]:
         """Declared priors, with the composition's replacements."""
@@ -319,11 +333,12 @@ class Grammar:
         if self.silence and all(item.slot in must or item.is_null for item in used):
             return [Wording(self.silence)]
         found = []
+        there = {item.slot for item in used} | {f"{item.slot}:{item.name}" for item in used}
         for item in used:
-            slot, clause = item.beside
+            others, clause = item.beside
             for place, wording in enumerate(item.wordings):
                 stated = replace(wording, sentence=sentences[item.slot])
-                if place == 0 and any(other.slot == slot for other in used):
+                if place == 0 and not there.isdisjoint(others):
                     stated = replace(stated, clause=clause)
                 if stated.multiplied_by not in parameters:
                     stated = replace(stated, multiplied_by="")

@@ -51,7 +51,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.language.account import TheoryAccount, Wording, account_of, read_clauses
+from lakatos.theories.language.account import (
+    RANDOM,
+    TheoryAccount,
+    Wording,
+    account_of,
+    read_clauses,
+)
 from lakatos.theories.language.dependence import OwnCenter
 from lakatos.theories.language.dependence_words import with_dependences
 from lakatos.theories.language.parsing import parse
@@ -62,7 +68,7 @@ Array = NDArray[np.float64]
 DECLARED = ("PARAMETERS", "COMPOSITION", "CLAUSES", "POOLED")
 """What a source may declare as literals."""
 NO_CENTERS: Mapping[str, OwnCenter] = MappingProxyType({})
-LAPSE = "lapse"
+LAPSE = RANDOM
 """Name by which a theory declares its share of random choices."""
 
 

@@ -253,7 +253,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="larger amount",
-        clause="look only at which amount is larger",
+        clause="choose by the amounts alone",
         code='evidence = parameters["sensitivity"] * xp.sign(gap)',
         parameters=_sensitivity(0.2, 10.0, "better option"),
         repairs=("amount_difference", "dominance"),
@@ -263,7 +263,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="first to come",
-        clause="look only at which option comes first",
+        clause="choose by the delays alone",
         code='evidence = -parameters["sensitivity"] * xp.sign(wait)',
         parameters=_sensitivity(0.2, 10.0, "sooner option"),
         repairs=("delay_difference", "losses_present"),

@@ -305,8 +305,8 @@ CHOICE = (
         },
         wording=Wording(
             clause=(
-                "sample reasons one at a time, in proportion to their weight, until one "
-                "product is a number of reasons ahead (about {reasons_ahead})"
+                "sample reasons one at a time, in proportion to their weight, until the lead of one "
+                "product reaches a threshold ({reasons_ahead} reasons; at 1 the first reason decides)"
             )
         ),
         repairs=("extremeness",),

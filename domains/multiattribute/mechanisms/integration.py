@@ -9,6 +9,8 @@ from lakatos.domains.multiattribute.mechanisms.shared import FIRST
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
+SAMPLED = ("choice:random_walk", "choice:first_reason_drawn")
+"""Choices by sampled reasons, whose clause states how these are put together."""
 RELATIVE = ("n_discriminating_cues", "largest_difference", "n_cues", "total_difference")
 
 
@@ -27,6 +29,7 @@ INTEGRATION = (
     _integration(
         name="average",
         clause="average, so that more cues do not make more evidence",
+        beside=(SAMPLED, ""),
         code="evidence = (weight * difference).sum(axis=-1) / xp.maximum(xp.abs(weight).sum(axis=-1), 1e-9)",
         repairs=("n_cues", "validity_spread"),
         breaks=("validity",),
@@ -35,6 +38,7 @@ INTEGRATION = (
     _integration(
         name="balance",
         clause="balance the reasons for and against, relative to their sum",
+        beside=(SAMPLED, ""),
         code="reasons = weight * difference\n"
         "evidence = reasons.sum(axis=-1) / xp.maximum(xp.abs(reasons).sum(axis=-1), 1e-9)",
         repairs=RELATIVE,

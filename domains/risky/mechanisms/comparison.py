@@ -39,7 +39,7 @@ by_priority = xp.where(
 
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
-DISTORTED = ("weighting", "weight utilities by these decision weights")
+DISTORTED = (("weighting",), "weight utilities by these decision weights")
 
 
 def _value(*, code: str, **more: Any) -> Mechanism:
@@ -189,8 +189,8 @@ advantage = (seen * gap).sum(axis=(-2, -1)) / seen.sum(axis=(-2, -1))
     ),
     _heuristic(
         name="priority heuristic",
-        clause="compare first the worst outcomes, then their probabilities, then the best "
-        "outcomes, and stop at the first difference of at least a tenth of the scale",
+        clause="compare first the worst outcomes (a difference of a tenth of the largest outcome decides), then their "
+        "probabilities (ten percentage points decide), then the best outcomes",
         code=f"{PRIORITY}advantage = by_priority",
         repairs=("minimum_difference", "worst_probability_difference"),
         breaks=("best_amount", "worst_amount", "amounts", "reflection"),

@@ -78,7 +78,7 @@ def test_a_renamed_and_shuffled_file_is_what_its_reader_makes(
     ages = own.attributes["Alter"].astype(float)
     assert ages.tolist() == expected.attributes["age_years"].tolist()
     n_out = len(frame) - expected.n_responses
-    (said,) = (note for note in found.notes if "which are no outcome" in note)
+    (said,) = (note for note in found.notes if "are outside of the bins" in note)
     below, above = counts_said(said)
     assert below + above == n_out
 

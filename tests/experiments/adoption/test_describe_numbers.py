@@ -36,7 +36,7 @@ def test_answers_that_are_all_round_are_told_to_hold_nothing_finer() -> None:
         text.startswith("estimate: all 500 responses are multiples of 10") for text in found.odd
     )
     # and against the grid of the domain, whose range is another one
-    assert any("outcomes hide" in text and "y_range" in text for text in found.beyond_grid)
+    assert any("into bins hides" in text and "y_range" in text for text in found.beyond_grid)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,10 @@ def test_times_that_are_no_outcome_are_counted_and_the_loss_of_the_grid_is_told(
     table = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(times, 3))
     odd = describe_table(table, DOMAINS["attention"]).beyond_grid
     (said,) = (text for text in odd if text.startswith("rt: of 500"))
-    assert "3 are below 0.2 s and 2 above 3 s, which are no outcome; outcomes hide" in said
+    assert (
+        "3 below 0.2 s and 2 above 3 s are outside of the bins; grouping the others into bins hides"
+        in said
+    )
     assert "too coarse" not in said
     # times that all lie within one or two bins
     narrow = table_of(correct=RNG.integers(0, 2, 500), rt=np.round(2.05 + 0.9 * RNG.random(500), 3))
@@ -98,4 +101,4 @@ def test_ratings_that_the_reader_turns_into_categories_are_not_called_outside_of
     assert describe_table(table, DOMAINS["recognition"]).beyond_grid == ()
     percent = table_of(item=item, rating=RNG.integers(0, 101, 500))
     (said,) = describe_table(percent, DOMAINS["recognition"]).beyond_grid
-    assert "which are no outcome" in said
+    assert "are outside of the bins" in said

@@ -13,6 +13,7 @@ import pytest
 
 from lakatos.flows.commands import main
 from lakatos.flows.commands.door import plain_status
+from lakatos.flows.commands.status_view import status
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import read_state
 from lakatos.flows.run.summary import RunSummary, keep_summary, read_summary
@@ -92,6 +93,9 @@ def test_runs_are_looked_at_without_the_science_once_a_summary_is_kept(tmp_path:
     assert "concluded  0 experiments, 1 rival, 1 record" in done.stdout
     assert "the verdict" in done.stdout
     assert "Tallying" in done.stdout
+    (found,) = status("done", runs=runs).to_json()["runs"]
+    assert (found["run"], found["how"], found["n_rivals"]) == ("done", "concluded", 1)
+    assert found["standings"] == [{"theory": "Tallying", "error ratio": "-0.6"}]
     with Trace.open(folder, RECORD_TYPES) as trace:
         trace.record(TheoryAdmitted(theory="b" * 64, cycle=1, reason=""), name="admit again")
     assert read_summary(folder) is None

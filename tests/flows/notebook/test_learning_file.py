@@ -138,3 +138,22 @@ def test_participants_with_few_effective_draws_have_a_flag_and_no_interval(monke
     assert any("few effective draws for 6 of 6 rows" in note for note in fitted.notes)
     assert fitted.recovery is not None
     assert fitted.recovery.covered.isna().all()
+
+
+def test_the_claim_of_a_fitted_theory_leaves_out_what_no_presented_trial_has() -> None:
+    n = 24
+    sure = np.arange(n) % 6 + 4
+    table = pd.DataFrame(
+        {
+            "subject": np.repeat(["P1", "P2"], n // 2), "trial": np.tile(np.arange(n // 2), 2),
+            "a_x": sure, "a_p": 1.0, "b_x1": 20, "b_p1": 0.5, "b_x2": 0, "b_p2": 0.5,
+            "choice": np.arange(n) % 2,
+        }
+    )  # fmt: skip
+    even = lakatos.adopt(table, "risky")
+    rare = lakatos.adopt(table.assign(b_p1=0.1, b_p2=0.9), "risky")
+    with Laboratory(even.domain, 1) as laboratory:
+        (halves,) = forms_of(["cumulative_prospect_theory"], even, laboratory).values()
+        (tenths,) = forms_of(["cumulative_prospect_theory"], rare, laboratory).values()
+    assert "rare_outcome < 0.36" in halves.lacking
+    assert "rare_outcome < 0.36" not in tenths.lacking

@@ -90,7 +90,7 @@ def test_a_study_is_written_and_its_run_needs_the_file_no_more(tmp_path: Path) -
     found = audit(tmp_path / "run")
     assert found.passed, found
     page = write_report(tmp_path / "run").read_text()
-    assert "answers in the file a.csv" in page
+    assert "responses in the file a.csv" in page
     assert ">Experiment 1.1<" in page
     words = re.sub(r"<[^>]*>", "", page)
     assert "1.1 answers" not in words  # the name of its records, which reads as a count

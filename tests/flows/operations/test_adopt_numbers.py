@@ -100,7 +100,7 @@ def test_a_file_of_keys_and_times_is_described_and_has_a_study_without_a_word_mo
 def test_a_study_of_numbers_is_written_for_points_in_a_file_of_their_own(tmp_path: Path) -> None:
     made = new_study(tmp_path / "mine.toml", estimates(tmp_path), "estimation", columns=ESTIMATES)
     assert made.open_questions == ()
-    assert any("outcomes hide" in line for line in made.read)
+    assert any("into bins hides" in line for line in made.read)
     assert not any("no outcome" in line for line in made.read)
     assert load_study(made.study).domain == "estimation"
 

@@ -28,6 +28,7 @@ from lakatos.flows.operations.backup import restore, save
 from lakatos.flows.run.next_pass import look
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.traces.errors import NewerFormatError
+from lakatos.traces.home import home
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.journal import INTENT
 from lakatos.traces.step import INBOX_FILE, JOURNAL_FILE, Trace
@@ -226,3 +227,10 @@ def test_a_backup_that_is_cut_off_changed_or_escapes_its_folder_restores_nothing
             restore(rewritten("extra.tar.gz", {name: b"x"}), tmp_path / "back")
     assert not (tmp_path / "back").exists()
     assert not (tmp_path.parent / "escaped").exists()
+
+
+def test_the_message_of_a_backup_names_what_it_does_not_hold(runs: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["backup", str(tmp_path / "kept.tar.gz"), "--runs", str(runs)])
+    said = " ".join(done.output.split())
+    assert "does not hold the laboratory's signing key, heads and audits" in said
+    assert str(home()) in done.output.replace("\n", "")

@@ -136,7 +136,7 @@ def test_trials_on_which_the_rivals_agree_are_refused_with_what_would_help(tmp_p
     assert said.exit_code == 1
     text = " ".join(said.stdout.split())
     assert (
-        "Refused: responses of 30 participants separate no open pair of theories with power 0.60: when"
+        "Refused: in simulations, responses of 30 participants separate no pair of theories with power 0.60: when"
         in text
     )
     assert "trials on which the two" in text

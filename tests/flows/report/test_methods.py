@@ -66,3 +66,20 @@ def test_participants_are_called_new_only_where_nobody_may_return() -> None:
     assert who_took_part(50, may_return=True) == (
         "Participants could take part in more than one experiment (50 participations in all)."
     )
+
+
+def test_the_paragraph_states_only_the_correction_and_the_limit_that_applied() -> None:
+    with open_reading(tiny_run()) as reading:
+        recorded = reading.state.campaign.concluded
+        assert recorded is not None
+        concluded, texts = recorded.record, []
+        for n_compared, n_units in ((4, 25), (1, 2)):
+            changed = {"n_compared": n_compared, "n_units": n_units}
+            object.__setattr__(recorded, "record", concluded.model_copy(update=changed))
+            texts.append(methods_paragraph(reading))
+        object.__setattr__(recorded, "record", concluded)
+    many, few = texts
+    assert "is Bonferroni-corrected for 4 theories" in many
+    assert "no difference is claimed" not in many
+    assert "Bonferroni" not in few
+    assert "With fewer than 10 participants no difference is claimed." in few

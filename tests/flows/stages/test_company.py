@@ -39,13 +39,20 @@ def measured(leader, *published, ahead=None) -> CompletenessMeasured:
 
 def test_the_sentence_has_the_share_its_interval_and_the_textbook():
     text = describe(measured(line("Adding", 0.9), line("Books", 0.8), ahead=0.012))
-    assert "trained on the same responses (1; a theory can exceed it), is 0.90" in text
+    assert "trained on the same responses (1), is 0.90" in text
     assert "95% interval 0.86 to 0.94; people left out in turn" in text
     assert "Books (completeness 0.80)" in text
     assert (
         "the leading theory's score minus its score is +0.0120 nats per choice (95% interval +0.0020 to +0.0220, not "
         "corrected for selection)" in text
     )
+
+
+def test_a_score_above_that_of_generic_learners_is_not_called_completeness():
+    text = describe(measured(line("Adding", 1.45)))
+    assert text.startswith("It predicts better than generic learners (gradient boosting")
+    assert "guessing (0) and these learners (1) is 1.45 (95% interval 1.41 to 1.49" in text
+    assert "Its completeness" in describe(measured(line("Adding", 1.02)))
 
 
 def test_a_difference_that_the_verdict_states_is_not_stated_again():
@@ -63,7 +70,7 @@ def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     leader = line("Adding", None)
     text = describe(measured(leader, leader, line("Books", None)))
     assert "Completeness is not stated: generic learners" in text
-    assert "It is itself the best of 2 published theories" in text
+    assert "It predicts best of 2 published theories" in text
 
 
 @pytest.mark.slow

@@ -7,8 +7,14 @@ from lakatos.experiments.state import ExperimentsState
 from lakatos.flows.run.state import RunState
 from lakatos.theories.engine.record import SealedScored, TheoryChecked, UnitLogPredictives
 from lakatos.theories.engine.scoreboard import LEAST_SEALED
+from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.engine.state import TheoriesState
-from lakatos.theories.findings.verdicts.conclude import _nearest_of_all, compare_leader
+from lakatos.theories.findings.verdicts.conclude import (
+    ComparedLeader,
+    RivalComparison,
+    _nearest_of_all,
+    compare_leader,
+)
 from lakatos.traces.step import Recorded
 
 NAME = "a" * 64
@@ -70,6 +76,14 @@ def test_the_rival_is_the_first_one_that_comes_closest_whatever_its_place() -> N
     assert (alone.strictest, alone.holds) == (None, False)
 
 
+def test_with_too_few_participants_the_closest_rival_has_the_smallest_advantage() -> None:
+    noisy, near = (
+        RivalComparison(name, ScoreEstimate(value, error, 2, 1), "sealed trials")
+        for name, value, error in (("noisy", 0.3, 2.0), ("near", 0.1, 0.001))
+    )
+    assert ComparedLeader(NAME, (noisy, near)).strictest == near
+
+
 class TestNearestOfAll:
     """A verdict names the rival that is hardest to beat, whoever brought it."""
 
@@ -79,7 +93,9 @@ class TestNearestOfAll:
             state.theories, state.experiments, name["leader"], name["first"]
         )
         assert sentence.startswith(
-            "The closest of all theories on the sealed trials is found: +0.0075 nats per choice (95% interval"
+            "Of all other theories, found has the best score on the sealed trials; the score of leader minus its "
+            "score is +0.0075 nats per choice (no interval: fewer than 5 "
+            "participants or problems)."
         )
 
     def test_the_rival_told_already_is_not_told_again(self) -> None:

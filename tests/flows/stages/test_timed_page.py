@@ -190,7 +190,7 @@ def test_people_who_press_keys_are_collected_excluded_compared_and_exported(tmp_
         for line in csv.DictReader((tmp_path / "out" / "codebook.csv").open(newline=""))
     }
     assert "by the server's clock" in meanings["interval_ms"]
-    assert "outcomes hide" in (tmp_path / "out" / "README.md").read_text()
+    assert "into bins hides" in (tmp_path / "out" / "README.md").read_text()
     export(folder, tmp_path / "psych", psych_ds=True)
     described = json.loads((tmp_path / "psych" / "dataset_description.json").read_text())
     assert {"key", "correct", "interval_ms", "bin_from_s"} <= {

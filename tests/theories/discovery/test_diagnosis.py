@@ -390,9 +390,7 @@ class TestDiagnosis:
         assert "if Loser were right" in first.trigger
         assert found.location.startswith("size")
         assert first.remedies == ("value:root", "value:log")
-        assert found.proposal.startswith(
-            "try value:root, value:log: a theory that had this pattern"
-        )
+        assert found.proposal.startswith("try root, log: with this pattern as one more parameter")
         assert found.remedies[:2] == ("value:root", "value:log")
         assert found.test.startswith(
             "trials that vary size and hold the others; if the hypothesis holds"
@@ -457,9 +455,11 @@ class TestDiagnosis:
             rules = [claim.rule for claim in found.claims]
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
-            assert said.text.startswith(
-                "Other describes the participants better than Loser; estimated proportion"
+            assert re.fullmatch(
+                r"Other fits an estimated \d+% of participants better than Loser \(95% lower limit \d+%\)",
+                said.text,
             )
+            assert "one more parameter" not in said.recommendation
 
     def test_every_claim_cites_the_records_that_carry_it(self):
         found = diagnosed(np.random.default_rng(14), planted="mixture", n_experiments=2)
@@ -483,7 +483,7 @@ class TestDiagnosis:
             -1
         ]
         assert last.text.startswith(
-            f"the leading theory gains most on trial 8 of e1: observed {share:.2f}"
+            f"the trial that most favours Loser is trial 8 of e1: observed {share:.2f}"
         )
         assert last.feature == ""
 
@@ -554,7 +554,7 @@ class TestDiagnosis:
             {"n_trials": 1, "n_people": 1},
         ):
             found = diagnosed(rng, **settings)
-            assert found.claims[-1].text.startswith("the leading theory gains most on trial")
+            assert found.claims[-1].text.startswith("the trial that most favours")
 
     def test_a_habit_is_found_among_three_options(self):
         rng = np.random.default_rng(27)
@@ -638,12 +638,15 @@ def test_another_theory_can_be_all_that_is_found() -> None:
         rule="another", feature="another theory", answered_by=(), effect=1.0, error=0.0, z=4.0, p=1e-4,
         analysis="", gain=lambda corrector: None,
     )  # fmt: skip
-    assert "another theory describes all" in _hypothesis("Tallying", [check])
+    assert "another theory fits the responses better than Tallying" in _hypothesis(
+        "Tallying", [check]
+    )
     sheet = SimpleNamespace(n_answers=np.array([100.0]))
     said = _test(sheet, "Tallying", check)
-    assert "as the other one predicts" in said
+    assert "closer to the predictions of the other one" in said
     assert re.search(
-        r"if it is as large as here, about \d+ responses like these give an expected z of 3$", said
+        r"if it is as large as here, about \d+ responses like these give an expected z of 3; the largest",
+        said,
     )
 
 

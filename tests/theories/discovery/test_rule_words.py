@@ -116,7 +116,9 @@ def test_two_options_are_called_what_the_domain_calls_them():
         "if the delay of the sooner option is above 3, take the later option, "
         "and otherwise choose the sooner option"
     )
-    assert _with_names("gamble", ("A", "B"), "choose A among products") == "choose A among gambles"
+    assert _with_names("gamble", ("A", "B"), "choose A among products") == (
+        "choose gamble A among gambles"
+    )
 
 
 def test_a_sum_states_each_tendency_and_says_only_of_several_that_they_add_up():

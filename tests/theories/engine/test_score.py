@@ -256,6 +256,11 @@ class TestPairedDifference:
         )
         assert chance_of_difference(first, second) == pytest.approx(1.3 / 2)
 
+    def test_with_very_few_participants_no_interval_is_stated(self):
+        few, some = (ScoreEstimate(0.1, 0.2, n, n - 1.0) for n in (4, 5))
+        assert few.interval_in_words() == "no interval: fewer than 5 participants or problems"
+        assert some.interval_in_words().startswith("95% interval -0.4")
+
     def test_an_advantage_of_just_two_errors_is_a_tie(self):
         assert is_tie(ScoreEstimate(2.0, 1.0))
         assert is_tie(ScoreEstimate(-2.0, 1.0))

@@ -467,7 +467,10 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even.startswith("people differ in direction: 52% (95% interval 35% to 68%) like it")
+    assert even == (
+        "the data do not determine whether most people like it or dislike it (the former: 95% interval 35% to 68% of "
+        "people)"
+    )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
@@ -476,6 +479,47 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert nearly.text == "virtually all people count"
     unknown = tell_clause(PULL, {"pull": learned(0.5, 1.0, doubt=0.0)}).text
     assert unknown == "some people like it, and others dislike it"
+
+
+def test_random_choices_on_most_trials_are_stated_first():
+    clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
+    often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
+    assert account_of("Adding", clauses, often).claim == (
+        "People choose at random on 91% of trials, and otherwise as follows. People add."
+    )
+    assert account_of("Adding", clauses, seldom).claim == (
+        "People add. They choose at random on 20% of trials."
+    )
+    both = [Wording("copy the last choice {copies~}"), *clauses]
+    for share, is_first in ((0.7, False), (0.9, True)):
+        shares = seldom | {"copies": learned(share, 0.001, 0.0, 1.0)}
+        claim = account_of("Adding", both, shares).claim
+        assert claim.startswith("People choose at random on 20% of trials, and") == is_first
+
+
+def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
+    kinds = Wording("{who} count", parameter="type", opposite_short="weigh")
+    several = {
+        center: tell_clause(kinds, {"type": learned(center, 1.0, doubt=0.02)}).text
+        for center in (-3.5, 0.5, 3.5)
+    }
+    assert several[3.5] == "count (a second kind of people is not needed)"
+    assert several[-3.5] == "weigh (a second kind of people is not needed)"
+    assert several[0.5].startswith("69% of people (95% interval")
+    assert several[0.5].endswith(" count, and the others weigh")
+    assert (
+        tell_clause(kinds, {"type": Prior("uniform", -4.0, 4.0)}).text
+        == "some people count, and others weigh"
+    )
+
+
+def test_a_theory_keeps_the_clause_that_it_is_named_after_where_that_has_hardly_an_effect():
+    pull = replace(PULL, label="attraction")
+    weak = {"pull": learned(0.01, 0.001)}
+    assert "hardly" not in account_of("Adding", [Wording("add"), pull], weak).claim
+    assert account_of("Adding by attraction", [Wording("add"), pull], weak).claim == (
+        "People add and hardly like it."
+    )
 
 
 def test_clauses_of_one_sentence_are_simple_and_those_about_some_people_stand_alone():

@@ -284,9 +284,10 @@ def _claim(
         )
     )
     low, high = worth.interval
+    added = "with it" if check.rule in ABOUT_OTHERS else "with this pattern as one more parameter"
     expected = (
-        f"a theory that had this pattern as one more parameter would gain {worth.value:.4f} nats per choice "
-        f"({low:.4f} to {high:.4f}, in-sample)"
+        f"{added} the fit to the same responses improves by {worth.value:.4f} nats per choice "
+        f"({low:.4f} to {high:.4f}); the gain on new responses is smaller"
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
     return DiagnosisClaim(
@@ -303,10 +304,16 @@ def _claim(
         confidence=found.confidence,
         gain=worth.value,
         gain_error=worth.standard_error,
-        recommendation=("try " + ", ".join(remedies) if remedies else _without_mechanism(check))
+        recommendation=(_in_words(remedies) if remedies else _without_mechanism(check))
         + f": {expected}",
         remedies=remedies,
     )
+
+
+def _in_words(remedies: Sequence[str]) -> str:
+    """Mechanisms, named by slot and name, as a proposal lists them."""
+    names = (remedy.partition(":")[2].replace("_", " ") for remedy in remedies)
+    return "try " + ", ".join(dict.fromkeys(names))
 
 
 _WITHOUT_MECHANISM = {
@@ -360,9 +367,7 @@ def _size(check: DiagnosisCheck, ends: tuple[float, float]) -> str:
 
 def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
     if not found:
-        return (
-            f"{name} shows no misfit in these checks; the leading theory may only be better tuned"
-        )
+        return f"no check found a misfit of {name}"
     first = found[0]
     causes = {
         "slope": f"{name} mispredicts how choices depend on {words(first.feature)}",
@@ -375,7 +380,7 @@ def _hypothesis(name: str, found: Sequence[DiagnosisCheck]) -> str:
         f"{words(first.feature)}",
         "spread": f"participants differ {'more' if first.effect > 0 else 'less'} from each other than {name} allows",
         "mixture": f"some participants follow another rule than {name}",
-        "another": f"no participant is better described by {name}: another theory describes all",
+        "another": f"another theory fits the responses better than {name}",
         "lapse": f"participants err {'more' if first.effect > 0 else 'less'} often than the noise of {name} "
         f"allows, whatever "
         "the evidence",
@@ -412,8 +417,8 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
         "spread": "more trials per participant, so that participants can be distinguished",
         "mixture": "trials on which the two theories disagree, many per participant: participants would fall into "
         "two groups",
-        "another": "trials on which the two theories disagree: all participants would respond as the other one "
-        "predicts",
+        "another": "trials on which the two theories disagree: responses would be closer to the "
+        "predictions of the other one",
         "lapse": f"easy trials, on which {name} is nearly certain for every participant",
         "repetition": "the same trials in another order: choices would follow the order",
         "drift": "the same trials in the first and in the last part of a session",
@@ -421,7 +426,7 @@ def _test(sheet: DiagnosisSheet, name: str, check: DiagnosisCheck) -> str:
     }
     return (
         f"{ways[check.rule]}; if the hypothesis holds, the deviation will replicate, and if it is as large as here, "
-        f"{enough}"
+        f"{enough}; the largest of many effects is overestimated, so more responses may be needed"
     )
 
 
@@ -477,7 +482,7 @@ def _illustration(
     experiments: Sequence[TrialFeatures],
     loser: TheoryPredictions,
 ) -> DiagnosisClaim:
-    """The trial on which the leader gains most."""
+    """The trial that favours the leader most over the loser."""
     # What the leader predicts for each trial, over its people.
     weights = np.exp(leader.log_weights)
     ahead = [
@@ -499,8 +504,9 @@ def _illustration(
     panel, where = sheet.panels[number], experiments[number]
     share = float(sheet.observed[number].chosen[0, row] / panel.n_answers[row])
     return DiagnosisClaim(
-        text=f"the leading theory gains most on trial {row + 1} of {told_experiment(panel.trials.experiment)}: "
-        f"observed {share:.2f}, {leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
+        text=f"the trial that most favours {leader.name} is trial {row + 1} of "
+        f"{told_experiment(panel.trials.experiment)}: observed {share:.2f}, "
+        f"{leader.name} {ahead[number][row]:.2f}, {loser.name} {panel.mean[row, -1]:.2f}",
         feature="",
         effect=float(gains[number][row]),
         z=0.0,

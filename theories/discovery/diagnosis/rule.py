@@ -58,7 +58,7 @@ RULES = {
     "region": "a region of trials where predictions fail most",
     "spread": "participants who differ more, or less, than the theory's population",
     "mixture": "two kinds of participants, each with another theory",
-    "another": "another theory that describes all participants better",
+    "another": "another theory with a better fit to all responses",
     "lapse": "responses against near-certain predictions",
     "repetition": "a tendency to repeat or to avoid the last choice",
     "drift": "a change over the trials",
@@ -474,8 +474,8 @@ def pool_checks(
             z=z_of(seen.replaced_p),
             p=seen.replaced_p,
             analysis=(
-                f"{_literal(others[seen.replaced_by].name)} describes the participants better than {{name}}; estimated "
-                f"proportion of participants: {replaced.share:.0%} (95% lower limit {replaced.interval[0]:.0%})"
+                f"{_literal(others[seen.replaced_by].name)} fits an estimated {replaced.share:.0%} of participants "
+                f"better than {{name}} (95% lower limit {replaced.interval[0]:.0%})"
             ),
             gain=lambda corrector: replaced.gain,
         ),

@@ -232,8 +232,8 @@ def _with_names(noun: str, options: Sequence[str], text: str) -> str:
     """What is stated of products, A and B, stated of what a domain calls them."""
     text = re.sub(r"\bproduct(?=s?\b)(?! of)", noun, text)
     for letter, name in zip("AB", options, strict=True):
-        if name != letter:
-            text = re.sub(rf"\b(choose|take|of) {letter}\b", rf"\1 the {name} {noun}", text)
+        named = f"{noun} {letter}" if name == letter else f"the {name} {noun}"
+        text = re.sub(rf"\b(choose|take|of) {letter}\b", rf"\1 {named}", text)
     return text
 
 

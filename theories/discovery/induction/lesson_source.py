@@ -194,7 +194,7 @@ def _write_list(
     text.declared("lapse", lapse_prior(spread))
     # The claim in words.
     guess = "choose any option" if n_options > 2 else "guess"
-    texts = rule_words(clean, terms.signed, terms.gates, guess=guess)
+    texts = rule_words(clean, terms.signed, terms.gates, guess=guess, named="option ")
     claim = rule_claim(texts)
     source = text.source("Rule list of learning", claim, rule_clauses(texts))
     p = (1 - spread.center) * base + spread.center * told.allowed * chance[:, None]

@@ -23,6 +23,10 @@ ALONE = re.compile(
 )
 """Names that no adjective can precede."""
 CLOSENESS = re.compile(r"(squared )?closeness of the (?P<what>.+) to (?P<level>[\d.]+)(?P<rest>.*)")
+RANKED = re.compile(
+    r"with the (?P<more>\w+) (?:logarithm|square root) of the (?P<of>payoff|amount|delay)\b"
+)
+MORE = frozenset(("higher", "larger", "longer"))
 ODDNESS = "oddness of the "
 ARTICLE = re.compile("^(an?|the) ")
 
@@ -60,6 +64,11 @@ def having(name: str, *, more: bool) -> str:
         comma = "," if "," in name else ""
         return f"whose {name}{comma} is {adjective}"
     return f"with the {adjective} {name}"
+
+
+def by_rank(words: str) -> str:
+    """Words of a rule that only compares: what has the larger logarithm or square root is larger itself."""
+    return RANKED.sub(lambda found: having(found["of"], more=found["more"] in MORE), words)
 
 
 def with_article(noun: str, adjective: str = "") -> str:

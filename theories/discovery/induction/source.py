@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from lakatos.theories.discovery.induction.additive import AdditiveRule
 from lakatos.theories.discovery.induction.library import shortest_prelude
 from lakatos.theories.discovery.induction.mixture import MixtureRule
+from lakatos.theories.discovery.induction.phrase import by_rank
 from lakatos.theories.discovery.induction.terms import ChoiceTerm, StateMemory, TermTable
 from lakatos.theories.discovery.induction.tree import (
     ConstantLeaf,
@@ -379,7 +380,7 @@ def write_tree(
 
 
 def rule_words(
-    node: Node, leads: TermTable, gates: TermTable, *, guess: str = "guess"
+    node: Node, leads: TermTable, gates: TermTable, *, guess: str = "guess", named: str = ""
 ) -> list[str]:
     """A rule list as clauses: its rules in the order in which they are tried, and what is done at ties.
 
@@ -387,17 +388,18 @@ def rule_words(
         node: The rule list.
         leads, gates: Its terms.
         guess: What people do where no rule decides.
+        named: What stands before the letter of an option.
     """
 
     def action(node: Node) -> str:
         if isinstance(node, ConstantLeaf):
             option = "B" if node.p > 0.5 else "A"
-            return guess if node.p == 0.5 else f"choose {option}{often(node.p)}"
+            return guess if node.p == 0.5 else f"choose {named}{option}{often(node.p)}"
         if isinstance(node, SplitNode):
             gate = gates.items[node.gate].words
             return f"{action(node.yes)} if {gate}, and otherwise {action(node.no)}"
         lead = leads.items[node.lead]
-        words = lead.words if node.consistency > 0.5 else lead.opposite
+        words = by_rank(lead.words if node.consistency > 0.5 else lead.opposite)
         tie = "" if is_guess(node.tie) else f" or, at ties, {action(node.tie)}"
         return f"{words}{often(node.consistency)}{tie}"
 
@@ -518,11 +520,11 @@ def write_mixture(
         term = leads.items[kind.lead]
         consistency = "1.0" if kind.sign > 0 else "0.0"
         names.append(writer.choice(f"follow({writer.code(term)}, {consistency}, 0.5, xp)"))
-        words.append(term.words if kind.sign > 0 else term.opposite)
+        words.append(by_rank(term.words if kind.sign > 0 else term.opposite))
     claim = f"some people {words[0]}, and others {words[1]}; they guess at ties."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
     clauses = [
-        Wording(f"{{who}} {words[0]}, and the others {words[1]}", parameter="disposition"),
+        Wording(f"{{who}} {words[0]}", parameter="disposition", opposite_short=words[1]),
         Wording("guess at ties", sentence=2),
     ]
     return writer.text("Two kinds of people", claim, result, clauses), claim

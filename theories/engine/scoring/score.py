@@ -25,6 +25,8 @@ from lakatos.theories.engine.running.sequence import TINY
 Array = NDArray[np.float64]
 UNKNOWN = 1e9
 """Standard error of what a single unit says: larger than any difference, so that nothing follows from it."""
+LEAST_OF_INTERVAL = 5
+"""Participants (or problems) below which a sentence states no interval, which Student's t would make meaningless."""
 ALIKE = 1e-6
 """Share of a mean gain; units that differ by less tell the same."""
 LARGEST_TABLE = 2**23
@@ -251,6 +253,8 @@ class ScoreEstimate:
         """For example ``95% interval +0.0020 to +0.0220``, with the selection that it is corrected for."""
         if not self.is_known:
             return "no interval: the difference is the same for all participants"
+        if self.n_units is not None and self.n_units < LEAST_OF_INTERVAL:
+            return f"no interval: fewer than {LEAST_OF_INTERVAL} participants or problems"
         low, high = self.interval_of_chosen(n_compared)
         chosen = (
             f", Bonferroni-corrected for selection among {n_compared} theories"

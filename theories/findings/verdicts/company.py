@@ -50,10 +50,8 @@ BASES = {
     "people": "participants held out in turn",
     "trials": "trials held out in turn",
 }
-SCALE = (
-    ", on a scale from guessing (0) to generic learners (gradient boosting and a neural network) trained on the "
-    "same responses (1; a theory can exceed it),"
-)
+LEARNERS = "generic learners (gradient boosting and a neural network) trained on the same responses"
+SCALE = f", on a scale from guessing (0) to {LEARNERS} (1),"
 SAME = 5e-5
 """Difference of two advantages, in nats per choice, below which they are printed alike."""
 SEALED = "sealed trials, everything learned from the open ones"
@@ -353,15 +351,17 @@ def describe(
     parts = []
     if own.completeness is None or own.completeness_error is None:
         parts.append(
-            "Completeness is not stated: generic learners (gradient boosting and a neural network) trained on "
-            "the same responses are not shown to be better than guessing, for which at least ten participants are "
-            "needed."
+            f"Completeness is not stated: {LEARNERS} are not shown to be better than guessing, for which at least "
+            "ten participants are needed."
         )
     else:
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
+        ends = f"{own.completeness:.2f} (95% interval {low:.2f} to {high:.2f}; {measured.basis})"
         parts.append(
-            f"Its completeness{SCALE} is {own.completeness:.2f} "
-            f"(95% interval {low:.2f} to {high:.2f}; {measured.basis})."
+            f"It predicts better than {LEARNERS}, so completeness cannot be measured by them: its score relative to "
+            f"guessing (0) and these learners (1) is {ends}."
+            if low > 1
+            else f"Its completeness{SCALE} is {ends}."
         )
     if not measured.published:
         return parts[0]
@@ -369,7 +369,7 @@ def describe(
     share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
     if measured.ahead is None or measured.ahead_error is None:
         parts.append(
-            f"It is itself the best of {n_published} published theories estimated in the same way."
+            f"It predicts best of {n_published} published theories estimated in the same way."
         )
     else:
         found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"

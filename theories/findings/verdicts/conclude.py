@@ -95,7 +95,12 @@ class ComparedLeader:
 
     @property
     def strictest(self) -> RivalComparison | None:
-        """The comparison that decides: the one whose interval has the lowest lower end, the first of equal ones."""
+        """The comparison that decides: the one whose interval has the lowest lower end, the first of equal ones.
+
+        With too few participants for intervals, the one with the smallest advantage.
+        """
+        if any(item.advantage.is_of_few for item in self.comparisons):
+            return min(self.comparisons, key=lambda item: item.advantage.value)
         return min(self.comparisons, key=lambda item: item.interval[0], default=None)
 
     @property
@@ -170,7 +175,7 @@ def conclude_from(
     )
     pooled = all(evidence.trials(name).pooled for name in evidence.experiments.collected)
     parts = [first, *random_choices_in_words(evidence.theory(leader), own, pooled=pooled)]
-    parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, tied)]
+    parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, leader, tied)]
     parts += _guessing_in_words(evidence.theories.name(leader), gain)
     parts += _what_it_says(evidence, leader)
     parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
@@ -384,7 +389,7 @@ def tied_with(
 def _nearest_of_all(
     theories: TheoriesState, experiments: ExperimentsState, leader: Digest, told: Digest
 ) -> list[str]:
-    """A sentence about the closest of all theories on sealed trials, unless `told` is that theory.
+    """A sentence about the best of all other theories on sealed trials, unless `told` is that theory.
 
     Rivals that the campaign itself found are often much closer than those that it began with.
     """
@@ -397,8 +402,9 @@ def _nearest_of_all(
         return []
     gain = nearest.advantage
     return [
-        f"The closest of all theories on the sealed trials is {theories.name(nearest.rival)}: "
-        f"{gain.value:+.4f} nats per choice ({gain.interval_in_words(nearest.n_compared)})."
+        f"Of all other theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score of "
+        f"{theories.name(leader)} minus its score is {gain.value:+.4f} nats per choice "
+        f"({gain.interval_in_words(nearest.n_compared)})."
     ]
 
 
@@ -507,6 +513,11 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     claim = f"{name} predicts choices better than {rival}, the closest {other}initial theory"
     if decides.basis == EXPLORATORY:
         claim = f"It was only explored whether {claim}"
+    elif not found.holds and advantage.value < 0:
+        claim = (
+            f"{rival}, the closest {other}initial theory, scores higher than {name}, without clear evidence of a "
+            "difference"
+        )
     elif not found.holds:
         claim = f"There is no clear evidence that {claim}"
     size = _units_in_words(evidence, decides)
@@ -518,14 +529,14 @@ def _advantage_in_words(evidence: TheoryEvidence, found: ComparedLeader) -> list
     ]
 
 
-def _ties_in_words(evidence: TheoryEvidence, tied: Sequence[Digest]) -> list[str]:
+def _ties_in_words(evidence: TheoryEvidence, leader: Digest, tied: Sequence[Digest]) -> list[str]:
     """A sentence that names the theories from which the data do not separate the leading one."""
     if not tied:
         return []
     names = [evidence.theories.name(theory) for theory in tied[:MOST_TIED]]
     if len(tied) > MOST_TIED:
         names.append(plural(len(tied) - MOST_TIED, "further theory", "further theories"))
-    return [f"The data do not separate it from {in_a_list(names)}."]
+    return [f"The data do not separate {evidence.theories.name(leader)} from {in_a_list(names)}."]
 
 
 def _beside_published(evidence: TheoryEvidence, decides: RivalComparison | None) -> list[str]:
@@ -594,7 +605,9 @@ def _truth_in_words(truth: TruthCompared | None, leader: Digest) -> list[str]:
     """The leader's error against the hidden rule, where there is one."""
     if truth is None:
         return []
+    whole, corrected = (f"{values[leader]:.2g}" for values in (truth.uncorrected, truth.corrected))
+    apart = "" if corrected == whole else f" ({corrected} after removing random choices from both)"
     return [
         f"Compared with the hidden rule over all {truth.n_trials:,} possible trials, its mean squared error is "
-        f"{truth.uncorrected[leader]:.2g} ({truth.corrected[leader]:.2g} after removing random choices from both)."
+        f"{whole}{apart}."
     ]

@@ -97,6 +97,20 @@ def test_a_comparison_on_the_responses_of_the_derivation_is_called_explored(
     assert sentence.startswith(f"{evidence.theories.name(leader)} predicts choices better than")
 
 
+def test_a_leader_that_scores_lower_is_not_said_to_predict_better(evidence: TheoryEvidence) -> None:
+    leader, rival = (line.theory for line in evidence.board().standings[:2])
+    behind = ScoreEstimate(-0.12, 0.2, 25, 24.0)
+    found = ComparedLeader(leader, (RivalComparison(rival, behind, "sealed"),))
+    (sentence, *_) = _advantage_in_words(evidence, found)
+    name, other = (evidence.theories.name(theory) for theory in (leader, rival))
+    assert sentence.startswith(f"{other}, the closest ")
+    assert (
+        f"initial theory, scores higher than {name}, without clear evidence of a difference"
+        in sentence
+    )
+    assert "-0.1200 nats per choice (95% interval -0.5" in sentence
+
+
 def test_of_ten_participants_nothing_is_said(evidence: TheoryEvidence) -> None:
     assert _few_in_words(evidence, compared(10)) == []
 
@@ -231,8 +245,8 @@ def test_the_verdict_names_tied_theories_and_counts_those_beyond_four(
 ) -> None:
     (line, *_) = evidence.board().standings
     name = evidence.theories.name(line.theory)
-    assert _ties_in_words(evidence, []) == []
-    (two,) = _ties_in_words(evidence, [line.theory] * 2)
-    assert two == f"The data do not separate it from {name} and {name}."
-    (six,) = _ties_in_words(evidence, [line.theory] * 6)
+    assert _ties_in_words(evidence, line.theory, []) == []
+    (two,) = _ties_in_words(evidence, line.theory, [line.theory] * 2)
+    assert two == f"The data do not separate {name} from {name} and {name}."
+    (six,) = _ties_in_words(evidence, line.theory, [line.theory] * 6)
     assert six.endswith(f"{name} and 2 further theories.")
