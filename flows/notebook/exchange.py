@@ -41,6 +41,7 @@ from lakatos.theories.findings.exchange.export import exported, to_json
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
+from lakatos.theories.findings.exchange.pymc_model import is_pymc
 from lakatos.theories.findings.exchange.standalone import write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
@@ -183,7 +184,7 @@ def import_theory(
         )
     if listed:
         return PlainText("\n".join(f"{item.label}: {item.words}" for item in theories_in(text)))
-    if likelihood:
+    if likelihood or is_pymc(text):
         if answers is None:
             raise TheoryError(
                 "a likelihood function is tried on responses; name them with --responses."

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pprint import pformat
 from typing import Any, Final
@@ -407,6 +407,29 @@ class Said:
     responses: Sequence[str] = ()
     returns: str = ""
     skip: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TranslatedModel:
+    """A model of another language as a likelihood function."""
+
+    source: str
+    known: Said
+    """What the model states of its function; columns by their names there."""
+    notes: tuple[str, ...] = ()
+
+    def said(self, user: Said, columns: Sequence[str]) -> Said:
+        """What the user says, completed by what the model states and the table has."""
+        own = {name: column for name, column in self.known.columns.items() if column in columns}
+        return replace(
+            user,
+            function=self.known.function,
+            participant=user.participant or self.known.participant,
+            columns={**own, **user.columns},
+            bounds={**self.known.bounds, **user.bounds},
+            responses=tuple(user.responses) or self.known.responses,
+            returns=user.returns or self.known.returns,
+        )
 
 
 def _canonical(name: str) -> str:
