@@ -42,6 +42,7 @@ from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
 from lakatos.theories.findings.exchange.pymc_model import is_pymc
+from lakatos.theories.findings.exchange.stan_model import is_stan
 from lakatos.theories.findings.exchange.standalone import write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
@@ -184,7 +185,7 @@ def import_theory(
         )
     if listed:
         return PlainText("\n".join(f"{item.label}: {item.words}" for item in theories_in(text)))
-    if likelihood or is_pymc(text):
+    if likelihood or is_pymc(text) or is_stan(file, text):
         if answers is None:
             raise TheoryError(
                 "a likelihood function is tried on responses; name them with --responses."
@@ -200,7 +201,7 @@ def import_theory(
         )
         if file.suffix == ".ipynb":
             text = code_of_notebook(text)
-        found = imported_likelihood(text, Path(answers), said, seconds)
+        found = imported_likelihood(file, text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
     with Sandbox() as sandbox:
         if file.suffix == ".py":

@@ -31,6 +31,7 @@ from lakatos.theories.findings.exchange.likelihood import (
     read_likelihood,
 )
 from lakatos.theories.findings.exchange.pymc_model import is_pymc, read_pymc
+from lakatos.theories.findings.exchange.stan_model import is_stan, read_hbayesdm
 from lakatos.theories.findings.likelihood_fit import (
     FittedLikelihood,
     ParticipantDraws,
@@ -85,11 +86,15 @@ class FittedFunction:
 
 
 def imported_likelihood(
-    source: str, answers: Path, said: Said, seconds: float
+    file: Path, source: str, answers: Path, said: Said, seconds: float
 ) -> ImportedLikelihood:
-    """A likelihood function, or a model of PyMC as one, that was tried on a file of responses."""
+    """A likelihood function, or a model of PyMC or hBayesDM as one, that was tried on a file of responses."""
     table = table_of(answers).frame
-    translated = read_pymc(source) if is_pymc(source) else None
+    translated = None
+    if is_stan(file, source):
+        translated = read_hbayesdm(file, read_theory_file, table)
+    elif is_pymc(source):
+        translated = read_pymc(source)
     if translated is not None:
         source, said = translated.source, translated.said(said, [*map(str, table.columns)])
     with LikelihoodSandbox() as sandbox:
