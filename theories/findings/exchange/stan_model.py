@@ -36,7 +36,9 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "dot_product": "np.dot({}, {})",
     "exp": "np.exp({})",
     "fabs": "np.abs({})",
+    "expm1": "np.expm1({})",
     "floor": "np.floor({})",
+    "fmod": "np.fmod({}, {})",
     "fmax": "np.fmax({}, {})",
     "fmin": "np.fmin({}, {})",
     "inv_logit": "special.expit({})",
@@ -59,10 +61,12 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "rep_vector": "np.full({1}, float({0}))",
     "size": "len({})",
     "softmax": "special.softmax({})",
+    "round": "np.trunc({0} + np.copysign(0.5, {0}))",
     "sqrt": "np.sqrt({})",
     "square": "np.square({})",
     "sum": "np.sum({})",
     "tanh": "np.tanh({})",
+    "trunc": "np.trunc({})",
     "bernoulli_lpmf": "np.log(np.maximum(np.where({0} == 1, {1}, 1 - {1}), 1e-300))",
     "bernoulli_logit_lpmf": "-np.logaddexp(0.0, np.where({0} == 1, -1.0, 1.0) * ({1}))",
     "categorical_lpmf": "np.log(np.maximum(({1})[{0} - 1], 1e-300))",
@@ -129,6 +133,8 @@ SHOWN: Final[Mapping[str, tuple[str, str, str]]] = {
     "ts": ("level2_choice", "level2_shown", "((level2_choice > 2) != (level2_shown > 2)).any()"),
 }
 """Of a task a column that holds, beside the response, what was shown: its second argument, and where both disagree."""
+ARITHMETIC: Final = 4
+"""Level of binding from which signs are arithmetic; lower ones compare."""
 FAR: Final = 10.0
 """Where a parameter without an end is cut, in units of its plausible value, or of 1."""
 
@@ -180,9 +186,12 @@ def read_hbayesdm(file: Path, read: Callable[[Path], str], table: pd.DataFrame) 
         str(item["code"]): item.get("default") for item in described.get("additional_args") or []
     }
     meant = _columns_for([str(name) for name in columns], [str(name) for name in table.columns])
-    return _translated(
-        _Program(texts[".stan"]), described, task, meant, bounds, given, table, notes
-    )
+    program = StanProgram(texts[".stan"])
+    if not any("log_lik" in line for line in program.log_likelihood):
+        raise TheorySourceError(
+            "the Stan program adds up no log_lik in its generated quantities, where hBayesDM's models have it."
+        )
+    return _translated(program, described, task, meant, bounds, given, table, notes)
 
 
 def _columns_for(wanted: list[str], there: list[str]) -> dict[str, str]:
@@ -209,7 +218,7 @@ def _bounds(info: Mapping[str, Any]) -> tuple[dict[str, tuple[float, float]], li
 
 
 def _translated(
-    program: _Program,
+    program: StanProgram,
     described: Mapping[str, Any],
     task: str,
     meant: Mapping[str, str],
@@ -271,7 +280,7 @@ def _translated(
 
 
 def _sizes(
-    program: _Program, columns: Mapping[str, str], table: pd.DataFrame, notes: list[str]
+    program: StanProgram, columns: Mapping[str, str], table: pd.DataFrame, notes: list[str]
 ) -> list[str]:
     """Lines that count participants, blocks, trials and options."""
     lines = []
@@ -295,7 +304,7 @@ def _sizes(
 
 
 def _data_lines(
-    program: _Program,
+    program: StanProgram,
     task: str,
     columns: Mapping[str, str],
     given: Mapping[str, Any],
@@ -334,7 +343,7 @@ def _data_lines(
     return [*from_others, *from_themselves], sources
 
 
-class _Program:
+class StanProgram:
     """A program of Stan: its data, and the lines of Python of its functions, transformed data and ``log_lik``."""
 
     def __init__(self, text: str) -> None:
@@ -357,10 +366,6 @@ class _Program:
         self.log_likelihood: list[str] = []
         while self.place < len(self.tokens):
             self._block()
-        if not any("log_lik" in line for line in self.log_likelihood):
-            raise TheorySourceError(
-                "the Stan program adds up no log_lik in its generated quantities, where hBayesDM's models have it."
-            )
         self.responses = self._data_behind(self.observed)
 
     def _data_behind(self, names: set[str]) -> list[str]:
@@ -618,6 +623,8 @@ class _Program:
             is_whole = is_whole and also
             if sign == "/" and is_whole:
                 left = f"_quotient({left}, {right})"
+            elif level < ARITHMETIC:  # a truth value is a whole number
+                left, is_whole = f"int({left} {signs[sign]} {right})", True
             else:
                 left = f"({left} {signs[sign]} {right})"
         return left, is_whole
@@ -626,7 +633,7 @@ class _Program:
         if self._peek() in ("-", "+", "!"):
             sign = self._next()
             value, is_whole = self._unary()
-            return f"({'not ' if sign == '!' else sign}{value})", is_whole
+            return (f"int(not {value})", True) if sign == "!" else (f"({sign}{value})", is_whole)
         value, is_whole = self._primary()
         if self._peek() == "^":
             self._next()
@@ -644,6 +651,11 @@ class _Program:
             value = self._choice()
             self._take(")")
             return value
+        if token == "[":
+            text = f"np.array([{', '.join(self._sizes())}])"
+            if self._peek() == "'":  # a column of numbers, as is any vector here
+                self._next()
+            return text, False
         return self._postfix(), token in self.whole
 
     def _postfix(self) -> str:
