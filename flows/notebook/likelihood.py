@@ -86,7 +86,7 @@ class FittedFunction:
 
 
 def imported_likelihood(
-    file: Path, source: str, answers: Path, said: Said, seconds: float
+    file: Path, source: str, answers: Any, said: Said, seconds: float
 ) -> ImportedLikelihood:
     """A likelihood function, or a model of PyMC or hBayesDM as one, that was tried on a file of responses."""
     table = table_of(answers).frame
