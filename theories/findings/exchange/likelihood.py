@@ -46,6 +46,7 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
+from lakatos.theories.findings.exchange.foreign_code import code_in, with_statistics
 from lakatos.theories.language.parsing import parse
 
 Array = NDArray[np.float64]
@@ -309,7 +310,8 @@ def function_in(source: str, name: str = "") -> ast.FunctionDef:
     if not found:
         raise TheorySourceError(
             "the file has no function outside of classes; write one that takes columns and parameters, such as "
-            "`def model(choices, rewards, parameters):`."
+            "`def model(choices, rewards, parameters):`. Estimators of scikit-learn and theorists of AutoRA are scored "
+            "in Python, by lakatos.score(responses, rivals={'its name': estimator})."
         )
     if name or len(outer) != 1:
         there = f"there is no function {name!r}" if name else "which function is meant is open"
@@ -564,6 +566,7 @@ def import_likelihood(
         TheoryError: The function fails on these responses, or is no likelihood of them; the message states the
             participant, the trial and the parameters that show it.
     """
+    source = with_statistics(code_in(source))
     names = {item.id for item in ast.walk(parse_source(source)) if isinstance(item, ast.Name)}
     bound = {
         alias.asname or alias.name
