@@ -166,6 +166,7 @@ PANELS: dict[str, Noun] = {
             "report": f"{FLOWS}.commands.looks:report",
             "why": f"{FLOWS}.report.why:why",
             "transfer": f"{FLOWS}.notebook.transfer:transfer",
+            "compare-with": f"{FLOWS}.notebook.peers:compare_with",
             "audit": f"{FLOWS}.commands.audit:audit_run",
             "export": f"{FLOWS}.commands.forensics:export",
             "bundle": f"{FLOWS}.commands.audit:bundle_run",

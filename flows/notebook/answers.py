@@ -197,6 +197,7 @@ def adopt(
     *,
     folder: str = "data",
     known: Sequence[str] = (),
+    compared: bool = True,
 ) -> PeoplesAnswers:
     """Read answers as experiments on which theories can be scored; what columns mean is guessed unless you say it.
 
@@ -208,6 +209,7 @@ def adopt(
             study, as in ``{"response": "choice", "stimulus": {"amounts": ["ss", "ll"], "delays_days": [0, "t"]}}``.
         folder: Where published data sets are.
         known: Further columns that say something of people, such as their group.
+        compared: Whether theories are compared on them, which takes two participants.
 
     Raises:
         StudyError: It is a study file that cannot be read, or names no file of answers.
@@ -218,7 +220,7 @@ def adopt(
         >>> answers.frame.head()  # doctest: +SKIP
     """
     with advice_for_caller():
-        found = _adopted(data, domain, columns, folder=folder, known=known)
+        found = _adopted(data, domain, columns, folder=folder, known=known, compared=compared)
     return replace(found, notes=tuple(map(in_callers_words, found.notes)))
 
 
@@ -229,6 +231,7 @@ def _adopted(
     *,
     folder: str,
     known: Sequence[str],
+    compared: bool,
 ) -> PeoplesAnswers:
     """What `adopt` returns; notes and refusals name options of commands."""
     if isinstance(data, str) and data in ARCHIVES:
@@ -251,7 +254,8 @@ def _adopted(
     task = chosen or DOMAINS[found.domain]
     items = _items(data, found.mapping)
     adopted = adopt_table(table, found.mapping, task, *items)
-    check_adopted(adopted)
+    if compared:
+        check_adopted(adopted)
     return _of_adopted(adopted, task, table.columns, AnswerSource(data, found.mapping))
 
 

@@ -42,6 +42,7 @@ def read_asked(
     domain: str = "",
     columns: Mapping[str, Any] | None = None,
     known: Sequence[str] = (),
+    compared: bool = True,
 ) -> Asked:
     """Find the responses and theories that a function is asked about: of a run its own responses, and its leader.
 
@@ -52,6 +53,7 @@ def read_asked(
         domain: Whose trials the responses are to; guessed by default.
         columns: Meanings of columns, as for `adopt`.
         known: Further columns that say something of participants.
+        compared: Whether theories are compared on the responses, which takes two participants.
 
     Raises:
         RunMissingError: There are no such responses, or not exactly one theory of the run is called so.
@@ -76,7 +78,7 @@ def read_asked(
         _check_not_said(domain=domain, columns=columns)
         return Asked(answers, wanted or None)
     data = str(answers) if isinstance(answers, os.PathLike) else answers
-    return Asked(adopt(data, domain, columns, known=known), wanted or None)
+    return Asked(adopt(data, domain, columns, known=known, compared=compared), wanted or None)
 
 
 def names_run(answers: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> bool:

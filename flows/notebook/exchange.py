@@ -13,8 +13,9 @@ import pandas as pd
 from rich.text import Text
 
 from lakatos.domains import DOMAINS, open_domain
-from lakatos.flows.argument import Argument, RunsFolder
+from lakatos.flows.argument import Argument, Columns, RunsFolder
 from lakatos.flows.notebook.answers import adopt
+from lakatos.flows.notebook.asked import names_run, read_asked
 from lakatos.flows.notebook.fitted import NamedTheory, find_theory, shapes_of
 from lakatos.flows.notebook.likelihood import (
     Seconds,
@@ -24,7 +25,9 @@ from lakatos.flows.notebook.likelihood import (
     pairs,
 )
 from lakatos.flows.notebook.study import read_run
+from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.result import PlainText, Result, Shown, Written
+from lakatos.flows.run.places import find_run
 from lakatos.theories.engine.checks.check import check_theory
 from lakatos.theories.engine.checks.check_report import CheckReport
 from lakatos.theories.engine.laboratory import Laboratory
@@ -41,6 +44,8 @@ from lakatos.theories.findings.exchange.export import exported, to_json
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
+from lakatos.theories.findings.exchange.pymc_model import is_pymc
+from lakatos.theories.findings.exchange.stan_model import is_stan
 from lakatos.theories.findings.exchange.standalone import write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
@@ -183,7 +188,7 @@ def import_theory(
         )
     if listed:
         return PlainText("\n".join(f"{item.label}: {item.words}" for item in theories_in(text)))
-    if likelihood:
+    if likelihood or is_pymc(text) or is_stan(file, text):
         if answers is None:
             raise TheoryError(
                 "a likelihood function is tried on responses; name them with --responses."
@@ -199,7 +204,7 @@ def import_theory(
         )
         if file.suffix == ".ipynb":
             text = code_of_notebook(text)
-        found = imported_likelihood(text, Path(answers), said, seconds)
+        found = imported_likelihood(file, text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
     with Sandbox() as sandbox:
         if file.suffix == ".py":
@@ -225,6 +230,7 @@ def export_theory(
     ] = "python",
     domain: str = "",
     responses: str | os.PathLike[str] | None = None,
+    columns: Columns = None,
     run: str = "",
     runs: RunsFolder = "runs",
     out: str | os.PathLike[str] | None = None,
@@ -241,7 +247,8 @@ def export_theory(
             holds source, parameters and population.
         domain: Kind of task that the theory is about, or the file that declares it; multiattribute by default, or that
             of the responses.
-        responses: File of responses, for r, stan and pymc.
+        responses: For r, stan and pymc: a file of responses, a published data set, or a run; by default those of --run.
+        columns: Meaning of a column of the responses, as in participant=VP; in Python a mapping, as for `adopt`.
         run: Run that holds the theory; the population distribution estimated there is used.
         runs: Folder that holds the runs.
         out: File to write; shown by default.
@@ -253,6 +260,8 @@ def export_theory(
         $ lakatos theory export hyperbolic --domain intertemporal --out hyperbolic.py
         $ lakatos theory export hyperbolic --as stan --responses responses.csv --out hyperbolic.stan
     """
+    if responses is None and form in PROGRAMS and run:
+        responses = find_run(run, Path(runs))
     if (form in PROGRAMS) != (responses is not None):
         raise UnwritableError(
             f"--as {form} writes the formulas of a theory for certain trials: name a file of responses by --responses."
@@ -263,14 +272,20 @@ def export_theory(
         raise UnwritableError(
             f"{out} is no file that can be written; name a file in a folder that exists."
         )
-    answers = None if responses is None else adopt(responses, domain)
+    answers, wanted = None, theory
+    if responses is not None:
+        own = [] if run else [theory]
+        asked = read_asked(
+            responses, own, runs=runs, domain=domain, columns=columns, compared=False
+        )
+        answers, wanted = asked.answers, (asked.theories or [theory])[0]
     if run:
         fitted = read_run(run, runs=runs).theory(str(theory))
         chosen, task = fitted.theory, fitted.domain
     else:
         task = answers.domain if answers is not None else open_domain(domain or "multiattribute")
         with Laboratory(task, 1) as laboratory:
-            chosen = find_theory(theory, task, laboratory)
+            chosen = find_theory(wanted, task, laboratory)
     if answers is None:
         text = to_json(chosen, task) if form == "json" else write_function(chosen, shapes_of(task))
         return _kept(text, out)
@@ -299,6 +314,8 @@ def export_theory(
     if out is None:
         return PlainText(text, notes)
     pd.DataFrame(program.table).to_csv(data, index=False)
+    if isinstance(responses, str | os.PathLike) and names_run(responses, runs):
+        note_export(find_run(str(responses), Path(runs)), data)
     beside.write_text(text, encoding="utf-8")
     return Written(beside, data, notes=notes)
 

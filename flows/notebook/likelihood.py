@@ -30,6 +30,8 @@ from lakatos.theories.findings.exchange.likelihood import (
     is_likelihood,
     read_likelihood,
 )
+from lakatos.theories.findings.exchange.pymc_model import is_pymc, read_pymc
+from lakatos.theories.findings.exchange.stan_model import is_stan, read_hbayesdm
 from lakatos.theories.findings.likelihood_fit import (
     FittedLikelihood,
     ParticipantDraws,
@@ -84,12 +86,21 @@ class FittedFunction:
 
 
 def imported_likelihood(
-    source: str, answers: Path, said: Said, seconds: float
+    file: Path, source: str, answers: Any, said: Said, seconds: float
 ) -> ImportedLikelihood:
-    """A likelihood function that was tried on a file of responses."""
-    table = table_of(answers)
+    """A likelihood function, or a model of PyMC or hBayesDM as one, that was tried on a file of responses."""
+    table = table_of(answers).frame
+    translated = None
+    if is_stan(file, source):
+        translated = read_hbayesdm(file, read_theory_file, table)
+    elif is_pymc(source):
+        translated = read_pymc(source)
+    if translated is not None:
+        source, said = translated.source, translated.said(said, [*map(str, table.columns)])
     with LikelihoodSandbox() as sandbox:
-        return import_likelihood(source, table.frame, sandbox, said, seconds=seconds)
+        found = import_likelihood(source, table, sandbox, said, seconds=seconds)
+    notes = translated.notes if translated is not None else ()
+    return replace(found, notes=(*found.notes, *notes))
 
 
 def code_of_notebook(text: str) -> str:

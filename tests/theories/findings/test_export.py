@@ -5,6 +5,7 @@ import math
 import re
 import shutil
 import subprocess
+import tarfile
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ import lakatos
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.exchange import export_theory
+from lakatos.flows.notebook.study import read_run
+from lakatos.flows.operations.people_export import EXPORTS_FILE
 from lakatos.theories.findings.exchange.export import exported, to_json
 from lakatos.theories.findings.exchange.formula import (
     UnwritableError,
@@ -30,6 +33,7 @@ from lakatos.theories.findings.exchange.formula import (
     symbol,
     value_of,
 )
+from lakatos.theories.findings.exchange.stan_model import StanProgram
 from lakatos.theories.findings.exchange.written import (
     PROGRAMS,
     ExportedTheory,
@@ -39,6 +43,7 @@ from lakatos.theories.findings.exchange.written import (
 )
 from lakatos.theories.language.theory import TheoryProgram, read_program
 from tests.conftest import require
+from tests.golden.released import GOLDEN
 
 STUDIES = Path(lakatos.__file__).resolve().parent.parent / "studies"
 
@@ -287,6 +292,27 @@ def test_a_stan_program_declares_what_it_uses() -> None:
                 known |= {own.removeprefix("real ")}
 
 
+@pytest.mark.parametrize(("domain", "name"), SOME)
+def test_functions_of_a_stan_program_give_the_likelihood_of_the_theory(
+    domain: str, name: str
+) -> None:
+    theory = published(domain, name)
+    text = PROGRAMS["stan"][1](theory, "theory_data.csv")
+    held: dict[str, Any] = {}
+    functions = StanProgram(text[text.index("functions {") :].split("data {")[0]).functions
+    exec("import numpy as np\nfrom scipy import special\n" + "\n".join(functions), held)
+    form, total = theory.formulas, 0.0
+    state = [held["first_state"](*theory.start)] if form.state else []
+    for row in pd.DataFrame(theory.table).iloc[: theory.n_checked].to_dict("records"):
+        given = [*theory.start, *(row[own_name(name)] for name in theory.columns), *state]
+        share = held["option_probabilities"](*given)[int(row["response"]) - 1]
+        total += row["n"] * math.log(max(share, 1e-12))
+        if state:
+            state = [held["next_state"](*given, int(row["response"]))]
+    assert total == pytest.approx(theory.log_likelihood, abs=1e-9)
+    assert repr(theory.log_likelihood) in text
+
+
 def test_pymc_has_no_theories_that_learn() -> None:
     with pytest.raises(UnwritableError, match="export it for Stan or R"):
         PROGRAMS["pymc"][1](published("learning", "rescorla_wagner"), "x.csv")
@@ -315,6 +341,50 @@ def test_the_command_writes_program_and_responses(tmp_path: Path) -> None:
     with pytest.raises(UnwritableError, match=r"hyperbolic_data\.csv exists already"):
         export_theory("hyperbolic", form="r", responses=STUDIES / "responses.csv", out=out)
     assert not out.exists()
+
+
+def test_a_file_of_one_participant_in_columns_of_any_name_is_exported(tmp_path: Path) -> None:
+    source = pd.read_csv(STUDIES / "responses.csv").query("participant == 1")
+    source.rename(columns={"amount_late": "x1", "choice": "x2"}).to_csv(
+        tmp_path / "one.csv", index=False
+    )
+    out = tmp_path / "hyperbolic.stan"
+    columns = {
+        "response": "x2",
+        "stimulus": {
+            "amounts": ["amount_soon", "x1"],
+            "delays_days": ["delay_soon_days", "delay_late_days"],
+        },
+    }
+    export_theory(
+        "hyperbolic", form="stan", responses=tmp_path / "one.csv", columns=columns, out=out
+    )
+    rows = pd.read_csv(tmp_path / "hyperbolic_data.csv")
+    assert (rows["participant"] == 1).all()
+    assert len(rows) == len(source)
+    whole = tmp_path / "whole.stan"
+    export_theory("hyperbolic", form="stan", responses=STUDIES / "responses.csv", out=whole)
+    checked = "of its first 40 rows is"
+    assert out.read_text().split(checked)[1][:20] == whole.read_text().split(checked)[1][:20]
+
+
+def test_responses_of_a_run_are_exported_with_its_theory_and_listed_for_withdrawals(
+    tmp_path: Path,
+) -> None:
+    with tarfile.open(GOLDEN) as kept:
+        kept.extractall(tmp_path, filter="data")
+    runs, out = tmp_path / "runs", tmp_path / "leader.R"
+    outcome = read_run("people", runs=runs)
+    name = str(outcome.leaderboard["theory"][0])
+    export_theory(name, form="r", run="people", runs=runs, out=out)
+    rows = pd.read_csv(tmp_path / "leader_data.csv")
+    assert rows["n"].sum() == sum(item.n_responses for item in outcome.answers.trials)
+    for parameter, value in outcome.theory(name).people.set_index("parameter")["median"].items():
+        assert f"{value:.4g}"[:5] in out.read_text(), parameter
+    again = tmp_path / "again.R"
+    export_theory(name, form="r", responses=runs / "people", out=again)
+    assert again.read_text().replace("again_data", "leader_data") == out.read_text()
+    assert str(tmp_path / "leader_data.csv") in (runs / "people" / EXPORTS_FILE).read_text()
 
 
 def test_formulas_need_responses_and_code_needs_none() -> None:

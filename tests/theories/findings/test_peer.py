@@ -335,6 +335,25 @@ def predict(parameters, stimulus, history):
     assert answer[:, 0, 1].tolist() == [0.375, 0.375, 0.875, 0.875]
 
 
+def test_ranks_of_scipy_are_written_out(sandbox):
+    predict = """
+from scipy.stats import rankdata
+
+def predict(parameters, stimulus, history):
+    p = rankdata([parameters["slip"], 2.0, 2.0])[1] / 10
+    return np.array([1 - p, p])
+"""
+    theory = import_autocog(ALTERNATING | {"predict_source": predict}, sandbox)
+    (p,) = sandbox.probabilities(theory.source, {"slip": np.zeros(1)}, [SPACE.arrays])
+    np.testing.assert_allclose(p[..., 1], 0.25)
+    with pytest.raises(TheoryLintError, match=r"scipy\.stats"):
+        import_autocog(
+            ALTERNATING
+            | {"predict_source": predict.replace("import rankdata", "import rankdata, beta")},
+            sandbox,
+        )
+
+
 def test_a_theory_without_free_parameters_comes_in(sandbox):
     source = """
 def predict(parameters, stimulus, history):

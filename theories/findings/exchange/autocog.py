@@ -31,6 +31,7 @@ from scipy.stats import chisquare
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import TheoryError, TheorySourceError
+from lakatos.theories.findings.exchange.foreign_code import with_statistics
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prior import parse_prior
 from lakatos.theories.language.theory import TheoryProgram
@@ -117,7 +118,7 @@ def import_autocog(
     """
     given = _read(value)
     claim, predict, policy = (_text_of(given, part) for part in ("theory", "predict", "policy"))
-    predict = dedent(predict).strip()
+    predict = with_statistics(dedent(predict).strip())
     check_source(predict)
     priors, vectors, listed = _priors(given.get("parameters"), n_cues)
     reads_history = _reads_history(predict)

@@ -25,6 +25,7 @@ from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.lint import check_source
 from lakatos.theories.errors import TheoryError, TheorySourceError
 from lakatos.theories.findings.exchange.autocog import MOST_BYTES, docstring_of, uniform_range
+from lakatos.theories.findings.exchange.foreign_code import code_in
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.theory import TheoryProgram
 
@@ -34,6 +35,11 @@ FEATURE = re.compile(r"([AB])_?(?:feature|cue|f)_?(\d+)", re.IGNORECASE)
 RANGE = re.compile(
     r"^\s*[-*]?\s*(\w+)\s*(?:\([^)]*\))?\s*:\s*(?:\w+ )?(?:in )?([\[(][^\])]*[\])])(.*)$"
 )
+OTHER_FORMS = (
+    "A function that returns a likelihood is imported with --likelihood --responses FILE. An estimator of scikit-learn "
+    "or a theorist of AutoRA is scored in Python, by lakatos.score(responses, rivals={'its name': estimator})."
+)
+"""What to do with Python that is no model of GeCCo."""
 SAME = 1e-6
 """Nats by which the value of two decisions may differ from those of each alone."""
 COLUMNS = """
@@ -112,6 +118,7 @@ def import_gecco(
     """
     if len(source.encode(errors="replace")) > MOST_BYTES:
         raise TheorySourceError(f"the model has more than {MOST_BYTES} bytes.")
+    source = code_in(source)
     node = _function(source, function)
     said = ast.get_docstring(node) or ""
     features = _features(node)
@@ -146,8 +153,9 @@ def _function(source: str, name: str) -> ast.FunctionDef:
     found = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     wanted = name or next((own for own in found if own.startswith("cognitive_model")), "")
     if wanted not in found:
+        other = "" if name else f" {OTHER_FORMS}"
         raise TheorySourceError(
-            f"there is no function {wanted or 'cognitive_model'!r}; there are: {', '.join(found) or 'none'}."
+            f"there is no function {wanted or 'cognitive_model'!r}; there are: {', '.join(found) or 'none'}.{other}"
         )
     return found[wanted]
 
@@ -158,7 +166,7 @@ def _features(node: ast.FunctionDef) -> list[tuple[str, int]]:
     if len(arguments) < 4 or arguments[0].lower() not in DECISIONS:
         raise TheorySourceError(
             f"{node.name}({', '.join(arguments)}) is about another task: taken are models whose arguments are "
-            "decisions, A_feature1, ..., B_feature1, ..., and the parameters."
+            f"decisions, A_feature1, ..., B_feature1, ..., and the parameters. {OTHER_FORMS}"
         )
     found = []
     for argument in arguments[1:-1]:

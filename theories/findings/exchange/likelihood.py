@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pprint import pformat
 from typing import Any, Final
@@ -46,6 +46,7 @@ from lakatos.theories.errors import (
     TheoryShapeError,
     TheorySourceError,
 )
+from lakatos.theories.findings.exchange.foreign_code import code_in, with_statistics
 from lakatos.theories.language.parsing import parse
 
 Array = NDArray[np.float64]
@@ -309,7 +310,8 @@ def function_in(source: str, name: str = "") -> ast.FunctionDef:
     if not found:
         raise TheorySourceError(
             "the file has no function outside of classes; write one that takes columns and parameters, such as "
-            "`def model(choices, rewards, parameters):`."
+            "`def model(choices, rewards, parameters):`. Estimators of scikit-learn and theorists of AutoRA are scored "
+            "in Python, by lakatos.score(responses, rivals={'its name': estimator})."
         )
     if name or len(outer) != 1:
         there = f"there is no function {name!r}" if name else "which function is meant is open"
@@ -407,6 +409,29 @@ class Said:
     responses: Sequence[str] = ()
     returns: str = ""
     skip: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TranslatedModel:
+    """A model of another language as a likelihood function."""
+
+    source: str
+    known: Said
+    """What the model states of its function; columns by their names there."""
+    notes: tuple[str, ...] = ()
+
+    def said(self, user: Said, columns: Sequence[str]) -> Said:
+        """What the user says, completed by what the model states and the table has."""
+        own = {name: column for name, column in self.known.columns.items() if column in columns}
+        return replace(
+            user,
+            function=self.known.function,
+            participant=user.participant or self.known.participant,
+            columns={**own, **user.columns},
+            bounds={**self.known.bounds, **user.bounds},
+            responses=tuple(user.responses) or self.known.responses,
+            returns=user.returns or self.known.returns,
+        )
 
 
 def _canonical(name: str) -> str:
@@ -541,6 +566,7 @@ def import_likelihood(
         TheoryError: The function fails on these responses, or is no likelihood of them; the message states the
             participant, the trial and the parameters that show it.
     """
+    source = with_statistics(code_in(source))
     names = {item.id for item in ast.walk(parse_source(source)) if isinstance(item, ast.Name)}
     bound = {
         alias.asname or alias.name
