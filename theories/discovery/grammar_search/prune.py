@@ -93,7 +93,7 @@ def prune(
 
     What changes no prediction on these trials goes before anything is fitted.
 
-    No chain of small losses may lose what all of them together would not be forgiven.
+    Nothing that was fitted on the way is clearly better than what is left: small losses do not add up.
 
     What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
     that, since one may only make up for the other.
@@ -113,20 +113,21 @@ def prune(
     (own,) = validate([here])
     if not isinstance(own, TheoryError):
         price = min(price, price_of_parameter(own))
-    whole, n_whole, whole_odds = own, size_of(grammar, here), odds.of(here)
+    fitted = [] if isinstance(own, TheoryError) else [(here, own)]
 
     def is_free(item: _TriedChange) -> bool:
-        """Whether it costs nothing beside what is there now, nor beside the whole: small losses add up."""
-        assert not isinstance(whole, TheoryError)
-        worth = price * (n_whole - size_of(grammar, item.composition))
-        prior = (whole_odds - odds.of(item.composition)) / n_responses(whole)
-        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth, prior)
+        """Whether it costs nothing beside what is there now, nor beside anything else that was fitted."""
+        tried = (item.composition, item.scores)
+        return item.is_free and not any(
+            is_ahead(grammar, other, tried, price, odds) for other in fitted
+        )
 
     kept: dict[str, _TriedChange] = {}
     while len(changes) < MOST_CHANGES and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
         for options in _options(grammar, here, kept):
             tried = _tried(grammar, here, own, options, validate, price, odds)
+            fitted += [(item.composition, item.scores) for item in tried]
             free = [item for item in tried if is_free(item)]
             kept |= {item.words: item for item in tried if item not in free}
             if free:
@@ -196,6 +197,27 @@ def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
     return settled(cost.value + prior) <= settled(
         max(worth, chance if np.isfinite(chance) else 0.0)
     )
+
+
+def is_ahead(
+    grammar: Grammar,
+    first: tuple[Composition, HeldOutScores],
+    second: tuple[Composition, HeldOutScores],
+    price: float,
+    odds: PriorOdds,
+) -> bool:
+    """Whether the first of two forms predicts better by more than its further parts cost and than chance makes.
+
+    Args:
+        grammar: Of both.
+        first, second: Compositions with their scores on responses that they were not fitted to.
+        price: Nats per choice that a parameter must be worth.
+        odds: Prior odds of mechanisms.
+    """
+    (form, scores), (other, other_scores) = first, second
+    worth = price * (size_of(grammar, form) - size_of(grammar, other))
+    prior = (odds.of(form) - odds.of(other)) / n_responses(scores)
+    return not is_no_loss(paired_difference(scores, other_scores), worth, prior)
 
 
 def price_of_parameter(scores: HeldOutScores) -> float:
