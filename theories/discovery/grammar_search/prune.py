@@ -3,7 +3,7 @@
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
 and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
 stays only if leaving it out costs more than its price, log n nats in all however many responses there are, and more
-than two standard errors of the paired difference: the
+than two standard errors of the paired difference (see `loss`): the
 search has chosen it among hundreds on answers of the same people, so that one standard error is soon found. Log prior
 odds of what is left out, divided by the number of responses, count as part of that cost.
 """
@@ -11,7 +11,7 @@ odds of what is left out, divided by the number of responses, count as part of t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -217,7 +217,30 @@ def is_ahead(
     (form, scores), (other, other_scores) = first, second
     worth = price * (size_of(grammar, form) - size_of(grammar, other))
     prior = (odds.of(form) - odds.of(other)) / n_responses(scores)
-    return not is_no_loss(paired_difference(scores, other_scores), worth, prior)
+    return not is_no_loss(loss(scores, other_scores), worth, prior)
+
+
+def loss(first: HeldOutScores, second: HeldOutScores) -> ScoreEstimate:
+    """How much better the first of two forms predicts, in nats per choice, and what chance makes of nothing.
+
+    Where a part matters for few units, what they gain is in the standard error too, and no gain would ever be two
+    standard errors. So gains are also compared with those of each unit cut at log n nats, and the clearer of the two
+    comparisons decides.
+
+    References:
+        Huber (1965), A robust version of the probability ratio test, Annals of Mathematical Statistics 36, 1753-1758.
+    """
+    found = paired_difference(first, second)
+    most = np.log(max(sum(len(units.n_choices) for units in first), 2))
+    cut = []
+    for own, other in zip(first, second, strict=True):
+        gains = np.clip(own.log_predictive - other.log_predictive, -most, most)
+        cut.append(replace(own, log_predictive=other.log_predictive + gains))
+    robust = paired_difference(cut, second)
+    if min(found.value, robust.value) <= 0:
+        return found
+    error = found.value * robust.standard_error / robust.value
+    return replace(found, standard_error=min(found.standard_error, error))
 
 
 def price_of_parameter(scores: HeldOutScores) -> float:
@@ -268,7 +291,7 @@ def _tried(
     for (words, smaller), scores in zip(options, results, strict=True):
         if not isinstance(scores, TheoryError):
             worth = price * (size_of(grammar, here) - size_of(grammar, smaller))
-            cost = paired_difference(own, scores)
+            cost = loss(own, scores)
             prior = (odds.of(here) - odds.of(smaller)) / n_responses(scores)
             found.append(_TriedChange(words, smaller, scores, cost, worth, prior, here.key))
     return found
