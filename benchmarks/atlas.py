@@ -234,17 +234,16 @@ def _scores(
 def row_of(named: NamedTheory) -> str:
     """The row of a data set in the table."""
     known = named.measures
-    measured = [""] * 6
-    if known is not None:
-        share = known.published_completeness
-        best = cell(known.published) + ("" if share is None else f", {share:.0%}")
-        measured = [
-            _interval(known.presented, "{:.2f}"), _interval(known.sealed, "{:.2f}"),
-            _interval(known.completeness, "{:.0%}"), best,
-            _interval(known.ahead, "{:+.4f}"), f"{known.n_responses:,}",
-        ]  # fmt: skip
-    cells = [named.study, cell(named.name), str(named.n_clauses), *measured]
-    return f"| {' | '.join([*cells, duration(named.seconds)])} |"
+    assert known is not None
+    share = known.published_completeness
+    cells = (
+        named.study, cell(named.name), str(named.n_clauses),
+        _interval(known.presented, "{:.2f}"), _interval(known.sealed, "{:.2f}"),
+        _interval(known.completeness, "{:.0%}"),
+        cell(known.published) + ("" if share is None else f", {share:.0%}"),
+        _interval(known.ahead, "{:+.4f}"), f"{known.n_responses:,}", duration(named.seconds),
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
 
 
 def _interval(found: Interval | None, form: str) -> str:
@@ -261,7 +260,8 @@ def cell(text: str) -> str:
 
 
 def page_of(page: str, named: Mapping[str, NamedTheory]) -> str:
-    """The page with the table and the claims of the kept theories, and without what it had of them before."""
+    """The page with the table and the claims of the measured theories, and without what it had of them before."""
+    named = {name: item for name, item in named.items() if item.measures is not None}
     before, rest = page.split(TOP)
     _, after = rest.split(END)
     starts = tuple(start for name in named for start in (f"| {name} |", f"**{name}.**"))

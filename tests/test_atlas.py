@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.atlas import (
     PAGE,
+    Measures,
     NamedTheory,
     cell,
     keep,
@@ -47,10 +48,17 @@ def names_in(page: str) -> list[str]:
     return [name for name in names if name not in ("study", "---")]
 
 
+MEASURES = Measures(
+    commit="c", presented=(1.0, 0.9, 1.1), sealed=None, completeness=(0.9, 0.8, 1.0), published="B",
+    published_completeness=0.8, ahead=(0.01, -0.01, 0.03), n_responses=1_000,
+)  # fmt: skip
+
+
 def named(study: str, name: str = "A") -> NamedTheory:
     return NamedTheory(
         study=study, commit="c", name=name, claim="People choose at random.", n_clauses=1, source="", author="grammar",
         people={}, doubts={}, own_centers={}, pooled=False, seconds=60.0,
+        measures=MEASURES,
     )  # fmt: skip
 
 
@@ -68,7 +76,7 @@ def test_the_page_is_what_the_kept_theories_make_of_it() -> None:
         assert item.study == study
         assert item.theory.name == item.name
         assert item.theory.account().claim == item.claim
-        assert f"**{study}.** {cell(item.claim)}" in page
+        assert (f"**{study}.** {cell(item.claim)}" in page) == (item.measures is not None)
 
 
 def test_a_kept_theory_takes_the_place_of_what_the_page_had_of_its_data_set() -> None:
@@ -78,6 +86,13 @@ def test_a_kept_theory_takes_the_place_of_what_the_page_had_of_its_data_set() ->
     assert again.count("**games.**") == 1
     assert "**games.** People choose at random." in again
     assert page_of(again, load_named() | {"games": named("games")}) == again
+
+
+def test_a_row_holds_each_measure_with_its_interval() -> None:
+    assert row_of(named("games")) == (
+        "| games | A | 1 | 1.00 (0.90 to 1.10) | not measurable | 90% (80% to 100%) | B, 80% "
+        "| +0.0100 (-0.0100 to +0.0300) | 1,000 | 1 min 00 s |"
+    )
 
 
 def test_text_of_others_is_no_markup_in_a_table() -> None:
