@@ -118,9 +118,7 @@ def prune(
     def is_free(item: _TriedChange) -> bool:
         """Whether it costs nothing beside what is there now, nor beside anything else that was fitted."""
         tried = (item.composition, item.scores)
-        return item.is_free and not any(
-            is_ahead(grammar, other, tried, price, odds) for other in fitted
-        )
+        return not any(is_ahead(grammar, other, tried, price, odds) for other in fitted)
 
     kept: dict[str, _TriedChange] = {}
     while len(changes) < MOST_CHANGES and not isinstance(own, TheoryError):
@@ -178,11 +176,6 @@ class _TriedChange:
     """Log prior odds that it gives up, in nats per choice."""
     among: object
     """Key of the composition that was simplified."""
-
-    @property
-    def is_free(self) -> bool:
-        """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
-        return is_no_loss(self.cost, self.worth, self.prior)
 
 
 def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
