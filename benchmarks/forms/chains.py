@@ -36,8 +36,8 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.answers import PeoplesAnswers, adopt
 from lakatos.flows.notebook.fitted import draws_for, is_pooled
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import mean_score
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.generic_learners.completeness import mean_score
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.theory import Theory, read_program
 

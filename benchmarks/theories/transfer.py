@@ -42,10 +42,11 @@ from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,
+    mean_score,
     paired_difference,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score
+from lakatos.theories.findings.generic_learners.completeness import completeness
 from lakatos.theories.findings.generic_learners.learners import left_out_kind, predict_others
 from lakatos.theories.findings.transfer import relearned
 from lakatos.theories.language.theory import Theory, read_program

@@ -246,6 +246,10 @@ class ArchivalParticipants(ListedSource):
         self._data_sets_asked.add(data_set_of(design.archive))
         self._unused[design.archive] = unused & ~released
 
+    def open(self) -> Sequence[Trials]:
+        """Responses that are neither sealed nor released."""
+        return self._hidden(self._unused)
+
     def sealed(self) -> Sequence[Trials]:
         """Other people's answers to the sealed trials; where trials are steps, all of the sealed people's answers."""
         if self.sequential:

@@ -45,9 +45,8 @@ from lakatos.flows.notebook.predictors import are_predictors, scores_of_predicto
 from lakatos.flows.notebook.time_left import TimeLeft
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
-from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
+from lakatos.theories.engine.scoring.score import UnitScores, mean_score, paired_difference
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.generic_learners.completeness import mean_score
 from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory, read_program

@@ -35,7 +35,7 @@ from lakatos.flows.report.transfer_figure import draw_transfer
 from lakatos.flows.result import PlainText, Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
-from lakatos.theories.findings.generic_learners.completeness import mean_score
+from lakatos.theories.engine.scoring.score import mean_score
 from lakatos.theories.findings.transfer import N_DRAWS, WAYS
 from lakatos.theories.language.theory import read_program
 from lakatos.traces.wording import plural

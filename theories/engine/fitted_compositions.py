@@ -36,6 +36,11 @@ class FittedCompositions:
         self._known.update(zip(new, found, strict=True))
         return [_made_from(self._known[item.key], parent) for item, parent in items]
 
+    @property
+    def fitted(self) -> list[EvaluatedComposition]:
+        """All that could be fitted, in the order in which it was."""
+        return [item for item in self._known.values() if isinstance(item, EvaluatedComposition)]
+
     def glance(
         self, items: Sequence[tuple[Composition, EvaluatedComposition | None]]
     ) -> list[float | TheoryError]:

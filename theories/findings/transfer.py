@@ -25,10 +25,11 @@ from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
     UnitScores,
     log_predictive,
+    mean_score,
     paired_difference,
 )
 from lakatos.theories.errors import TheoryError
-from lakatos.theories.findings.generic_learners.completeness import completeness, mean_score
+from lakatos.theories.findings.generic_learners.completeness import completeness
 from lakatos.theories.findings.generic_learners.learners import ceiling_of_people, predict_left_out
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.record import Record

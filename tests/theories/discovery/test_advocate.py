@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakatos.theories.discovery.grammar_search.advocate import GrammarAdvocate
+from lakatos.theories.discovery.grammar_search.growing_tree import SearchTree
 from lakatos.theories.discovery.grammar_search.proposal import (
     AdvocateBrief,
+    CompositionAttempt,
     SearchProposal,
     SearchStart,
 )
@@ -80,6 +82,11 @@ class Bench:
             error=self.errors.get(names[0], 0.01),
             n_mechanisms=len(names),
         )
+
+    def validate_alike(self, compositions):
+        """Elimination finds that nothing is needed."""
+        spread = np.tile([0.01, -0.01], 50)
+        return [(UnitScores(spread - 1.0, np.ones(100)),) for _ in compositions]
 
     def glance(self, items):
         """What fits would say, without keeping that anybody asked for a fit."""
@@ -451,3 +458,72 @@ def test_of_theories_that_nobody_can_tell_apart_the_plainest_is_submitted(scatte
         glance=bench.glance,
     )
     assert names_of(proposal.submitted[0]) == named
+
+
+class TakenAway(Bench):
+    """Participants are predicted with what others learned, and differ a little."""
+
+    def one(self, composition, parent):
+        found = super().one(composition, parent)
+        value = found.scores[0].log_predictive + np.tile([0.01, -0.01], 50)
+        return replace(found, left_out=(UnitScores(value, np.ones(100)),))
+
+    def validate(self, compositions):
+        return [self.one(item, START.digest).left_out for item in compositions]
+
+
+def eliminated(bench, validate):
+    """What is submitted where only the start was, and a better form was tried."""
+    advocate = GrammarAdvocate(GRAMMAR, afresh=0.0)
+    better = Composition({"first": ("c",), "second": ("e",), "third": ("i", "k")})
+    attempts = tuple(
+        advocate.attempt(item, None, "", bench.one(item, START.digest))
+        for item in (better, START.composition)
+    )
+    return advocate.pruned(
+        SearchProposal(attempts, attempts[1:]),
+        AdvocateBrief((), n_candidates=2),
+        bench,
+        validate,
+        np.random.default_rng(0),
+    ).submitted
+
+
+def test_elimination_never_ends_where_a_form_that_was_tried_is_clearly_ahead():
+    """It was not submitted, because its error is larger; what it does not need is left out of it."""
+    bench = TakenAway({"c": 0.3, "i": 0.3}, errors={"c": 0.05})
+    submitted = eliminated(bench, bench.validate)
+    assert names_of(submitted[0]) == {"c", "e", "i"}
+    assert START.composition.key in {item.composition.key for item in submitted}
+
+
+def test_where_all_that_elimination_left_is_clearly_behind_the_best_that_was_tried_is_submitted():
+    """On the responses of elimination nothing is needed, on those of the fits c, i and k are."""
+    submitted = eliminated(TakenAway({"c": 0.3, "i": 0.3, "k": 0.3}), Bench().validate_alike)
+    assert names_of(submitted[0]) == {"c", "e", "i", "k"}
+
+
+def test_a_climb_looks_around_the_best_and_then_where_sizes_are_furthest_apart():
+    """A search of few candidates reaches the middle of the front: the third of five sizes comes before the second."""
+    wide = replace(
+        GRAMMAR,
+        slots=(*GRAMMAR.slots[:2], SkeletonSlot("third", 0, 4)),
+        mechanisms=(
+            *GRAMMAR.mechanisms,
+            replace(GRAMMAR.mechanisms[-1], name="l", parameters={"l": PRIOR}),
+        ),
+    )
+    tree = SearchTree(GrammarAdvocate(wide), AdvocateBrief(()), np.random.default_rng(0))
+    (fitted,) = Bench()([(START.composition, START.digest)])
+    for size in range(5):
+        form = Composition(dict(START.composition.slots) | {"third": tuple("ijkl"[:size])})
+        tree.tried[form.key] = CompositionAttempt(form, None, "", fitted, float(size))
+
+    def order():
+        return [len(item.composition.slots["third"]) for item in tree._not_looked_around()]
+
+    assert order() == [4, 0, 2, 1, 3]
+    tree.looked_around = {
+        item.composition.key for item in tree.working if item.criterion in (0.0, 4.0)
+    }
+    assert order() == [2, 1, 3]

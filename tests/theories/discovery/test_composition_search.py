@@ -118,3 +118,12 @@ def test_what_was_found_on_some_trials_is_submitted_with_its_fit_to_all(
     assert [item.criterion for item in again.submitted] == [
         item.criterion for item in found.submitted
     ]
+
+
+@pytest.mark.slow
+def test_the_best_of_a_size_may_be_a_form_that_only_elimination_fitted(trials: Trials) -> None:
+    found = searched(trials, 1)
+    sizes = [item.evaluated.n_mechanisms for item in found.sizes if item.evaluated]
+    assert sizes == sorted(set(sizes))
+    tried = {item.composition.key for item in found.attempts}
+    assert {item.composition.key for item in found.sizes} - tried

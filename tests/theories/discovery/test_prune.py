@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
+from lakatos.theories.discovery.grammar_search.prior_odds import EQUAL_ODDS
 from lakatos.theories.discovery.grammar_search.prune import (
     PrunedComposition,
+    is_ahead,
+    loss,
     price_of_parameter,
     prune,
     simplifications,
 )
-from lakatos.theories.engine.scoring.score import UnitScores
+from lakatos.theories.engine.scoring.score import UnitScores, paired_difference
 from lakatos.theories.errors import TheoryRaisedError
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
@@ -162,6 +165,72 @@ def test_small_losses_do_not_add_up_to_a_large_one():
     worth = {name: 1.6 * 0.4 / np.sqrt(200) for name in "xyz"}
     found = prune(GRAMMAR, FULL, bench({"curved": 0.5, **worth}, noise=0.4), price=1e-3)
     assert 0 < len(names_of(found) & set("xyz")) < 3
+
+
+def test_nothing_fitted_on_the_way_is_clearly_better_than_what_is_left():
+    """Without x, which does harm, y and z together gain 2.3 standard errors, and less than that beside x."""
+    worth = {"x": -0.05} | {name: 1.6 * 0.4 / np.sqrt(200) for name in "yz"}
+    found = prune(GRAMMAR, FULL, bench({"curved": 0.5, **worth}, noise=0.4), price=1e-3)
+    left = names_of(found)
+    assert "x" not in left
+    assert len(left & set("yz")) == 1
+
+
+def scores_of(gains, n_each=12):
+    """Scores of trials with so many responses each, of which each trial gains so much in all."""
+    return (UnitScores(np.array(gains, dtype=float), np.full(len(gains), float(n_each))),)
+
+
+SPREAD = [0.5, 1.5] * 6 + [1.0]
+
+
+def test_a_gain_of_one_trial_does_not_hide_what_the_others_gain():
+    """13 trials gain a nat each. A trial that gains 50 makes the error as large as the gain, and counts as log 14."""
+    few, many = scores_of([*SPREAD, 50.0]), scores_of([*SPREAD, np.log(14)])
+    none = scores_of(np.zeros(14))
+    plain, cut = paired_difference(few, none), paired_difference(many, none)
+    assert plain.value < 2 * plain.standard_error
+    found = loss(few, none)
+    assert found.value == plain.value
+    assert found.value / found.standard_error == pytest.approx(cut.value / cut.standard_error)
+    assert found.value > 2 * found.standard_error
+
+
+def test_a_gain_of_one_trial_alone_is_no_clear_gain():
+    """However large it is: the other trials gain nothing."""
+    found = loss(scores_of([*np.tile([0.5, -0.5], 6), 0.0, 50.0]), scores_of(np.zeros(14)))
+    assert 0 < found.value < 2 * found.standard_error
+
+
+@pytest.mark.parametrize("gains", [[1.0, -1.0] * 7, [-0.5, -1.5] * 7, [*[-1.0, -0.5] * 6, 0, 50.0]])
+def test_where_units_gain_little_or_lose_a_loss_is_the_paired_difference(gains):
+    few, none = scores_of(gains), scores_of(np.zeros(14))
+    assert loss(few, none) == paired_difference(few, none)
+
+
+def test_a_part_that_matters_most_for_one_trial_stays():
+    def validate(compositions):
+        found = []
+        for composition in compositions:
+            names = {name for chosen in composition.slots.values() for name in chosen}
+            found.extend([scores_of([*SPREAD, 50.0] if "z" in names else np.zeros(14))])
+        return found
+
+    assert "z" in names_of(prune(GRAMMAR, FULL, validate))
+
+
+@pytest.mark.parametrize(("gain", "ahead"), [(0.4, False), (1.5, True)])
+def test_a_form_is_ahead_by_more_than_the_price_of_its_further_parts(gain, ahead):
+    """Of 14 trials a parameter and its mechanism cost 1.3 log 14 nats, .245 for each trial."""
+    plain = Composition({"core": ("plain",), "lapse": ("random",)})
+    ornate = Composition({"core": ("plain",), "extra": ("x",), "lapse": ("random",)})
+    own, none = (
+        scores_of(np.full(14, gain / 4) + np.tile([0.01, -0.01], 7)),
+        scores_of(np.zeros(14)),
+    )
+    price = price_of_parameter(none)
+    assert is_ahead(GRAMMAR, (ornate, own), (plain, none), price, EQUAL_ODDS) == ahead
+    assert not is_ahead(GRAMMAR, (plain, none), (ornate, own), price, EQUAL_ODDS)
 
 
 def test_a_price_is_paid_in_all_and_not_per_response():

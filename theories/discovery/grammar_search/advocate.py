@@ -52,9 +52,11 @@ from lakatos.theories.discovery.grammar_search.prune import (
     PrunedComposition,
     Same,
     Validate,
+    is_ahead,
+    price_of_parameter,
     prune,
 )
-from lakatos.theories.engine.scoring.score import paired_difference
+from lakatos.theories.engine.scoring.score import mean_score, paired_difference
 from lakatos.theories.language.theory import LAPSE
 
 
@@ -170,42 +172,75 @@ class GrammarAdvocate(SearchPolicy):
                 leave_out((item.composition, item.parent, item.change))
         tree.grow(list(cut.values()), evaluate)
         tree.grow(tree.looking_plainer(cut), evaluate)
-        plainest = self._plainest(tree, cut)
-        if plainest and plainest.composition.key not in cut:
-            leave_out((plainest.composition, plainest.parent, plainest.change))
+        seen: set[object] = set()
+        while (first := self._plainest(tree, cut)) and first.composition.key not in seen | set(cut):
+            seen.add(first.composition.key)
+            leave_out((first.composition, first.parent, first.change))
+            tree.budget += 1
             tree.grow(list(cut.values()), evaluate)
-            plainest = self._plainest(tree, cut)
+        if first and first.composition.key not in cut:
+            first = self._best(tree, cut)
         fitted = ranked(tree.tried[key] for key in cut)
-        working = [item for item in fitted if item.evaluated is not None]
-        first = [item for item in working if item is plainest]
+        others = (item for item in fitted if item.evaluated is not None and item is not first)
         return replace(
             proposal,
             attempts=tuple(ranked(tree.tried.values())),
-            submitted=(*first, *(item for item in working if item is not plainest)),
+            submitted=(*([first] if first else []), *others),
             glances=tuple(tree.glanced.values()),
             looked_around=frozenset(tree.looked_around),
         )
 
     def _plainest(self, tree: SearchTree, cut: Collection[object]) -> CompositionAttempt | None:
-        """The shortest code among all that was tried and is within one standard error of the best that was pruned.
+        """The shortest code of what is within one standard error of `_best`, and not clearly behind anything tried.
 
         Participants are predicted with what others taught; see `scoreboard`, where leaders are chosen likewise. Random
         choices are a part of what is kept: without them, a theory hardly predicts other participants.
         """
-        pruned = [item for item in tree.working if item.composition.key in cut]
-        best = pruned[0].evaluated if pruned else None
-        if best is None or not best.left_out:
-            return pruned[0] if pruned else None
+        best = self._best(tree, cut)
+        if best is None or best.evaluated is None or not best.evaluated.left_out:
+            return best
         alike = []
-        for item in tree.working:
+        for item in _with_lapses(tree.working, best):
             assert item.evaluated is not None
-            if LAPSE in best.theory.priors and LAPSE not in item.evaluated.theory.priors:
-                continue
-            lost = paired_difference(best.left_out, item.evaluated.left_out)
-            prior = self.prior(pruned[0].composition, best) - self.prior(item.composition, best)
+            lost = paired_difference(best.evaluated.left_out, item.evaluated.left_out)
+            prior = self.prior(best.composition, best.evaluated)
+            prior -= self.prior(item.composition, best.evaluated)
             if settled(lost.value + prior) <= settled(lost.standard_error):
                 alike.append(item)
-        return min(alike, key=lambda item: (length_of(item), -item.criterion))
+        alike.sort(key=lambda item: (length_of(item), -item.criterion))
+        return next((item for item in alike if not self._is_behind(item, tree)), best)
+
+    def _best(self, tree: SearchTree, cut: Collection[object]) -> CompositionAttempt | None:
+        """The best that was pruned and is not clearly behind anything tried; without such, the best that was tried."""
+        pruned = [item for item in tree.working if item.composition.key in cut]
+        if not pruned or pruned[0].evaluated is None or not pruned[0].evaluated.left_out:
+            return pruned[0] if pruned else None
+        near = (item for item in pruned if not self._is_behind(item, tree))
+        best = next(near, None)
+        return best or max(_with_lapses(tree.working, pruned[0]), key=self._held_out)
+
+    def _held_out(self, attempt: CompositionAttempt) -> float:
+        """Nats per choice of responses that an attempt was not fitted to, and its prior odds."""
+        assert attempt.evaluated is not None
+        prior = self.prior(attempt.composition, attempt.evaluated)
+        return settled(mean_score(attempt.evaluated.left_out).value + prior)
+
+    def _is_behind(self, attempt: CompositionAttempt, tree: SearchTree) -> bool:
+        """Whether anything that was tried is clearly ahead of an attempt; see `prune.is_ahead`."""
+        assert attempt.evaluated is not None
+        own = attempt.evaluated.left_out
+        price = price_of_parameter(own)
+        return any(
+            is_ahead(
+                self.grammar,
+                (item.composition, item.evaluated.left_out),
+                (attempt.composition, own),
+                price,
+                self.odds,
+            )
+            for item in _with_lapses(tree.working, attempt)
+            if item.evaluated is not None
+        )
 
     def _settled(
         self,
@@ -235,6 +270,19 @@ class GrammarAdvocate(SearchPolicy):
             tree.grow(batch, evaluate)
         tree.budget += len(cut) + 2 + self.batch
         return tree
+
+
+def _with_lapses(
+    attempts: Sequence[CompositionAttempt], like: CompositionAttempt
+) -> list[CompositionAttempt]:
+    """Attempts that could be fitted; where ``like`` has random choices, those that have them."""
+    assert like.evaluated is not None
+    wanted = LAPSE in like.evaluated.theory.priors
+    return [
+        item
+        for item in attempts
+        if item.evaluated is not None and (not wanted or LAPSE in item.evaluated.theory.priors)
+    ]
 
 
 def _told(change: str, found: PrunedComposition) -> str:

@@ -72,7 +72,8 @@ def search_compositions(
     found = advocate.pruned(
         found, brief, fits.evaluate, fits.validate, rng, same=fits.same, glance=fits.glance
     )
-    sizes = tuple(best_of_each_size(found.attempts))
+    fitted = [advocate.attempt(item.composition, None, "", item) for item in fits.fitted]
+    sizes = tuple(best_of_each_size([*found.attempts, *fitted]))
     if more is not trials:
         # On all responses, more clauses than elimination left on some of them may be clear.
         fits = FittedCompositions(laboratory, grammar, trials, FITTING_DRAWS)

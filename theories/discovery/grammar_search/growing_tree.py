@@ -54,7 +54,7 @@ N_NODES = 5
 N_FAMILIES = 3
 """Families whose best is expanded when a search settles: the best of all may be the best of a wrong one."""
 N_LOOKED = 2
-"""Nodes that a climb looks around before each batch: the best, and the smallest on the front of sizes."""
+"""Nodes that a climb looks around before each batch: the best, and another size; see `_not_looked_around`."""
 CANDIDATES_PER_LOOK = 12
 """A search looks around one node for so many of its candidates, and one more."""
 LOOKS_AFTER = 2
@@ -281,10 +281,7 @@ class SearchTree:
         """
         n_looks = 0
         while self.working and len(self.tried) < self.budget:
-            *smaller, best = self._front()
-            nodes = [
-                item for item in (best, *smaller) if item.composition.key not in self.looked_around
-            ]
+            best, nodes = self._front()[-1], self._not_looked_around()
             for node in nodes[: min(N_LOOKED, most_looks - n_looks)]:
                 n_looks += 1
                 self.looked_around.add(node.composition.key)
@@ -303,6 +300,26 @@ class SearchTree:
         for item in sorted(self.working, key=lambda item: size_of(self.grammar, item.composition)):
             if not found or item.criterion > found[-1].criterion:
                 found.append(item)
+        return found
+
+    def _not_looked_around(self) -> list[CompositionAttempt]:
+        """What is on the front and was not looked around: the best, then what is furthest in size from what was.
+
+        A search of few candidates looks around few nodes, and these are then spread over all sizes.
+        """
+        front = self._front()
+        sizes = {item.composition.key: size_of(self.grammar, item.composition) for item in front}
+        known = [size for key, size in sizes.items() if key in self.looked_around]
+        left = [item for item in front if item.composition.key not in self.looked_around]
+        found: list[CompositionAttempt] = []
+        while left:
+            apart = [
+                min((abs(sizes[item.composition.key] - size) for size in known), default=0.0)
+                for item in left
+            ]
+            far = len(left) - 1 if left[-1] is front[-1] else int(np.argmax(apart))
+            found.append(left.pop(far))
+            known.append(sizes[found[-1].composition.key])
         return found
 
     def _looked_around(

@@ -3,7 +3,7 @@
 One part at a time is dropped, or exchanged for a plainer one that needs fewer parameters; what is left is fitted again,
 and people are predicted with the population that the others taught (pooled answers: each trial from the others). A part
 stays only if leaving it out costs more than its price, log n nats in all however many responses there are, and more
-than two standard errors of the paired difference: the
+than two standard errors of the paired difference (see `loss`): the
 search has chosen it among hundreds on answers of the same people, so that one standard error is soon found. Log prior
 odds of what is left out, divided by the number of responses, count as part of that cost.
 """
@@ -11,7 +11,7 @@ odds of what is left out, divided by the number of responses, count as part of t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -93,7 +93,7 @@ def prune(
 
     What changes no prediction on these trials goes before anything is fitted.
 
-    No chain of small losses may lose what all of them together would not be forgiven.
+    Nothing that was fitted on the way is clearly better than what is left: small losses do not add up.
 
     What could not be missed among more parts is tried again once nothing else can go, and parts two at once after
     that, since one may only make up for the other.
@@ -113,20 +113,19 @@ def prune(
     (own,) = validate([here])
     if not isinstance(own, TheoryError):
         price = min(price, price_of_parameter(own))
-    whole, n_whole, whole_odds = own, size_of(grammar, here), odds.of(here)
+    fitted = [] if isinstance(own, TheoryError) else [(here, own)]
 
     def is_free(item: _TriedChange) -> bool:
-        """Whether it costs nothing beside what is there now, nor beside the whole: small losses add up."""
-        assert not isinstance(whole, TheoryError)
-        worth = price * (n_whole - size_of(grammar, item.composition))
-        prior = (whole_odds - odds.of(item.composition)) / n_responses(whole)
-        return item.is_free and is_no_loss(paired_difference(whole, item.scores), worth, prior)
+        """Whether it costs nothing beside what is there now, nor beside anything else that was fitted."""
+        tried = (item.composition, item.scores)
+        return not any(is_ahead(grammar, other, tried, price, odds) for other in fitted)
 
     kept: dict[str, _TriedChange] = {}
     while len(changes) < MOST_CHANGES and not isinstance(own, TheoryError):
         free: list[_TriedChange] = []
         for options in _options(grammar, here, kept):
             tried = _tried(grammar, here, own, options, validate, price, odds)
+            fitted += [(item.composition, item.scores) for item in tried]
             free = [item for item in tried if is_free(item)]
             kept |= {item.words: item for item in tried if item not in free}
             if free:
@@ -178,11 +177,6 @@ class _TriedChange:
     among: object
     """Key of the composition that was simplified."""
 
-    @property
-    def is_free(self) -> bool:
-        """Whether what is left out costs no more than its price, or no more than chance makes of nothing."""
-        return is_no_loss(self.cost, self.worth, self.prior)
-
 
 def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
     """Whether a cost is at most what it is worth, or no more than chance makes of nothing.
@@ -196,6 +190,50 @@ def is_no_loss(cost: ScoreEstimate, worth: float, prior: float = 0.0) -> bool:
     return settled(cost.value + prior) <= settled(
         max(worth, chance if np.isfinite(chance) else 0.0)
     )
+
+
+def is_ahead(
+    grammar: Grammar,
+    first: tuple[Composition, HeldOutScores],
+    second: tuple[Composition, HeldOutScores],
+    price: float,
+    odds: PriorOdds,
+) -> bool:
+    """Whether the first of two forms predicts better by more than its further parts cost and than chance makes.
+
+    Args:
+        grammar: Of both.
+        first, second: Compositions with their scores on responses that they were not fitted to.
+        price: Nats per choice that a parameter must be worth.
+        odds: Prior odds of mechanisms.
+    """
+    (form, scores), (other, other_scores) = first, second
+    worth = price * (size_of(grammar, form) - size_of(grammar, other))
+    prior = (odds.of(form) - odds.of(other)) / n_responses(scores)
+    return not is_no_loss(loss(scores, other_scores), worth, prior)
+
+
+def loss(first: HeldOutScores, second: HeldOutScores) -> ScoreEstimate:
+    """How much better the first of two forms predicts, in nats per choice, and what chance makes of nothing.
+
+    Where a part matters for few units, what they gain is in the standard error too, and no gain would ever be two
+    standard errors. So gains are also compared with those of each unit cut at log n nats, and the clearer of the two
+    comparisons decides.
+
+    References:
+        Huber (1965), A robust version of the probability ratio test, Annals of Mathematical Statistics 36, 1753-1758.
+    """
+    found = paired_difference(first, second)
+    most = np.log(max(sum(len(units.n_choices) for units in first), 2))
+    cut = []
+    for own, other in zip(first, second, strict=True):
+        gains = np.clip(own.log_predictive - other.log_predictive, -most, most)
+        cut.append(replace(own, log_predictive=other.log_predictive + gains))
+    robust = paired_difference(cut, second)
+    if min(found.value, robust.value) <= 0:
+        return found
+    error = found.value * robust.standard_error / robust.value
+    return replace(found, standard_error=min(found.standard_error, error))
 
 
 def price_of_parameter(scores: HeldOutScores) -> float:
@@ -246,7 +284,7 @@ def _tried(
     for (words, smaller), scores in zip(options, results, strict=True):
         if not isinstance(scores, TheoryError):
             worth = price * (size_of(grammar, here) - size_of(grammar, smaller))
-            cost = paired_difference(own, scores)
+            cost = loss(own, scores)
             prior = (odds.of(here) - odds.of(smaller)) / n_responses(scores)
             found.append(_TriedChange(words, smaller, scores, cost, worth, prior, here.key))
     return found

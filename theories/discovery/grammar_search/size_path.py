@@ -16,9 +16,7 @@ from lakatos.theories.discovery.grammar_search.proposal import (
 )
 from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
-    UnitScores,
-    average,
-    mean_over_units,
+    mean_score,
     paired_difference,
 )
 from lakatos.theories.language.theory import LAPSE
@@ -54,11 +52,6 @@ def best_of_each_size(attempts: Iterable[CompositionAttempt]) -> list[Compositio
     return [found[size] for size in sorted(found)]
 
 
-def _mean(scores: Sequence[UnitScores]) -> ScoreEstimate:
-    """Nats per choice, averaged over experiments."""
-    return average([mean_over_units(item) for item in scores])
-
-
 def _is_scored(attempt: CompositionAttempt) -> bool:
     return attempt.evaluated is not None and bool(attempt.evaluated.left_out)
 
@@ -66,7 +59,7 @@ def _is_scored(attempt: CompositionAttempt) -> bool:
 def _order(attempt: CompositionAttempt) -> tuple[bool, float, int]:
     assert attempt.evaluated is not None
     has_lapses = LAPSE in attempt.evaluated.theory.priors
-    score = settled(_mean(attempt.evaluated.left_out).value)
+    score = settled(mean_score(attempt.evaluated.left_out).value)
     return not has_lapses, -score, length_of(attempt)
 
 
@@ -78,11 +71,11 @@ def size_path(best: Sequence[CompositionAttempt]) -> tuple[SizedTheory, ...]:
     scored = [(item, item.evaluated.left_out) for item in best if item.evaluated is not None]
     if not scored:
         return ()
-    top = max(scored, key=lambda pair: settled(_mean(pair[1]).value))[1]
+    top = max(scored, key=lambda pair: settled(mean_score(pair[1]).value))[1]
     path: list[SizedTheory] = []
     for item, left_out in scored:
         assert item.evaluated is not None
-        score = _mean(left_out)
+        score = mean_score(left_out)
         if path and settled(score.value) <= settled(path[-1].score.value):
             continue
         behind = paired_difference(top, left_out)

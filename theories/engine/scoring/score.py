@@ -290,6 +290,11 @@ def mean_over_units(scores: UnitScores) -> ScoreEstimate:
     return ratio(scores.log_predictive, scores.n_choices)
 
 
+def mean_score(scores: Sequence[UnitScores]) -> ScoreEstimate:
+    """Nats per choice, averaged over experiments."""
+    return average([mean_over_units(item) for item in scores])
+
+
 def paired_difference(
     first: Sequence[UnitScores], second: Sequence[UnitScores], experiments: Sequence[str] = ()
 ) -> ScoreEstimate:

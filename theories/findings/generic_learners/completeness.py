@@ -24,7 +24,6 @@ from lakatos.theories.engine.scoring.score import (
     UnitScores,
     advantage,
     average,
-    mean_over_units,
     ratio,
 )
 
@@ -82,11 +81,6 @@ def completeness(
     ]
     found = average(residuals)
     return replace(found, value=value, standard_error=found.standard_error / reach.value)
-
-
-def mean_score(scores: Sequence[UnitScores]) -> ScoreEstimate:
-    """Nats per choice, averaged over experiments."""
-    return average([mean_over_units(item) for item in scores])
 
 
 @dataclass(frozen=True)

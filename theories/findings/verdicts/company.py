@@ -22,6 +22,7 @@ from lakatos.theories.engine.record import (
 from lakatos.theories.engine.scoring.score import (
     ScoreEstimate,
     UnitScores,
+    mean_score,
     over_data_sets,
     paired_difference,
 )
@@ -29,7 +30,6 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.generic_learners.completeness import (
     completeness,
     guessing,
-    mean_score,
     regretted_trials,
 )
 from lakatos.theories.findings.generic_learners.learners import (
