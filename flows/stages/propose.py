@@ -223,12 +223,13 @@ def _shared(known: RunEvidence, case: CycleCase) -> list[Exhibit]:
     """What arbiter, advocate and reviser read alike, in one order, so that a server reads it once in a cycle."""
     first = next(iter(known.state.experiments.collected))
     fate = fate_exhibit(known.state)
+    loser = theory_exhibit(known.theory(case.loser), "the loser")
     return [
         case.study,
         trials_exhibit(known.domain, known.trials(first).stimuli),
         case.file,
-        theory_exhibit(known.theory(case.loser), "the loser"),
-        theory_exhibit(known.theory(case.leader), "the leader"),
+        loser,
+        theory_exhibit(known.theory(case.leader), "the leader", beside=loser),
         *case.background,
         *([fate] if fate else []),
     ]

@@ -160,12 +160,20 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
     return Exhibit("case file", value, digest, tuple(facts))
 
 
-def theory_exhibit(theory: Theory, title: str) -> Exhibit:
-    """What of a theory's source decides how it chooses, and its estimates; no evidence, and so cited by nobody."""
+def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) -> Exhibit:
+    """What of a theory's source decides how it chooses, and its estimates; no evidence, and so cited by nobody.
+
+    Args:
+        theory: With the population that the responses taught.
+        title: Its place in the case.
+        beside: Another source that is shown before, whose functions are named only.
+    """
     estimates = [
         f"# estimate of {name}: {estimate_in_words(prior)}" for name, prior in theory.priors.items()
     ]
     source = essential_source(theory.program.source)
+    if beside is not None:
+        source = _without_functions_of(beside.value, source)
     return Exhibit(f"source of {title}: {theory.name}", source + "\n".join(estimates))
 
 
@@ -199,6 +207,27 @@ def essential_source(source: str) -> str:
         elif isinstance(item, ast.Assign) and _assigns(item) == {"PARAMETERS"}:
             lines[item.lineno - 1 : item.end_lineno] = _parameters(item)
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _without_functions_of(shown: str, source: str) -> str:
+    """A source in which functions that stand word for word in another one are named in a comment."""
+    lines = source.splitlines()
+    known = set(_functions(shown).values())
+    for item, text in reversed(_functions(source).items()):
+        if text in known:
+            comment = f"# {item.name} is the same function as above"
+            lines[item.lineno - 1 : item.end_lineno] = [comment]
+    return "\n".join(lines) + "\n"
+
+
+def _functions(source: str) -> dict[ast.FunctionDef, str]:
+    """Functions of a source with their text; none of a text that cannot be parsed."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return {}
+    functions = [item for item in body if isinstance(item, ast.FunctionDef)]
+    return {item: ast.get_source_segment(source, item) or "" for item in functions}
 
 
 def _parameters(item: ast.Assign) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import AnswerSequences, Trials
-from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
+from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded, share_text
 from lakatos.theories.discovery.roles.option_name import option_names
 from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact, facts_in
 from lakatos.traces.digest import Digest
@@ -74,17 +74,25 @@ def lessons_exhibit(trials: Trials, digest: Digest, name: str, place: int) -> Ex
     }
     value = {title: item for title, item in value.items() if item}
     facts = [
-        ClaimFact(item.quantity, item.value, PEOPLE, experiment=name) for item in facts_in(value)
+        ClaimFact(item.quantity, item.value, PEOPLE, experiment=name, decimals=2)
+        for item in facts_in(value)
     ]
     title = f"experiment {name}: what follows outcomes"
-    return Exhibit(title, value, digest, tuple(facts), place)
+    return Exhibit(title, _shares_as_shown(value), digest, tuple(facts), place)
+
+
+def _shares_as_shown(value: Any) -> Any:
+    """Values with their shares as text."""
+    if isinstance(value, Mapping):
+        return {name: _shares_as_shown(item) for name, item in value.items()}
+    return share_text(value) if isinstance(value, float) else value
 
 
 def outcome_levels(reward: Floats, given: Bools) -> list[tuple[str, Bools]]:
     """Levels of an outcome, each with the places that have it: its values, or thirds where there are many."""
     values = np.unique(reward[given])
     if len(values) <= MOST_LEVELS:
-        return [(f"{rounded(float(value))}", given & (reward == value)) for value in values]
+        return [(f"{rounded(float(value)):g}", given & (reward == value)) for value in values]
     low, high = np.quantile(reward[given], [1 / 3, 2 / 3])
     return [
         (f"up to {rounded(low)}", given & (reward <= low)),
@@ -118,7 +126,7 @@ def repeats_of_lag(
         at = places[:, :-lag] & given[:, lag:] & (games[:, lag:] == games[:, :-lag])
         if (n := int(at.sum())) < LEAST:
             continue
-        share = rounded(float(same[at].mean()))
+        share = float(same[at].mean())
         found[name] = {"share": share, "responses": n} if counted else share
     return found
 
@@ -137,11 +145,7 @@ def stays_by_pattern(
             continue
         key = " ".join(("s" if response[row, k] == last else "o") + signs[row, k] for k in past)
         stayed.setdefault(key, []).append(now == last)
-    return {
-        key: rounded(float(np.mean(stayed[key])))
-        for key in sorted(stayed)
-        if len(stayed[key]) >= LEAST
-    }
+    return {key: float(np.mean(stayed[key])) for key in sorted(stayed) if len(stayed[key]) >= LEAST}
 
 
 def shares_by_last_outcomes(
@@ -176,11 +180,7 @@ def shares_by_last_outcomes(
                 for place in range(n_options):
                     chosen.setdefault(titles[last[row, place] + 1], []).append(now == place)
             last[row, now] = level[row, step]
-    return {
-        key: rounded(float(np.mean(chosen[key])))
-        for key in sorted(chosen)
-        if len(chosen[key]) >= LEAST
-    }
+    return {key: float(np.mean(chosen[key])) for key in sorted(chosen) if len(chosen[key]) >= LEAST}
 
 
 def learning_curve(answers: AnswerSequences, reward: Floats, n_options: int) -> list[str]:
@@ -194,7 +194,7 @@ def learning_curve(answers: AnswerSequences, reward: Floats, n_options: int) -> 
         if not at.any():
             continue
         shares = [
-            str(rounded(float((answers.response[at] == option).mean())))
+            share_text(float((answers.response[at] == option).mean()))
             for option in range(n_options)
         ]
         lines.append(f"{number + 1}. {' / '.join(shares)}; {rounded(float(reward[at].mean()))}")

@@ -17,6 +17,7 @@ from lakatos.theories.discovery.roles.exhibit import (
     case_exhibit,
     essential_source,
     records_of,
+    theory_exhibit,
     trials_exhibit,
     variations_exhibit,
 )
@@ -29,6 +30,7 @@ from lakatos.theories.discovery.roles.question import (
 )
 from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.theories.engine.record import Diagnosis, DiagnosisClaim
+from lakatos.theories.language.theory import read_program
 
 RULES = active(pins_of(), "arbiter", 1)
 SMALL = Exhibit("case file", {"behind": 0.03}, "a" * 64)
@@ -199,6 +201,21 @@ def choose(parameters, trials, xp):
     assert line in shown.splitlines()
     assert "def choose" in shown
     assert essential_source("PARAMETERS = {x: 1}\n") == "PARAMETERS = {x: 1}\n"
+
+
+def test_a_function_that_stands_in_the_source_before_is_named_only():
+    family = FAMILIES["learning"]
+    first = read_program(family.program("win_stay_lose_shift"))
+    second = read_program(family.program("rescorla_wagner"))
+    loser = theory_exhibit(first, "the loser")
+    alone = theory_exhibit(second, "the leader").value
+    beside = theory_exhibit(second, "the leader", beside=loser).value
+    assert "def current(" in loser.value
+    assert "def current(" in alone
+    assert "def current(" not in beside
+    assert "# current is the same function as above\n" in beside
+    assert "def learn(" in beside  # which differs
+    assert "# estimate of rate: " in beside
 
 
 def test_advice_names_no_mechanisms_of_the_grammar():

@@ -226,7 +226,13 @@ def test_a_conjecture_needs_no_record_but_obeys_the_rules():
 
 def test_rules_of_a_study_are_pinned_beside_those_of_the_laboratory():
     rules = active(pins_of(("Speak of products, never of persons.",)), "reviser", 3)
-    assert [rule.rule_id for rule in rules] == ["evidence", "support", "claims", "people", "study-1"]
+    assert [rule.rule_id for rule in rules] == [
+        "evidence",
+        "support",
+        "claims",
+        "people",
+        "study-1",
+    ]
     assert all(rule.signature for rule in rules)
     assert len(active(pins_of(), "arbiter", 1)) == len(OWN_RULES)
 
