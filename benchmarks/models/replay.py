@@ -1,7 +1,8 @@
 """Campaigns that a capable model answered through the bridge, kept as study and answers, and run again.
 
 After a change of prompts the same answers give the same theories, so that what the prompts cost can be compared, and
-another model can be given the same study. Citations are kept by the title of what they cite, since digests change.
+another model can be given the same study. Citations are kept by the title of what they cite, since digests change;
+claims have the digits, names and trials that are shown now.
 
     python benchmarks/run.py models/replay keep STUDY.toml RUN benchmarks/models/replays/NAME.json
     python benchmarks/run.py models/replay run benchmarks/models/replays/NAME.json NEW_RUN

@@ -15,6 +15,8 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.discovery.roles.exhibit import Exhibit, case_exhibit, rounded
 from lakatos.theories.discovery.roles.lesson_overview import lessons_exhibit
 from lakatos.theories.discovery.roles.overview import (
+    MOST_OF_OLDER,
+    MOST_PREDICTED,
     people_exhibit,
     predictions_exhibit,
     standing_exhibit,
@@ -84,7 +86,8 @@ def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple
         lessons = lessons_exhibit(trials, digest, name, place) if known.domain.sequential else None
         own = [lessons] if lessons else table_exhibits(known.domain, trials, digest, name, place)
         scores = _scores_in(state, pair, name)
-        predicted = predictions_exhibit(known.domain, trials, digest, scores, name)
+        most = MOST_OF_OLDER if tables else MOST_PREDICTED
+        predicted = predictions_exhibit(known.domain, trials, digest, scores, name, most)
         tables.append([own[0], predicted, *own[1:]])
     return tuple(filter(None, chain.from_iterable(zip_longest(*tables))))
 

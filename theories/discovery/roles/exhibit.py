@@ -33,6 +33,7 @@ _GRAMMAR_NAMES = re.compile(r"^try (?:[^:,]+:[^:,]+, )*[^:,]+:[^:,]+: ")
 """Of mechanisms, which mean nothing to who does not know the grammar."""
 AT_LIMIT = 0.02
 """Of a parameter's range: a centre that is nearer to an end than this lies at it."""
+_ONE_MORE_PARAMETER = "a theory that had this pattern as one more parameter"
 LEAST_GAIN = 0.0005
 """Nats per choice below which it is not worth a line to say how a finding could be mended."""
 _OF_THE_GRAMMAR = {"COMPOSITION", "CLAUSES"}
@@ -156,7 +157,10 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         value[f"claim_{number}"] = claim.text
         facts.append(ClaimFact(f"claim_{number}", claim.effect))
         if claim.recommendation and (claim.gain is None or claim.gain >= LEAST_GAIN):
-            value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
+            advice = _GRAMMAR_NAMES.sub("", claim.recommendation)
+            value[f"advice_{number}"] = advice.replace(
+                _ONE_MORE_PARAMETER, "one more parameter for it"
+            )
     return Exhibit("case file", value, digest, tuple(facts))
 
 

@@ -21,7 +21,9 @@ from lakatos.traces.digest import Digest
 ROWS_OF_PART = 32
 """Trials of one exhibit; a table is shown in parts, so that one part at least finds room in a short context."""
 MOST_PREDICTED = 24
-"""Trials of an experiment beside whose responses predictions are shown."""
+"""Trials of the newest experiment beside whose responses predictions are shown."""
+MOST_OF_OLDER = 8
+"""The same of every older experiment."""
 N_ORDERS = 20
 """Random orders of each person's answers."""
 MOST_STANDINGS = 12
@@ -93,7 +95,12 @@ def _table_part(
 
 
 def predictions_exhibit(
-    domain: Domain, trials: Trials, digest: Digest, scores: Mapping[str, TheoryScored], name: str
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+    most: int = MOST_PREDICTED,
 ) -> Exhibit:
     """What theories with learned populations predict of an experiment, on the trials that all of them miss most.
 
@@ -103,6 +110,7 @@ def predictions_exhibit(
         digest: Of the record of the answers.
         scores: Of the same experiment, by the theory's name.
         name: Of the experiment.
+        most: Trials that are shown.
     """
     scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
     lines = [line for line, _ in scored]
@@ -111,15 +119,15 @@ def predictions_exhibit(
     lines.append(
         f"trial: {_shares_of(trials)} of {'; '.join([PEOPLE, *scores])}; most missed by all of them first"
     )
-    for row in rows[:MOST_PREDICTED]:
+    for row in rows[:most]:
         cells = {PEOPLE: trials.proportions[row]}
         cells |= {theory: predicted_shares(score)[row] for theory, score in scores.items()}
         lines.append(f"{row + 1}: {'; '.join(map(_told, cells.values()))}")
         facts += _facts_of_row(name, row, cells, _options_of(domain, trials))
-    if left := rows[MOST_PREDICTED:]:
-        most = rounded(float(sizes[left[0]]))
+    if left := rows[most:]:
+        within = rounded(float(sizes[left[0]]))
         lines.append(
-            f"{len(left)} further trials, each within {most} standard errors of one prediction"
+            f"{len(left)} further trials, each within {within} standard errors of one prediction"
         )
     title = f"predictions in experiment {name}"
     return Exhibit(title, lines, digest, tuple(facts), PREDICTED)
