@@ -337,7 +337,8 @@ def assemble(
         rules: Those `active` for the role.
         secret: Known to the run only; makes nonces of fences that nobody can work out who knows the whole context.
     """
-    messages = [ChatMessage(role="system", content=f"{without_marks(prompt)}\n\n{FENCE_NOTE}")]
+    head = f"{without_marks(prompt)}\n\n{FENCE_NOTE}".lstrip()
+    messages = [ChatMessage(role="system", content=head)]
     for entry in context.entries:
         message = _message(entry, secret)
         if (

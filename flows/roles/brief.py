@@ -15,7 +15,10 @@ from lakatos.flows.run.study import CampaignConfig
 from lakatos.theories.discovery.roles.exhibit import Exhibit, case_exhibit, rounded
 from lakatos.theories.discovery.roles.lesson_overview import lessons_exhibit
 from lakatos.theories.discovery.roles.overview import (
+    MOST_OF_OLDER,
+    MOST_PREDICTED,
     people_exhibit,
+    predictions_exhibit,
     standing_exhibit,
     study_exhibit,
     table_exhibits,
@@ -71,19 +74,21 @@ def case_of(known: RunEvidence, diagnosis: Recorded[Diagnosis]) -> CycleCase:
 
 
 def _tables_of_answers(known: RunEvidence, pair: tuple[Digest, Digest]) -> tuple[Exhibit, ...]:
-    """Answers of every experiment beside what both theories predict, the newest experiment first.
+    """Answers of every experiment and what both theories predict, the newest experiment first.
 
-    The first part of every experiment, then the second ones, so that all are shown where room is short. Where people
-    learn, what follows outcomes comes first, and of the table of steps only the part that is missed most.
+    The predictions and the first part of every experiment, then the second parts, so that all are shown where room is
+    short. Where people learn, what follows outcomes takes the place of the table of steps.
     """
     state = known.state
     tables: list[list[Exhibit]] = []
-    for name in reversed(list(state.experiments.collected)):
+    for place, name in reversed(list(enumerate(state.experiments.collected, start=1))):
         trials, digest = known.trials(name), state.experiments.collected[name].digest
+        lessons = lessons_exhibit(trials, digest, name, place) if known.domain.sequential else None
+        own = [lessons] if lessons else table_exhibits(known.domain, trials, digest, name, place)
         scores = _scores_in(state, pair, name)
-        parts = table_exhibits(known.domain, trials, digest, scores, name)
-        lessons = lessons_exhibit(trials, digest, name) if known.domain.sequential else None
-        tables.append([lessons, *parts[:1]] if lessons is not None else parts)
+        most = MOST_OF_OLDER if tables else MOST_PREDICTED
+        predicted = predictions_exhibit(known.domain, trials, digest, scores, name, most)
+        tables.append([own[0], predicted, *own[1:]])
     return tuple(filter(None, chain.from_iterable(zip_longest(*tables))))
 
 

@@ -119,7 +119,7 @@ async def _look(
         )
         setting = ConversationSetting(
             model=speaker,
-            prompt=prompt,
+            prompt="",
             toolbox=toolbox,
             record=_in_turn(roles.bench, TracedTools(run.trace, position, inputs)),
             compactor=ExtractiveCompactor(),
@@ -163,7 +163,7 @@ def _context(
         context_tokens=limits.context_tokens,
         offers=offers,
         share=DATA_SHARE,
-        first=(names,),
+        last=(names,),
     )
 
 

@@ -152,8 +152,6 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
     """The arbiter's reading of the case, and the rival's case by the leader's advocate, held against the records."""
     roles = run.config.roles
     leader, loser = (run.state.theories.name(name) for name in (case.leader, case.loser))
-    sources, fate = _sources(run.evidence, case), fate_exhibit(run.state)
-    happened = (fate,) if fate else ()
     wanted: list[tuple[str, str, str, type[CaseReading | Steelman]]] = []
     if roles.arbiter:
         task = f"Say what is wrong with {loser}, which lost to {leader}."
@@ -167,7 +165,7 @@ async def _read(run: Run, cycle: int, case: CycleCase) -> list[Recorded[CaseRead
             prompt=read_prompt(prompt),
             subject=case.loser,
             task=task,
-            exhibits=(case.study, case.file, *case.background, *happened, *case.evidence, *sources),
+            exhibits=(*_shared(run.evidence, case), *case.evidence),
             answer=answer,
             inputs=(
                 *case.inputs,
@@ -221,11 +219,20 @@ def _mending(
     )
 
 
-def _sources(evidence: RunEvidence, case: CycleCase) -> tuple[Exhibit, Exhibit]:
-    """The loser's and the leader's."""
-    return theory_exhibit(evidence.theory(case.loser), "the loser"), theory_exhibit(
-        evidence.theory(case.leader), "the leader"
-    )
+def _shared(known: RunEvidence, case: CycleCase) -> list[Exhibit]:
+    """What arbiter, advocate and reviser read alike, in one order, so that a server reads it once in a cycle."""
+    first = next(iter(known.state.experiments.collected))
+    fate = fate_exhibit(known.state)
+    loser = theory_exhibit(known.theory(case.loser), "the loser")
+    return [
+        case.study,
+        trials_exhibit(known.domain, known.trials(first).stimuli),
+        case.file,
+        loser,
+        theory_exhibit(known.theory(case.leader), "the leader", beside=loser),
+        *case.background,
+        *([fate] if fate else []),
+    ]
 
 
 def _believed(
@@ -277,19 +284,9 @@ def _writing(
     """One question for each lens."""
     by_task = {item.record.task: item for item in read}
     arbiter, steelman = by_task.get("arbiter"), by_task.get("steelman")
-    # What all lenses share comes first, so that a server reads it once.
-    common = [
-        case.study,
-        *_sources(known, case),
-        trials_exhibit(known.domain, _newest(known)[1].stimuli),
-        _arrays(known),
-        case.file,
-    ]
-    common += _opinion("the arbiter's opinion", arbiter)
-    common += [variations_exhibit(known.domain), *case.background]
-    fate = fate_exhibit(known.state)
-    before = [*([fate] if fate else []), *_analyses(known), *notes.exhibits, *_remembered(learned)]
-    evidence = [*case.evidence, *before]
+    common = [*_shared(known, case), _arrays(known), *_opinion("the arbiter's opinion", arbiter)]
+    common += [variations_exhibit(known.domain), *case.evidence]
+    common += [*_analyses(known), *notes.exhibits, *_remembered(learned)]
     questions = []
     for name in known.config.roles.lenses:
         lens = LENSES[name]
@@ -300,7 +297,7 @@ def _writing(
                 prompt=read_prompt("reviser"),
                 subject=name,
                 task=lens.task,
-                exhibits=(*common, *evidence),
+                exhibits=tuple(common),
                 last=tuple(own),
                 answer=SeveralSuccessors if known.config.roles.further else Successor,
                 inputs=(

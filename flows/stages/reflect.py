@@ -88,7 +88,7 @@ def _question(
         prompt=read_prompt("reflector"),
         subject=f"cycle {cycle}",
         task="Write down what this cycle taught.",
-        exhibits=(case.file, *happened, *case.background, *refused, *before, *case.evidence),
+        exhibits=(case.file, *happened, *case.background, *refused, *before),
         answer=Reflection,
         inputs=(*case.inputs, *(item.reference for item in refused)),
     )

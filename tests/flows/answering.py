@@ -39,8 +39,7 @@ LENS_WORDS = {
 
 def task_of(body: Mapping[str, Any]) -> str:
     """What a request asks for; in later rounds of a reviser, ``repair``."""
-    system = body["messages"][0]["content"]
-    task = next(name for words, name in TASKS.items() if words in system)
+    task = next(name for words, name in TASKS.items() if words in said(body))
     return "repair" if task == "reviser" and "Mend what was refused" in said(body) else task
 
 
@@ -125,7 +124,7 @@ def _arbiter(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _steelman(body: Mapping[str, Any]) -> dict[str, Any]:
     experiment, mark, theory, error = re.findall(
-        r"from experiment (\S+?)(?:, part .*)? (#[0-9a-f]+)>\n(.*): score .*, squared_error (\S+)",
+        r"from predictions in experiment (\S+) (#[0-9a-f]+)>\n(.*): score .*, squared_error (\S+)",
         said(body),
     )[0]
     claims = [claim("squared_error", theory, "", experiment, value=error, unit="none")]

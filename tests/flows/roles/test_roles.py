@@ -208,7 +208,7 @@ def test_a_campaign_killed_in_the_middle_of_calls_ends_as_if_nothing_had_happene
     reached, go_on, before = threading.Event(), threading.Event(), speaker.answer
 
     def hanging(body: Mapping[str, Any], rng: np.random.Generator) -> str:
-        if "You write a successor" in body["messages"][0]["content"] and not go_on.is_set():
+        if "You write a successor" in body["messages"][1]["content"] and not go_on.is_set():
             reached.set()
             go_on.wait(60)
         return good(body, rng)

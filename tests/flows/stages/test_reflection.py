@@ -40,7 +40,7 @@ class Writer:
         self.n_reflected = 0
 
     def __call__(self, body: Mapping[str, Any], rng: np.random.Generator) -> Any:
-        if "You keep the memory" not in body["messages"][0]["content"]:
+        if "You keep the memory" not in body["messages"][1]["content"]:
             self.shown.append((task_of(body), said(body)))
             return good(body, rng)
         text = said(body)

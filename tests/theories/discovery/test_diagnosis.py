@@ -32,7 +32,7 @@ from lakatos.theories.discovery.diagnosis.case_file import (
 from lakatos.theories.discovery.diagnosis.correction import PanelCorrector
 from lakatos.theories.discovery.diagnosis.panel import AnswerPanel, thin
 from lakatos.theories.discovery.diagnosis.pool import pool_evidence, scores_of_people, sharing
-from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck
+from lakatos.theories.discovery.diagnosis.rule import RULES, DiagnosisCheck, DiagnosisSheet
 from lakatos.theories.discovery.diagnosis.slope import ResidualSample, slope_of
 from lakatos.theories.engine.scoring.score import (
     ExperimentEvidence,
@@ -681,6 +681,13 @@ def test_the_interval_of_an_effect_keeps_the_end_on_the_other_side_of_zero() -> 
     assert _size(_check("slope", -0.125), (-0.3, 0.05)) == (
         "0.125 (95% interval -0.050 to 0.300) less often"
     )
+
+
+@pytest.mark.parametrize(("n", "words"), [(2, "the second option"), (4, "the last option")])
+def test_findings_name_the_option_whose_responses_are_compared(n: int, words: str) -> None:
+    trials = replace(trials_of(np.zeros(3, int), np.arange(3), np.zeros(3, int), 3), n_options=n)
+    panel = AnswerPanel(ExperimentEvidence(trials, np.full((1, 3, n), 1 / n)), np.zeros(1))
+    assert DiagnosisSheet([panel], [], [], {}).option == words
 
 
 def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_they_are_too_many() -> (

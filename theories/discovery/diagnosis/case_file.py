@@ -123,7 +123,7 @@ def diagnose(
     """
     seen = examine(loser, [leader, *others], experiments, rng, n_replicas=n_replicas)
     found = seen.found
-    claims = _claims(found, loser, leader, others, experiments, grammar)
+    claims = _claims(seen, loser, leader, others, experiments, grammar)
     first = claims[0] if claims else None
     places = [words(claim.feature) for claim in claims]
     return Diagnosis(
@@ -148,7 +148,7 @@ def diagnose(
 
 
 def _claims(
-    found: Sequence[DiagnosisFinding],
+    seen: TheoryExamination,
     loser: TheoryPredictions,
     leader: TheoryPredictions,
     others: Sequence[TheoryPredictions],
@@ -160,9 +160,9 @@ def _claims(
     cites = tuple(dict.fromkeys([*loser.records, *leader.records, *tried]))
     extra = tuple(digest for item in others for digest in item.records)
     claims = []
-    for item in found:
+    for item in seen.found:
         own = (*cites, *extra) if item.check.rule in ABOUT_OTHERS else cites
-        claims.append(_claim(item, loser.name, own, grammar))
+        claims.append(_claim(item, loser.name, seen.sheet.option, own, grammar))
     return claims
 
 
@@ -273,7 +273,7 @@ def confidence_columns(p: float, behind: float) -> tuple[float, float, float]:
 
 
 def _claim(
-    found: DiagnosisFinding, name: str, cites: tuple[Digest, ...], grammar: Grammar
+    found: DiagnosisFinding, name: str, option: str, cites: tuple[Digest, ...], grammar: Grammar
 ) -> DiagnosisClaim:
     check, worth = found.check, found.gain.per_choice
     remedies = tuple(
@@ -291,7 +291,7 @@ def _claim(
     )
     ends = (check.effect - 1.96 * check.error, check.effect + 1.96 * check.error)
     return DiagnosisClaim(
-        text=check.analysis.format(name=name, size=_size(check, ends)),
+        text=check.analysis.format(name=name, option=option, size=_size(check, ends)),
         feature=check.feature,
         effect=check.effect,
         z=check.z,

@@ -46,7 +46,6 @@ LEAST_REGION = 4
 """Trials in a region."""
 LEAST_SHARE = 0.15
 """Of all trials in a region."""
-SECOND = "the second option"
 LEAST_PEOPLE = 5
 """People in an experiment from whom anything about their spread is read."""
 RULES = {
@@ -118,6 +117,11 @@ class DiagnosisSheet:
             parts.append(part)
             start += int(keep.sum())
         return parts
+
+    @property
+    def option(self) -> str:
+        """The option whose responses are compared with predictions, in words."""
+        return "the second option" if self.panels[0].mean.shape[1] == 2 else "the last option"
 
     @property
     def n_answers(self) -> Array:
@@ -212,7 +216,7 @@ def _trial_check(
 def _slopes(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     for name, x in _usable(sheet).items():
         text = (
-            "participants chose the second option {size} than {name} predicts for each standard deviation of "
+            "participants chose {option} {size} than {name} predicts for each standard deviation of "
             f"{words(name)}"
         )
         yield _trial_check(sheet, "slope", name, (name,), x, text, np.ones_like(x))
@@ -227,7 +231,7 @@ def _curvatures(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
             x = sheet.features[name] / np.std(sheet.features[name])
             column = x * np.abs(x)
             text = (
-                f"where {words(name)} strongly favours {SECOND}, participants chose it {{size}} than {{name}} "
+                f"where {words(name)} strongly favours {{option}}, participants chose it {{size}} than {{name}} "
                 f"predicts, "
                 "beyond a proportional effect"
             )
@@ -235,8 +239,7 @@ def _curvatures(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
             column = x**2
             text = (
                 f"one standard deviation away from the middle of {words(name)}, on either side, participants "
-                f"chose {SECOND} "
-                "{size} than {name} predicts, compared with the middle"
+                "chose {option} {size} than {name} predicts, compared with the middle"
             )
         yield _trial_check(
             sheet, "curvature", f"{name} squared", (name,), column, text, np.ones_like(x), x
@@ -261,7 +264,7 @@ def _interactions(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
         text = (
             f"where {words(first)} and {words(second)} are both a standard deviation high, or both low, "
             f"participants chose "
-            f"{SECOND} {{size}} than {{name}} predicts, beyond their single effects"
+            f"{{option}} {{size}} than {{name}} predicts, beyond their single effects"
         )
         name = f"{first} with {second}"
         yield _trial_check(
@@ -292,7 +295,7 @@ def _extremity(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     x = _log_odds(sheet)
     if np.std(x) < 1e-6:
         return
-    text = "where {name} predicts the second option with log odds of 1, participants chose it {size} than it predicts"
+    text = "where {name} predicts {option} with log odds of 1, participants chose it {size} than it predicts"
     build = correction.temperature([np.ones(len(panel.mean)) for panel in sheet.panels])
     check = _trial_check(
         sheet, "extremity", "extremeness", ("extremeness",), x, text, np.ones_like(x)
@@ -302,7 +305,7 @@ def _extremity(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
 
 def _side(sheet: DiagnosisSheet) -> Iterator[DiagnosisCheck]:
     ones = np.ones(len(sheet.n_answers))
-    text = "over all trials participants chose the second option {size} than {name} predicts"
+    text = "over all trials participants chose {option} {size} than {name} predicts"
     yield _trial_check(sheet, "side", "constant", ("constant",), ones, text)
 
 
@@ -406,7 +409,7 @@ def people_checks(sheet: DiagnosisSheet) -> list[DiagnosisCheck]:
         (
             "side",
             "person_side",
-            f"preferences for {SECOND} vary {{size}} as much between participants as {{name}} implies",
+            "preferences for {option} vary {size} as much between participants as {name} implies",
             False,
         ),
     )
@@ -510,7 +513,7 @@ SEQUENCE_RULES = (
     ),
     SequenceRule(
         "drift", "side_drift", "side_drift", "half",
-        "participants chose the second option {size} in the second half of their responses than in the first, "
+        "participants chose {option} {size} in the second half of their responses than in the first, "
         "beyond what "
         "{name} says",
         lambda corrector: corrector.fixed(correction.side_drift),

@@ -9,18 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.discovery.roles.exhibit import rounded
+from lakatos.theories.discovery.roles.exhibit import estimate_in_words, rounded
 from lakatos.theories.discovery.roles.overview import deviations
 from lakatos.theories.engine.fitting.fit import Scored
 from lakatos.theories.engine.scoring.score import UnitScores, paired_difference, proportion_error
-from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 
 MOST_MISSED: Final = 6
 ALIKE: Final = 0.02
 """Root mean square of shares below which two theories predict the same."""
-AT_LIMIT: Final = 0.02
-"""Of a parameter's range: a centre that is nearer to an end than this lies at it."""
 
 
 def draft_report(
@@ -52,7 +49,7 @@ def draft_report(
         told[f"experiment {name}"] = (
             f"score {rounded(own[place].mean)} ({beside}), squared_error {rounded(error)}"
         )
-    told |= {f"learned {name}": _learned(prior) for name, prior in theory.priors.items()}
+    told |= {f"learned {name}": estimate_in_words(prior) for name, prior in theory.priors.items()}
     told["missed most"] = _missed(scored, trials, domain)
     return told
 
@@ -81,21 +78,6 @@ def likeness(
         else ""
     )
     return f"{name}, {rounded(distances[name])} apart (root mean square){same}"
-
-
-def _learned(prior: Prior) -> str:
-    """What was learned of a parameter, and whether it lies at an end of its declared range."""
-    if prior.idle:
-        return "nothing: no trial that was asked depends on it"
-    ends = prior.latent(np.array([prior.low, prior.high]))
-    spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
-    scale = " on the log scale" if prior.is_log else ""
-    middle = float(prior.quantile(np.array([0.5]))[0])
-    place = float((prior.latent(np.array([middle]))[0] - ends[0]) / max(ends[1] - ends[0], 1e-12))
-    told = f"{rounded(middle)}{spread}{scale}; range {rounded(prior.low)} to {rounded(prior.high)}"
-    if place < AT_LIMIT or place > 1 - AT_LIMIT:
-        told += "; IT LIES AT THE LIMIT"
-    return told
 
 
 def _missed(

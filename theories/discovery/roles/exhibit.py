@@ -20,12 +20,20 @@ from lakatos.theories.engine.checks.claim import variations
 from lakatos.theories.engine.checks.prediction import PROPERTIES
 from lakatos.theories.engine.record import Diagnosis
 from lakatos.theories.engine.sandbox.lint import called_functions
+from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
 
 MOST_OF_TITLE = 60
-_GRAMMAR_NAMES = re.compile(r"^try (?:\w+:\w+(?:, )?)+: ")
+PREDICTED = 10**6
+"""Place of predictions, which change with every cycle, after the study (0) and its experiments (1, 2, ...)."""
+OF_CYCLE = PREDICTED + 1
+"""Place of everything else that changes with every cycle."""
+_GRAMMAR_NAMES = re.compile(r"^try (?:[^:,]+:[^:,]+, )*[^:,]+:[^:,]+: ")
 """Of mechanisms, which mean nothing to who does not know the grammar."""
+AT_LIMIT = 0.02
+"""Of a parameter's range: a centre that is nearer to an end than this lies at it."""
+_ONE_MORE_PARAMETER = "a theory that had this pattern as one more parameter"
 LEAST_GAIN = 0.0005
 """Nats per choice below which it is not worth a line to say how a finding could be mended."""
 _OF_THE_GRAMMAR = {"COMPOSITION", "CLAUSES"}
@@ -42,6 +50,8 @@ class Exhibit:
     """Digest of the record that it shows; empty for what cannot be cited."""
     facts: tuple[ClaimFact, ...] | None = None
     """What each of its numbers is a number of; None for plain values, called by the names on the way."""
+    place: int = OF_CYCLE
+    """Where it stands in a prompt: what stays the same for longer comes first, so that servers read it once."""
 
     @property
     def numbers(self) -> tuple[ClaimFact, ...]:
@@ -74,7 +84,18 @@ def _text(value: Any) -> str:
 
 
 def _line(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """A value in few marks: names before their values, nested names in brackets."""
+    match value:
+        case str():
+            return value
+        case Mapping():
+            return ", ".join(
+                f"{name} ({_line(item)})" if isinstance(item, Mapping) else f"{name} {_line(item)}"
+                for name, item in value.items()
+            )
+        case list() | tuple():
+            return "; ".join(map(_line, value))
+    return json.dumps(value, ensure_ascii=False)
 
 
 def records_of(exhibits: Sequence[Exhibit]) -> dict[str, Any]:
@@ -136,13 +157,43 @@ def case_exhibit(diagnosis: Diagnosis, digest: Digest, names: Mapping[Digest, st
         value[f"claim_{number}"] = claim.text
         facts.append(ClaimFact(f"claim_{number}", claim.effect))
         if claim.recommendation and (claim.gain is None or claim.gain >= LEAST_GAIN):
-            value[f"advice_{number}"] = _GRAMMAR_NAMES.sub("", claim.recommendation)
+            advice = _GRAMMAR_NAMES.sub("", claim.recommendation)
+            value[f"advice_{number}"] = advice.replace(
+                _ONE_MORE_PARAMETER, "one more parameter for it"
+            )
     return Exhibit("case file", value, digest, tuple(facts))
 
 
-def theory_exhibit(theory: Theory, title: str) -> Exhibit:
-    """What of a theory's source decides how it chooses; cited by nobody, as it is no evidence."""
-    return Exhibit(f"source of {title}: {theory.name}", essential_source(theory.program.source))
+def theory_exhibit(theory: Theory, title: str, beside: Exhibit | None = None) -> Exhibit:
+    """What of a theory's source decides how it chooses, and its estimates; no evidence, and so cited by nobody.
+
+    Args:
+        theory: With the population that the responses taught.
+        title: Its place in the case.
+        beside: Another source that is shown before, whose functions are named only.
+    """
+    estimates = [
+        f"# estimate of {name}: {estimate_in_words(prior)}" for name, prior in theory.priors.items()
+    ]
+    source = essential_source(theory.program.source)
+    if beside is not None:
+        source = _without_functions_of(beside.value, source)
+    return Exhibit(f"source of {title}: {theory.name}", source + "\n".join(estimates))
+
+
+def estimate_in_words(prior: Prior) -> str:
+    """What was learned of a parameter, and whether it lies at an end of its declared range."""
+    if prior.idle:
+        return "nothing: no trial that was asked depends on it"
+    ends = prior.latent(np.array([prior.low, prior.high]))
+    spread = "" if np.isnan(prior.spread) else f", people differ by {rounded(prior.spread)}"
+    scale = " on the log scale" if prior.is_log else ""
+    middle = float(prior.quantile(np.array([0.5]))[0])
+    place = float((prior.latent(np.array([middle]))[0] - ends[0]) / max(ends[1] - ends[0], 1e-12))
+    told = f"{rounded(middle)}{spread}{scale}; range {rounded(prior.low)} to {rounded(prior.high)}"
+    if place < AT_LIMIT or place > 1 - AT_LIMIT:
+        told += "; IT LIES AT THE LIMIT"
+    return told
 
 
 def essential_source(source: str) -> str:
@@ -157,7 +208,45 @@ def essential_source(source: str) -> str:
         idle = isinstance(item, ast.FunctionDef) and item.name not in called
         if idle or (isinstance(item, ast.Assign) and _assigns(item) <= _OF_THE_GRAMMAR):
             del lines[item.lineno - 1 : item.end_lineno]
+        elif isinstance(item, ast.Assign) and _assigns(item) == {"PARAMETERS"}:
+            lines[item.lineno - 1 : item.end_lineno] = _parameters(item)
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _without_functions_of(shown: str, source: str) -> str:
+    """A source in which functions that stand word for word in another one are named in a comment."""
+    lines = source.splitlines()
+    known = set(_functions(shown).values())
+    for item, text in reversed(_functions(source).items()):
+        if text in known:
+            comment = f"# {item.name} is the same function as above"
+            lines[item.lineno - 1 : item.end_lineno] = [comment]
+    return "\n".join(lines) + "\n"
+
+
+def _functions(source: str) -> dict[ast.FunctionDef, str]:
+    """Functions of a source with their text; none of a text that cannot be parsed."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return {}
+    functions = [item for item in body if isinstance(item, ast.FunctionDef)]
+    return {item: ast.get_source_segment(source, item) or "" for item in functions}
+
+
+def _parameters(item: ast.Assign) -> list[str]:
+    """The declaration of parameters, a line for each, with unit and meaning as its comment."""
+    try:
+        declared = ast.literal_eval(item.value)
+        lines = [_parameter(name, dict(prior)) for name, prior in declared.items()]
+    except (ValueError, TypeError, AttributeError):
+        return ast.unparse(item).splitlines()
+    return ["PARAMETERS = {", *lines, "}"]
+
+
+def _parameter(name: str, prior: dict[str, Any]) -> str:
+    words = ", ".join(filter(None, (prior.pop("meaning", ""), prior.pop("unit", ""))))
+    return f'    "{name}": {json.dumps(prior)},' + (f"  # {words}" if words else "")
 
 
 def _assigns(item: ast.Assign) -> set[str]:
@@ -188,7 +277,7 @@ def trials_exhibit(domain: Domain, stimuli: Stimuli) -> Exhibit:
         f"The checks also ask about trials of these shapes: {'; '.join(_shapes_of_checks(domain, names))}"
     )
     value["a trial"] = domain.describe(stimuli, 0)
-    return Exhibit("trials", value)
+    return Exhibit("trials", value, place=0)
 
 
 def _task_in_words(domain: Domain) -> dict[str, Any]:
@@ -256,6 +345,14 @@ def variations_exhibit(domain: Domain) -> Exhibit:
 
 def _shape(axes: Sequence[object]) -> str:
     return f"({', '.join(map(str, axes))}{',' * (len(axes) == 1)})"
+
+
+def share_text(share: float) -> str:
+    """A share with two decimals and without a leading zero; never rounded to nobody or everybody."""
+    text = f"{share:.2f}"
+    if float(text) in (0.0, 1.0) and share not in (0.0, 1.0):
+        return "<.01" if share < 0.5 else ">.99"
+    return {"0.00": "0", "1.00": "1"}.get(text, text.lstrip("0"))
 
 
 def rounded(value: float) -> float:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import AnswerSequences, Trials
-from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
+from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded, share_text
 from lakatos.theories.discovery.roles.option_name import option_names
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact, facts_in
 from lakatos.traces.digest import Digest
 
 REWARD: Final = "reward"
@@ -18,6 +19,8 @@ REWARD: Final = "reward"
 BEGINS: Final = "block_start"
 """Array of trials that is 1 where a new game begins."""
 N_LAGS: Final = 5
+N_PICKS: Final = {0: 3, 1: 3, 2: 3, 3: 2, 4: 2}
+"""Last picks that are looked at together, by the number of levels of their outcomes."""
 N_BLOCKS: Final = 6
 MOST_LEVELS: Final = 4
 """Different outcomes up to which each is a level of its own; of more, thirds are."""
@@ -30,13 +33,14 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def lessons_exhibit(trials: Trials, digest: Digest, name: str) -> Exhibit | None:
+def lessons_exhibit(trials: Trials, digest: Digest, name: str, place: int) -> Exhibit | None:
     """How the responses of an experiment depend on what followed earlier ones; None where no outcomes are known.
 
     Args:
         trials: Of one experiment of a task with feedback, not counts.
         digest: Of the record of the responses.
         name: Of the experiment.
+        place: Of the experiment among those of the study, from 1 on.
     """
     if trials.pooled or REWARD not in trials.feedback or (trials.count != 1).any():
         return None
@@ -57,6 +61,10 @@ def lessons_exhibit(trials: Trials, digest: Digest, name: str) -> Exhibit | None
         f"share of {names[-1] if len(names) == 2 else 'each option'}, by the last outcome of each option": (
             shares_by_last_outcomes(answers, levels, games, names)
         ),
+        "share that stays, by the last picks, newest first: "
+        f"s the same option as the last, o another, outcomes as {_signs(levels)}": (
+            stays_by_pattern(answers, levels, games)
+        ),
         f"by sixth of the session: share of {' / '.join(names)}; mean outcome": learning_curve(
             answers, reward, trials.n_options
         ),
@@ -64,18 +72,27 @@ def lessons_exhibit(trials: Trials, digest: Digest, name: str) -> Exhibit | None
             some_sequences(answers, reward, levels)
         ),
     }
-    return Exhibit(
-        f"experiment {name}: what follows outcomes",
-        {title: item for title, item in value.items() if item},
-        digest,
-    )
+    value = {title: item for title, item in value.items() if item}
+    facts = [
+        ClaimFact(item.quantity, item.value, PEOPLE, experiment=name, decimals=2)
+        for item in facts_in(value)
+    ]
+    title = f"experiment {name}: what follows outcomes"
+    return Exhibit(title, _shares_as_shown(value), digest, tuple(facts), place)
+
+
+def _shares_as_shown(value: Any) -> Any:
+    """Values with their shares as text."""
+    if isinstance(value, Mapping):
+        return {name: _shares_as_shown(item) for name, item in value.items()}
+    return share_text(value) if isinstance(value, float) else value
 
 
 def outcome_levels(reward: Floats, given: Bools) -> list[tuple[str, Bools]]:
     """Levels of an outcome, each with the places that have it: its values, or thirds where there are many."""
     values = np.unique(reward[given])
     if len(values) <= MOST_LEVELS:
-        return [(f"{rounded(float(value))}", given & (reward == value)) for value in values]
+        return [(f"{rounded(float(value)):g}", given & (reward == value)) for value in values]
     low, high = np.quantile(reward[given], [1 / 3, 2 / 3])
     return [
         (f"up to {rounded(low)}", given & (reward <= low)),
@@ -109,9 +126,26 @@ def repeats_of_lag(
         at = places[:, :-lag] & given[:, lag:] & (games[:, lag:] == games[:, :-lag])
         if (n := int(at.sum())) < LEAST:
             continue
-        share = rounded(float(same[at].mean()))
+        share = float(same[at].mean())
         found[name] = {"share": share, "responses": n} if counted else share
     return found
+
+
+def stays_by_pattern(
+    answers: AnswerSequences, levels: Sequence[tuple[str, Bools]], games: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Share of responses that equal the last one, by option and outcome of the last `N_PICKS` picks."""
+    given, response, n = answers.trial >= 0, answers.response, N_PICKS[len(levels)]
+    signs = _signs_of(levels, given.shape)
+    stayed: dict[str, list[bool]] = {}
+    for row, step in zip(*np.nonzero(given[:, n:]), strict=True):
+        past = range(step + n - 1, step - 1, -1)
+        now, last = response[row, step + n], response[row, step + n - 1]
+        if games[row, step] != games[row, step + n]:
+            continue
+        key = " ".join(("s" if response[row, k] == last else "o") + signs[row, k] for k in past)
+        stayed.setdefault(key, []).append(now == last)
+    return {key: float(np.mean(stayed[key])) for key in sorted(stayed) if len(stayed[key]) >= LEAST}
 
 
 def shares_by_last_outcomes(
@@ -146,11 +180,7 @@ def shares_by_last_outcomes(
                 for place in range(n_options):
                     chosen.setdefault(titles[last[row, place] + 1], []).append(now == place)
             last[row, now] = level[row, step]
-    return {
-        key: rounded(float(np.mean(chosen[key])))
-        for key in sorted(chosen)
-        if len(chosen[key]) >= LEAST
-    }
+    return {key: float(np.mean(chosen[key])) for key in sorted(chosen) if len(chosen[key]) >= LEAST}
 
 
 def learning_curve(answers: AnswerSequences, reward: Floats, n_options: int) -> list[str]:
@@ -164,7 +194,7 @@ def learning_curve(answers: AnswerSequences, reward: Floats, n_options: int) -> 
         if not at.any():
             continue
         shares = [
-            str(rounded(float((answers.response[at] == option).mean())))
+            share_text(float((answers.response[at] == option).mean()))
             for option in range(n_options)
         ]
         lines.append(f"{number + 1}. {' / '.join(shares)}; {rounded(float(reward[at].mean()))}")
@@ -181,9 +211,7 @@ def some_sequences(
     order = np.argsort(mean, kind="stable")[: int((n_steps > 0).sum())]
     if not len(order):
         return {}
-    signs = np.full(given.shape, "", dtype="U1")
-    for place, (_, places) in enumerate(levels):
-        signs[places] = _SIGNS[len(levels)][place]
+    signs = _signs_of(levels, given.shape)
     found = {}
     for title, row in zip(
         ("lowest", "middle", "highest"), (order[0], order[len(order) // 2], order[-1]), strict=True
@@ -196,6 +224,14 @@ def some_sequences(
 
 _SIGNS: Final = {0: "", 1: "+", 2: "-+", 3: "-o+", 4: "-,o+"}
 """A mark for each level of an outcome, from the lowest on."""
+
+
+def _signs_of(levels: Sequence[tuple[str, Bools]], shape: tuple[int, ...]) -> NDArray[np.str_]:
+    """The mark of each outcome; empty where there is none."""
+    signs = np.full(shape, "", dtype="U1")
+    for place, (_, places) in enumerate(levels):
+        signs[places] = _SIGNS[len(levels)][place]
+    return signs
 
 
 def _signs(levels: Sequence[tuple[str, Bools]]) -> str:

@@ -11,43 +11,43 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from lakatos.experiments.task import Domain, Stimuli, Trials
-from lakatos.theories.discovery.roles.exhibit import Exhibit, rounded
+from lakatos.theories.discovery.roles.exhibit import PREDICTED, Exhibit, rounded, share_text
 from lakatos.theories.discovery.roles.option_name import option_names
-from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact
+from lakatos.theories.discovery.roles.typed_claim import PEOPLE, ClaimFact, facts_in
 from lakatos.theories.engine.record import TheoryChecked, TheoryScored
 from lakatos.theories.engine.scoreboard import Scoreboard
 from lakatos.traces.digest import Digest
 
 ROWS_OF_PART = 32
-"""Trials of one exhibit; a table is shown in parts, so that what finds no room is the least informative."""
+"""Trials of one exhibit; a table is shown in parts, so that one part at least finds room in a short context."""
+MOST_PREDICTED = 24
+"""Trials of the newest experiment beside whose responses predictions are shown."""
+MOST_OF_OLDER = 8
+"""The same of every older experiment."""
 N_ORDERS = 20
 """Random orders of each person's answers."""
 MOST_STANDINGS = 12
 CLAIM_CHARACTERS = 240
+SHARE_DECIMALS = 2
+"""Decimals with which shares are shown."""
 
 
 def table_exhibits(
-    domain: Domain,
-    trials: Trials,
-    digest: Digest,
-    scores: Mapping[str, TheoryScored],
-    name: str,
+    domain: Domain, trials: Trials, digest: Digest, name: str, place: int
 ) -> list[Exhibit]:
-    """Every trial of an experiment, with the shares of people and what theories predict with learned populations.
-
-    Parts come in the order of what they tell: first the trials that all of the theories miss most.
+    """Every trial of an experiment with the shares of people, in parts; the same in every cycle.
 
     Args:
         domain: Of the trials.
         trials: Answers.
         digest: Of the record of the answers.
-        scores: Of the same experiment, by the theory's name.
         name: Of the experiment.
+        place: Of the experiment among those of the study, from 1 on.
     """
-    order = _most_missed_first(trials, list(scores.values()))
+    order = [int(row) for row in np.flatnonzero(trials.totals.sum(axis=1))]
     parts = [order[at : at + ROWS_OF_PART] for at in range(0, len(order), ROWS_OF_PART)]
     return [
-        _table_part(domain, trials, digest, scores, name, sorted(rows), (number, len(parts)))
+        _table_part(domain, trials, digest, name, rows, (number, len(parts)), place)
         for number, rows in enumerate(parts, start=1)
     ]
 
@@ -56,48 +56,101 @@ def _table_part(
     domain: Domain,
     trials: Trials,
     digest: Digest,
-    scores: Mapping[str, TheoryScored],
     name: str,
     rows: Sequence[int],
     part: tuple[int, int],
+    place: int,
 ) -> Exhibit:
     """Some rows of the table, and what each of their numbers is a number of."""
     number, n_parts = part
-    names = option_names(trials.n_options)
     shown, always = _without_common([domain.describe(trials.stimuli, row) for row in rows])
-
-    # How well each theory does on all of the trials.
-    scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
-    lines = [line for line, _ in scored]
-    facts = [fact for _, told in scored for fact in told]
+    given = _answers_in_words(trials)
 
     # What holds for all rows.
-    if number == 1:
-        lines += _said_once(trials)
+    lines = _said_once(trials) if number == 1 else []
     if n_parts > 1:
-        lines.append(f"{len(rows)} of {len(trials.stimuli)} trials; part 1 holds those missed most")
+        lines.append(f"{len(rows)} of {len(trials.stimuli)} trials")
+    if len(set(given)) == 1:
+        lines.append(f"to every trial {given[0]}")
     if always:
         lines.append(f"in every trial: {always}")
-    lines.append(f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}:")
+    lines.append(f"trial: what was shown; people's {_shares_of(trials)}")
 
     # The rows.
-    n_answers, n_people = trials.totals.sum(axis=1), _people_by_trial(trials)
-    predicted = {theory: predicted_shares(score) for theory, score in scores.items()}
+    facts = []
+    n_answers = trials.totals.sum(axis=1)
     for row, words in zip(rows, shown, strict=True):
+        own = f"; {given[row]}" if len(set(given)) > 1 else ""
+        lines.append(f"{row + 1}: {words}{own}; {_told(trials.proportions[row])}")
+        answers = ClaimFact(
+            "answers", float(n_answers[row]), PEOPLE, experiment=name, trial=row + 1
+        )
         cells = {PEOPLE: trials.proportions[row]}
-        cells |= {theory: shares[row] for theory, shares in predicted.items()}
-        given = f"{int(n_answers[row])} answers"
-        if 0 < n_people[row] < n_answers[row]:
-            given += f" of {n_people[row]} people"
-        told = ", ".join(f"{of} {_told(shares)}" for of, shares in cells.items())
-        lines.append(f"trial {row + 1}: {words}; {given}; {told}")
-        options = list(zip_longest(names, domain.options[: len(names)], fillvalue=""))
-        facts += _facts_of_row(name, row, float(n_answers[row]), cells, options)
+        facts += [answers, *_facts_of_row(name, row, cells, _options_of(domain, trials))]
 
     title = f"experiment {name}"
     if n_parts > 1:
         title += f", part {number} of {n_parts}"
-    return Exhibit(title, lines, digest, tuple(facts))
+    return Exhibit(title, lines, digest, tuple(facts), place)
+
+
+def predictions_exhibit(
+    domain: Domain,
+    trials: Trials,
+    digest: Digest,
+    scores: Mapping[str, TheoryScored],
+    name: str,
+    most: int = MOST_PREDICTED,
+) -> Exhibit:
+    """What theories with learned populations predict of an experiment, on the trials that all of them miss most.
+
+    Args:
+        domain: Of the trials.
+        trials: Answers.
+        digest: Of the record of the answers.
+        scores: Of the same experiment, by the theory's name.
+        name: Of the experiment.
+        most: Trials that are shown.
+    """
+    scored = [_theory_scored(theory, score, name) for theory, score in scores.items()]
+    lines = [line for line, _ in scored]
+    facts = [fact for _, told in scored for fact in told]
+    rows, sizes = _most_missed_first(trials, list(scores.values()))
+    lines.append(
+        f"trial: {_shares_of(trials)} of {'; '.join([PEOPLE, *scores])}; most missed by all of them first"
+    )
+    for row in rows[:most]:
+        cells = {PEOPLE: trials.proportions[row]}
+        cells |= {theory: predicted_shares(score)[row] for theory, score in scores.items()}
+        lines.append(f"{row + 1}: {'; '.join(map(_told, cells.values()))}")
+        facts += _facts_of_row(name, row, cells, _options_of(domain, trials))
+    if left := rows[most:]:
+        within = rounded(float(sizes[left[0]]))
+        lines.append(
+            f"{len(left)} further trials, each within {within} standard errors of one prediction"
+        )
+    title = f"predictions in experiment {name}"
+    return Exhibit(title, lines, digest, tuple(facts), PREDICTED)
+
+
+def _shares_of(trials: Trials) -> str:
+    names = option_names(trials.n_options)
+    return f"share of {' / '.join(names[-1:] if len(names) == 2 else names)}"
+
+
+def _options_of(domain: Domain, trials: Trials) -> list[tuple[str, str]]:
+    """Each option as claims call it, and what people read of it."""
+    names = option_names(trials.n_options)
+    return list(zip_longest(names, domain.options[: len(names)], fillvalue=""))
+
+
+def _answers_in_words(trials: Trials) -> list[str]:
+    """How many answers each trial has, and of how many people where these are fewer."""
+    n_answers, n_people = trials.totals.sum(axis=1), _people_by_trial(trials)
+    return [
+        f"{int(n)} answers" + (f" of {people} people" if 0 < people < n else "")
+        for n, people in zip(n_answers, n_people, strict=True)
+    ]
 
 
 def _theory_scored(theory: str, score: TheoryScored, name: str) -> tuple[str, list[ClaimFact]]:
@@ -123,19 +176,16 @@ def _said_once(trials: Trials) -> list[str]:
 def _facts_of_row(
     name: str,
     row: int,
-    n_answers: float,
     cells: Mapping[str, NDArray[np.float64]],
     options: Sequence[tuple[str, str]],
 ) -> list[ClaimFact]:
-    """What each number in a row of the table is a number of."""
-    facts = [ClaimFact("answers", n_answers, PEOPLE, experiment=name, trial=row + 1)]
-    for of, shares in cells.items():
-        facts += [
-            ClaimFact("share", float(share), of, "", name, row + 1, option, label)
-            for (option, label), share in zip(options, shares, strict=True)
-            if np.isfinite(share)
-        ]
-    return facts
+    """What each share in a row of a table is a share of."""
+    return [
+        ClaimFact("share", float(share), of, "", name, row + 1, option, label, SHARE_DECIMALS)
+        for of, shares in cells.items()
+        for (option, label), share in zip(options, shares, strict=True)
+        if np.isfinite(share)
+    ]
 
 
 def _best_of_shares(trials: Trials) -> float:
@@ -156,13 +206,18 @@ def _people_by_trial(trials: Trials) -> NDArray[np.intp]:
     return np.bincount(pairs % n_trials, minlength=n_trials)
 
 
-def _most_missed_first(trials: Trials, scores: Sequence[TheoryScored]) -> list[int]:
-    """Answered trials, first those on which people deviate most from all of the theories, in standard errors."""
+def _most_missed_first(
+    trials: Trials, scores: Sequence[TheoryScored]
+) -> tuple[list[int], NDArray[np.float64]]:
+    """Answered trials, those first on which people deviate most from all of the theories, and by how much each.
+
+    The deviation of a trial is that of the theory that misses it least, in standard errors.
+    """
     counts = trials.totals.sum(axis=1)
-    sizes = [deviations(trials, predicted_shares(score)).max(axis=1) for score in scores]
-    size = np.min(sizes or [np.zeros(len(counts))], axis=0)
-    order = np.argsort(-size, kind="stable")
-    return [int(row) for row in order if counts[row] > 0]
+    deviating = [deviations(trials, predicted_shares(score)).max(axis=1) for score in scores]
+    sizes = np.min(deviating or [np.zeros(len(counts))], axis=0)
+    order = np.argsort(-sizes, kind="stable")
+    return [int(row) for row in order if counts[row] > 0], np.asarray(sizes)
 
 
 def deviations(trials: Trials, predicted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -199,7 +254,7 @@ def predicted_shares(score: TheoryScored) -> NDArray[np.float64]:
 
 def _told(shares: NDArray[np.float64]) -> str:
     wanted = shares[1:] if len(shares) == 2 else shares
-    return "/".join("?" if np.isnan(share) else str(rounded(float(share))) for share in wanted)
+    return " ".join("?" if np.isnan(share) else share_text(float(share)) for share in wanted)
 
 
 def people_exhibit(
@@ -231,7 +286,13 @@ def people_exhibit(
             **order_effects(item),
             **likeness_to_last_choice(domain, item),
         }
-    return Exhibit("people, one by one", value, digest) if value else None
+    facts = [
+        ClaimFact(quantity, item.value, PEOPLE, experiment=title.removeprefix("experiment "))
+        for title, told in value.items()
+        for item in facts_in(told)
+        for quantity in (item.quantity, f"{title}.{item.quantity}")
+    ]
+    return Exhibit("people, one by one", value, digest, tuple(facts)) if value else None
 
 
 def agreement_with_majority(trials: Trials) -> dict[str, float]:
@@ -377,4 +438,4 @@ def study_exhibit(question: str, domain: Domain, space: Mapping[str, Any]) -> Ex
     """What the study asks, and its trials."""
     value = {"question": question, "kind of choice": domain.name}
     value |= {f"space: {name}": str(item) for name, item in sorted(space.items())}
-    return Exhibit("the study", value)
+    return Exhibit("the study", value, place=0)

@@ -26,6 +26,7 @@ from lakatos.traces.digest import Digest, digest_bytes
 T = TypeVar("T", bound=BaseModel)
 FENCE_TOKENS = 48
 """Around each piece of data."""
+LEFT_OUT = "Not shown, as your context is too short for it:"
 CONTEXT_TOKENS = 32_768
 """Where neither study nor server says how long a context is."""
 
@@ -85,7 +86,7 @@ def request_of(
         context_tokens=context_tokens,
         last=(*question.last, *found),
     )
-    return ModelRequest(messages=assemble(context, prompt, secret=secret), sampling=sampling), shown
+    return ModelRequest(messages=assemble(context, "", secret=secret), sampling=sampling), shown
 
 
 def context_of(
@@ -97,32 +98,40 @@ def context_of(
     context_tokens: int,
     offers: Sequence[ToolOffer] = (),
     share: float = 1.0,
-    first: Sequence[Exhibit] = (),
     last: Sequence[Exhibit] = (),
 ) -> tuple[RoleContext, tuple[Exhibit, ...]]:
     """What a question shows, before anything is said, and the exhibits that found room.
 
     Args:
         question: What is asked.
-        prompt: That goes before it; the question's own, or more.
+        prompt: The question's own, or more; after the data, which other roles read as well.
         rules, sampling, context_tokens: As of `request_of`.
         offers: Tools that go with it.
         share: Of the room that may be used.
-        first, last: Exhibits that find room before the question's own, shown before and after them.
+        last: Exhibits that find room before the question's own, and are shown after the prompt.
 
     Raises:
         ContextTooLongError, PinsTooLongError: Even without any exhibit it does not fit.
     """
     room = request_room(context_tokens, sampling.max_tokens, prompt, rules, offers)
-    asked = ContextEntry(kind="task", text=question.task)
-    room = int(share * (room - count_tokens(question.task) - TOKENS_PER_MESSAGE))
+    room = int(share * (room - count_tokens(question.task) - 2 * TOKENS_PER_MESSAGE))
 
     def size(entry: ContextEntry) -> int:
         return count_tokens(entry.text) + count_tokens(entry.source) + FENCE_TOKENS
 
-    kept = fitting((*first, *last, *question.exhibits), room, size)
-    shown = (*(item for item in kept if item not in last), *(item for item in kept if item in last))
-    return RoleContext(entries=(*(item.entry for item in shown), asked)), shown
+    wanted = (*last, *question.exhibits)
+    kept = fitting(wanted, room, size)
+    before = sorted((item for item in kept if item not in last), key=lambda item: item.place)
+    after = [item for item in kept if item in last]
+    gone = [item.title for item in wanted if item not in kept]
+    left_out = f"{LEFT_OUT} {'; '.join(gone)}.\n\n" if gone else ""
+    entries = (
+        *(item.entry for item in before),
+        ContextEntry(kind="task", text=prompt),
+        *(item.entry for item in after),
+        ContextEntry(kind="task", text=left_out + question.task),
+    )
+    return RoleContext(entries=entries), (*before, *after)
 
 
 def pinned_request(request: ModelRequest, rules: Sequence[PinnedRule]) -> ModelRequest:

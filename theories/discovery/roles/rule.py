@@ -22,7 +22,6 @@ OWN_RULES: tuple[PinnedRule, ...] = (
     PinnedRule(
         rule_id="support",
         text="State only numbers that the records you cite hold.",
-        scope=("arbiter", "advocate"),
         checks=(SupportNeeded(),),
     ),
     PinnedRule(
@@ -47,7 +46,7 @@ OWN_RULES: tuple[PinnedRule, ...] = (
         ),
     ),
 )
-"""Short, since they stand in every request twice."""
+"""Short, since they stand in every request twice; the same for all roles, whose requests then begin alike."""
 
 
 def pins_of(texts: Sequence[str] = ()) -> PinnedRules:

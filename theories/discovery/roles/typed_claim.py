@@ -23,8 +23,11 @@ UNITS: Final = {
     "score": ("nats per choice",),
     "standard_error": ("nats per choice",),
     "answers": ("count",),
+    "squared_error": ("none",),
 }
-"""Units of quantities; all others have none."""
+"""Units of quantities."""
+RECORD_UNITS: Final = ("none", "share", "percent")
+"""Units in which a number of any other record may be stated, which itself has none."""
 PEOPLE: Final = "people"
 COARSEST: Final = 0.05
 """Of a number, the most that rounding may take from it or add to it; whoever says 1 for 0.6 says something else."""
@@ -49,6 +52,8 @@ class ClaimFact:
     """Its place, as `option_name.option_names` names it."""
     label: str = ""
     """What people read of the option."""
+    decimals: int | None = None
+    """With which it is shown; None for three significant digits."""
 
     @property
     def is_whole(self) -> bool:
@@ -88,7 +93,7 @@ def claim_problem(claim: TypedClaim, facts: Sequence[ClaimFact]) -> str:
 
 def _form_problem(claim: TypedClaim) -> str:
     """Why a claim could not be true of any records; empty if it could."""
-    allowed = UNITS.get(claim.quantity, ("none",))
+    allowed = UNITS.get(claim.quantity, RECORD_UNITS)
     is_difference = claim.direction != "is"
     if claim.unit not in allowed:
         return f"{claim.quantity!r} is stated in {' or '.join(allowed)}, not in {claim.unit!r}"
@@ -159,24 +164,13 @@ def _computed(claim: TypedClaim, facts: Sequence[ClaimFact]) -> tuple[tuple[floa
 
 def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -> ClaimFact | str:
     """The one fact that is meant, or why there is none."""
-    wanted = (
-        claim.quantity,
-        _plain(of),
-        _plain(against),
-        claim.experiment,
-        claim.trial,
-    )
     meant = [
         fact
         for fact in facts
-        if wanted
-        == (
-            fact.quantity,
-            _plain(fact.of),
-            _plain(fact.against),
-            fact.experiment,
-            fact.trial,
-        )
+        if claim.quantity == fact.quantity
+        and _plain(against) == _plain(fact.against)
+        and claim.trial == fact.trial
+        and _belongs(of, claim.experiment, fact)
         and _is_option(claim.option, fact)
     ]
     if len({fact.value for fact in meant}) == 1:
@@ -185,6 +179,14 @@ def _one(claim: TypedClaim, of: str, against: str, facts: Sequence[ClaimFact]) -
     near = max(facts, key=lambda fact: _likeness(claim, of, against, fact), default=None)
     nearest = "no numbers" if near is None else f"as the nearest {_fact_in_words(near)}"
     return f"the cited records hold no {what}; they hold {nearest}"
+
+
+def _belongs(of: str, experiment: str, fact: ClaimFact) -> bool:
+    """Whether a number is of what a claim names; a number that has a name of its own need not be placed further."""
+    whose, where = _plain(of) == _plain(fact.of), experiment == fact.experiment
+    if fact.quantity in UNITS:
+        return whose and where
+    return (whose or {_plain(of), fact.of} == {"", PEOPLE}) and (where or not experiment)
 
 
 def _likeness(claim: TypedClaim, of: str, against: str, fact: ClaimFact) -> int:
@@ -222,15 +224,20 @@ def _is_option(name: str, fact: ClaimFact) -> bool:
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.lower().split())
+    said = " ".join(name.lower().split())
+    return PEOPLE if said in ("participants", "the participants") else said
 
 
 def _shown(fact: ClaimFact) -> float:
+    if fact.decimals is not None:
+        return round(fact.value, fact.decimals)
     return fact.value if fact.is_whole else float(f"{fact.value:.{SHOWN_DIGITS}g}")
 
 
 def _decimals(fact: ClaimFact) -> int:
     """Decimals to which a number is shown."""
+    if fact.decimals is not None:
+        return fact.decimals
     if fact.is_whole or fact.value == 0:
         return 0 if fact.is_whole else SHOWN_DIGITS
     return max(0, SHOWN_DIGITS - 1 - math.floor(math.log10(abs(fact.value))))

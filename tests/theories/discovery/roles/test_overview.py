@@ -9,13 +9,16 @@ import pytest
 
 from lakatos.domains.multiattribute.task import MultiattributeDomain
 from lakatos.experiments.task import Stimuli, Trials
+from lakatos.theories.discovery.roles.exhibit import share_text
 from lakatos.theories.discovery.roles.overview import (
+    MOST_PREDICTED,
     ROWS_OF_PART,
     agreement_with_majority,
     consistency_of_repetitions,
     likeness_to_last_choice,
     order_effects,
     people_exhibit,
+    predictions_exhibit,
     table_exhibits,
 )
 from lakatos.theories.discovery.roles.typed_claim import ClaimFact
@@ -66,28 +69,62 @@ def scored(proportions: np.ndarray, n_people: int, per_person: float | np.ndarra
     )
 
 
-def test_every_trial_is_told_the_most_missed_first_and_what_all_share_once() -> None:
+def test_every_trial_is_shown_in_its_order_and_what_all_share_once() -> None:
     responses = np.zeros((4, N_TRIALS), dtype=np.int64)
-    responses[:, 37] = 1  # the one trial that nobody foretold
-    shares = np.full(N_TRIALS, 0.1)
-    shares[:8] = 0.02  # and these are foretold best
-    parts = table_exhibits(
-        MultiattributeDomain(), trials_of(responses), DIGEST, {"Tallying": scored(shares, 4, -0.5)}, "2.1"
-    )  # fmt: skip
+    responses[:, 37] = 1
+    parts = table_exhibits(DOMAIN, trials_of(responses), DIGEST, "2.1", 2)
     assert [item.title for item in parts] == [
         "experiment 2.1, part 1 of 2",
         "experiment 2.1, part 2 of 2",
     ]
     first, second = ("\n".join(item.value) for item in parts)
     assert "in every trial: A 0 0 | validities 0.9 0.6" in first
-    assert "trial 38: B 1 0; 4 answers; people 1.0, Tallying 0.1" in first
-    assert "trial 1:" in second
+    assert "to every trial 4 answers\n" in first
     assert first.count("validities") == 1
-    told = [line for item in parts for line in item.value if line.startswith("trial ")]
+    assert "\n1: B 0 0; 0\n" in first
+    assert "\n38: B 1 0; 1\n" in second
+    told = [line for item in parts for line in item.value if line[0].isdigit() and ": B" in line]
     assert len(told) == N_TRIALS
-    fact = ClaimFact("share", 1.0, "people", "", "2.1", 38, option="second", label="B")
-    assert fact in parts[0].numbers
-    assert {item.reference for item in parts} == {DIGEST}
+    fact = ClaimFact("share", 1.0, "people", "", "2.1", 38, "second", "B", decimals=2)
+    assert fact in parts[1].numbers
+    assert {(item.reference, item.place) for item in parts} == {(DIGEST, 2)}
+
+
+def test_predictions_stand_beside_the_responses_most_missed_first_and_the_rest_is_bounded() -> None:
+    responses = np.zeros((4, N_TRIALS), dtype=np.int64)
+    responses[:, 37] = 1  # the one trial that nobody foretold
+    shares = np.full(N_TRIALS, 0.1)
+    shares[:8] = 0.02  # and these are foretold best
+    score = {"Tallying": scored(shares, 4, -0.5)}
+    table = predictions_exhibit(DOMAIN, trials_of(responses), DIGEST, score, "2.1")
+    first, columns, *rows, rest = table.value
+    assert first == "Tallying: score -0.5 nats per choice, squared_error 0.01"
+    assert columns.startswith("trial: share of second of people; Tallying;")
+    assert rows[0] == "38: 1; .10"
+    assert len(rows) == MOST_PREDICTED
+    error = np.sqrt(0.1 * 0.9 / 4)
+    assert rest.startswith(
+        f"{N_TRIALS - MOST_PREDICTED} further trials, each within {0.1 / error:.3g}"
+    )
+    assert ClaimFact("share", 0.1, "Tallying", "", "2.1", 38, "second", "B", 2) in table.numbers
+
+
+def test_responses_of_an_experiment_are_shown_alike_whatever_is_predicted() -> None:
+    trials = trials_of(np.zeros((4, N_TRIALS), dtype=np.int64))
+    texts = [
+        [item.entry.text for item in table_exhibits(DOMAIN, trials, DIGEST, "2.1", 2)]
+        for _ in range(2)
+    ]
+    assert texts[0] == texts[1]
+    assert "score" not in texts[0][1]
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0333, ".03"), (0.0, "0"), (1.0, "1"), (0.004, "<.01"), (0.996, ">.99"), (0.705, ".70")],
+)
+def test_a_share_has_two_decimals_and_is_never_rounded_to_nobody(share: float, text: str) -> None:
+    assert share_text(share) == text
 
 
 def test_people_are_told_by_agreement_consistency_order_and_the_theory_that_predicts_each_best():
@@ -124,20 +161,20 @@ def test_a_person_who_always_answers_alike_is_consistent_and_one_who_alternates_
 def test_a_trial_that_few_people_answered_often_says_so() -> None:
     once = trials_of(np.zeros((4, 6), dtype=np.int64))
     thrice = replace(once, count=np.full(24, 3))
-    score = scored(np.full(6, 0.5), 4, 0.0)
-    for trials, words in ((once, "; 4 answers; "), (thrice, "; 12 answers of 4 people; ")):
-        (table,) = table_exhibits(
-            MultiattributeDomain(), trials, DIGEST, {"Tallying": score}, "2.1"
-        )
+    mixed = replace(once, count=np.where(once.trial == 0, 3, 1))
+    for trials, words in (
+        (once, "to every trial 4 answers\n"),
+        (thrice, "to every trial 12 answers of 4 people\n"),
+        (mixed, "1: B 0 0; 12 answers of 4 people; 0\n2: B 1 0; 4 answers; 0\n"),
+    ):
+        (table,) = table_exhibits(DOMAIN, trials, DIGEST, "2.1", 1)
         assert words in "\n".join(table.value)
 
 
 def test_a_table_says_what_shares_alone_would_score_and_whether_people_can_be_told_apart() -> None:
     trials = trials_of(np.array([[0, 1], [0, 1], [0, 0], [0, 0]]))  # one trial certain, one even
     for table, told in ((trials, False), (replace(trials, pooled=True, n_people=4), True)):
-        (part,) = table_exhibits(
-            DOMAIN, table, DIGEST, {"Tallying": scored(np.full(2, 0.5), 4, 0.0)}, "2.1"
-        )
+        (part,) = table_exhibits(DOMAIN, table, DIGEST, "2.1", 1)
         text = "\n".join(part.value)
         assert f"would score {-np.log(2) / 2:.3g}" in text
         assert ("counts over 4 people, who cannot be told apart" in text) is told

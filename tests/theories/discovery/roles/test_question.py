@@ -1,5 +1,7 @@
 """Questions: what finds room, and the pinned rules around everything that is sent."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,17 +12,25 @@ from lakatos.language_models.errors import ContextTooLongError, PinsAlteredError
 from lakatos.language_models.pins import CLOSE, OPEN, active, render
 from lakatos.theories.discovery.roles.answer import CaseReading
 from lakatos.theories.discovery.roles.exhibit import (
+    _GRAMMAR_NAMES,
     Exhibit,
     case_exhibit,
     essential_source,
     records_of,
+    theory_exhibit,
     trials_exhibit,
     variations_exhibit,
 )
 from lakatos.theories.discovery.roles.prompt import read_prompt
-from lakatos.theories.discovery.roles.question import RoleQuestion, pinned_request, request_of
+from lakatos.theories.discovery.roles.question import (
+    LEFT_OUT,
+    RoleQuestion,
+    pinned_request,
+    request_of,
+)
 from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.theories.engine.record import Diagnosis, DiagnosisClaim
+from lakatos.theories.language.theory import read_program
 
 RULES = active(pins_of(), "arbiter", 1)
 SMALL = Exhibit("case file", {"behind": 0.03}, "a" * 64)
@@ -51,6 +61,25 @@ def test_what_does_not_fit_is_left_out_whole_and_cannot_be_cited():
     assert "word word" not in text
     _, everything = ask(SMALL, LARGE, LAST, context_tokens=65536)
     assert everything == (SMALL, LARGE, LAST)
+
+
+def test_what_stays_the_same_stands_first_and_the_role_after_all_data_that_others_read_too():
+    newest = Exhibit("experiment 2.1", ["1: x; .50"], "c" * 64, (), 2)
+    oldest = Exhibit("experiment 1.1", ["1: y; .10"], "d" * 64, (), 1)
+    asked = question(SMALL, newest, oldest)
+    request, _ = request_of(
+        replace(asked, last=(LAST,)), RULES, TokenSampling(max_tokens=500), secret="s"
+    )
+    text = request.messages[1].content
+    words = ["experiment 1.1", "experiment 2.1", "behind: 0.03", "You are the", "def choose", "Say"]
+    assert sorted(words, key=text.index) == words
+    assert "You are" not in request.messages[0].content
+
+
+def test_a_question_states_what_it_does_not_show():
+    request, _ = ask(SMALL, LARGE, LAST)
+    assert f"{LEFT_OUT} answers.\n\nSay what is wrong." in request.messages[1].content
+    assert LEFT_OUT not in ask(SMALL)[0].messages[1].content
 
 
 def test_a_context_that_is_too_short_for_the_question_alone_is_refused():
@@ -154,6 +183,55 @@ def test_a_source_is_shown_without_functions_that_are_never_called_and_names_of_
     assert "COMPOSITION" not in shown
     assert "PREDICTIONS" in shown
     assert essential_source("def choose(") == "def choose("
+
+
+def test_a_parameter_takes_a_line_with_its_meaning_as_a_comment():
+    source = """PARAMETERS = {'rate': {'prior': 'uniform',
+          'low': 0.0,
+          'high': 1.0,
+          'unit': 'share',
+          'meaning': 'share of a surprise that is learned'}}
+
+
+def choose(parameters, trials, xp):
+    return parameters['rate']
+"""
+    shown = essential_source(source)
+    line = '    "rate": {"prior": "uniform", "low": 0.0, "high": 1.0},  # share of a surprise that is learned, share'
+    assert line in shown.splitlines()
+    assert "def choose" in shown
+    assert essential_source("PARAMETERS = {x: 1}\n") == "PARAMETERS = {x: 1}\n"
+
+
+def test_a_function_that_stands_in_the_source_before_is_named_only():
+    family = FAMILIES["learning"]
+    first = read_program(family.program("win_stay_lose_shift"))
+    second = read_program(family.program("rescorla_wagner"))
+    loser = theory_exhibit(first, "the loser")
+    alone = theory_exhibit(second, "the leader").value
+    beside = theory_exhibit(second, "the leader", beside=loser).value
+    assert "def current(" in loser.value
+    assert "def current(" in alone
+    assert "def current(" not in beside
+    assert "# current is the same function as above\n" in beside
+    assert "def learn(" in beside  # which differs
+    assert "# estimate of rate: " in beside
+
+
+def test_advice_names_no_mechanisms_of_the_grammar():
+    advice = "try evaluation:weighted sum, screening:the shortest contract: a theory would gain 0.1"
+    assert _GRAMMAR_NAMES.sub("", advice) == "a theory would gain 0.1"
+    assert (
+        _GRAMMAR_NAMES.sub("", "change one mechanism: it pays") == "change one mechanism: it pays"
+    )
+
+
+def test_nested_values_are_shown_with_few_marks():
+    value = {"stays": {"0": {"share": 0.61, "responses": 711}}, "curve": ["1. .5", "2. .6"]}
+    assert (
+        Exhibit("x", value).entry.text
+        == "stays: 0 (share 0.61, responses 711)\ncurve: 1. .5; 2. .6"
+    )
 
 
 def test_authors_are_told_which_trials_the_checks_ask_about():

@@ -102,6 +102,50 @@ def test_options_beyond_two_are_known_in_the_same_forms(name):
     assert claim_problem(claim(**{**SHARE, "option": name, "value": "0.7"}), facts) == ""
 
 
+STAYS = ClaimFact("stays.1", 0.612, "people", experiment="1.1")
+
+
+@pytest.mark.parametrize("unit", ["none", "share", "percent"])
+@pytest.mark.parametrize("of", ["", "people", "participants"])
+@pytest.mark.parametrize("experiment", ["", "1.1"])
+def test_a_number_with_a_name_of_its_own_needs_no_unit_and_no_further_place(unit, of, experiment):
+    value = "61.2" if unit == "percent" else "0.612"
+    given = {
+        "quantity": "stays.1",
+        "of": of,
+        "experiment": experiment,
+        "value": value,
+        "unit": unit,
+    }
+    assert claim_problem(claim(**given), [STAYS]) == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"of": "Tallying"}, "hold no stays.1 in experiment 1.1 of Tallying"),
+        ({"experiment": "2.1"}, "hold no stays.1 in experiment 2.1"),
+        ({"unit": "nats per choice"}, "not in 'nats per choice'"),
+        ({"value": "0.7"}, "is 0.612 in the cited records, not 0.7"),
+    ],
+)
+def test_such_a_number_is_still_of_nobody_else_and_of_no_other_size(given, problem):
+    right = {"quantity": "stays.1", "of": "people", "experiment": "1.1", "value": "0.612", "unit": "none"}  # fmt: skip
+    assert problem in claim_problem(claim(**{**right, **given}), [STAYS])
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"), [("0.40", True), ("0.41", True), ("0.42", False), ("0.405", False)]
+)
+def test_a_difference_of_shares_may_be_that_of_the_shares_as_they_are_shown(value, holds):
+    facts = [
+        ClaimFact("share", share, of, option="second", decimals=2, **PLACE)
+        for of, share in (("people", 0.3045), ("Tallying", 0.7054))  # .30 and .71
+    ]
+    given = {**SHARE, "against": "Tallying", "direction": "below", "value": value}
+    assert (claim_problem(claim(**given), facts) == "") is holds
+
+
 def test_a_number_alone_is_a_label_and_no_place():
     facts = [
         ClaimFact("share", share, "people", option=f"option {place}", label=label, **PLACE)
@@ -182,7 +226,13 @@ def test_a_conjecture_needs_no_record_but_obeys_the_rules():
 
 def test_rules_of_a_study_are_pinned_beside_those_of_the_laboratory():
     rules = active(pins_of(("Speak of products, never of persons.",)), "reviser", 3)
-    assert [rule.rule_id for rule in rules] == ["evidence", "claims", "people", "study-1"]
+    assert [rule.rule_id for rule in rules] == [
+        "evidence",
+        "support",
+        "claims",
+        "people",
+        "study-1",
+    ]
     assert all(rule.signature for rule in rules)
     assert len(active(pins_of(), "arbiter", 1)) == len(OWN_RULES)
 
