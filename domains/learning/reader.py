@@ -351,8 +351,11 @@ def _most_say(values: Array, step: Array, n_steps: int) -> Array:
 def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
     """Question a reward that is one option's outcome, whichever was chosen, or that is larger where more is lost."""
     reward, response = columns.feedback.get("reward", ""), columns.response
+    used = {*map(str, leaves_of(columns.model_dump(exclude={"feedback"})))} - {reward}
     names = [
-        name for name in map(str, cells.frame.columns) if len(columns_in(name, cells.frame)) == 1
+        name
+        for name in map(str, cells.frame.columns)
+        if name not in used and len(columns_in(name, cells.frame)) == 1
     ]
     own = columns_in(reward, cells.frame)
     if "{" in reward and len(own) > 1:

@@ -39,6 +39,8 @@ MARKS = {
     for mark in (9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999, 99999, 999999)
 }
 """Numbers that stand for missing values in many laboratories."""
+MOST_MARKED = 0.1
+"""Share of a column's numbers beyond which a positive one is no mark of missing values."""
 FAR = 100.0
 """Times by which a single number is larger than all others where it may be a slip."""
 THOUSAND = 50.0
@@ -223,7 +225,7 @@ def marks_of_missing(values: Array) -> list[float]:
     found = []
     for mark in sorted(MARKS & set(different.tolist())):
         rest = different[~np.isin(different, list(MARKS))]
-        if len(rest) < 2:
+        if len(rest) < 2 or (mark > 0 and (values == mark).mean() > MOST_MARKED):
             continue
         low, high = float(rest[0]), float(rest[-1])
         gap = max(mark - high, low - mark)
