@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.option_code import ACCEPT
 from lakatos.experiments.adoption.recognised import accepts, completed
 from lakatos.experiments.adoption.signatures import (
     NEARLY_ALL,
+    OF_AMOUNTS,
     ColumnSignature,
     TableSignature,
     counterparts,
@@ -91,6 +92,7 @@ def _offer(table: TableSignature, numbers: Sequence[ColumnSignature]) -> Reading
         and is_not_above(offer.values, item.values)
         and item.between(1e-9, np.inf)
         and len(item.distinct) <= len(offer.distinct)
+        and (item.words & OF_AMOUNTS or any(_is_rest(own, item, offer) for own in numbers))
     ]
     if len(sums) > 1:  # what the proposer keeps is the rest of the sum, and no sum
         sums = [

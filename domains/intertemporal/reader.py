@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.layouts import (
     Reading,
     StimulusLayout,
     by_side,
+    words_and_sides,
 )
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import EARLY, LATE
@@ -27,6 +28,7 @@ from lakatos.experiments.adoption.signatures import (
     TableSignature,
     counterparts,
     is_below,
+    named_amounts,
 )
 from lakatos.experiments.task import Stimuli
 
@@ -37,8 +39,14 @@ SOONER = {"s", "ss", "sooner", "soon", "small", "smaller", "now", "immediate"}
 """Words in names of columns of the sooner option, where those of the later one have no word for it."""
 
 
+IN_TIME = [pair for pair in SIDES if set(pair) & (EARLY | LATE | SOONER)]
+"""Words that tell options apart by when they are paid; others must be the same for amounts and delays."""
+
+
 def _guess_dated(names: Sequence[str]) -> dict[str, Any]:
-    amounts, delays = by_side(names, AMOUNTS), by_side(names, DELAYS)
+    told = words_and_sides(names, AMOUNTS)
+    amounts = told and told[1]
+    delays = by_side(names, DELAYS, [told[0], *IN_TIME] if told else SIDES)
     dates, days = by_side(names, ["date"]), [name for name in names if "date" in words_of(name)]
     if amounts and not delays and dates and len(days) == 3:
         (today,) = {*days} - {*dates[0], *dates[1]}
@@ -130,7 +138,7 @@ def recognise(table: TableSignature) -> Reading | None:
         [item for item in numbers if len(item.distinct) > FEW_CODES or item.between(0, 0)]
     )
     amounts = [item for item in table.measures() if item not in waits and _may_be_amount(item)]
-    amounts = [item for item in amounts if item.name != table.response]
+    amounts = named_amounts([item for item in amounts if item.name != table.response])
     if len(amounts) == 1:
         amounts += [own for own in table.constants() if own.words & MONEY and _may_be_amount(own)]
     if len(amounts) > 2:

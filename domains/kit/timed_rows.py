@@ -39,7 +39,6 @@ from lakatos.experiments.adoption.timed_answers import (
     WRONG,
     folded,
     guessed_correctness,
-    guessed_keys,
 )
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
@@ -68,6 +67,8 @@ TIMES = {"rt", "latency", "reaction", "time"}
 """Words of names of columns."""
 MOSTLY_RIGHT = 0.55
 """Share of right responses, from which on a column may judge them."""
+MOST_KEYS = 6
+"""Different cells of a column of keys."""
 UNLIKELY_SHARE = 0.5
 """Share of times that are no outcome, beyond which the unit must be wrong."""
 
@@ -188,7 +189,7 @@ def _without_key(
             continue
         pressed = folded(cells.text(name))
         empty = (pressed == "") & (said != "")
-        is_key = bool(guessed_keys(set(pressed.tolist()) - {""}))
+        is_key = 2 <= len(set(pressed.tolist()) - {""}) <= MOST_KEYS
         if is_key and empty.any() and is_wrong[empty].all() and empty.mean() <= MOST_MISSED:
             notes.append(
                 f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"
@@ -422,7 +423,7 @@ def pressed_and_right(table: TableSignature) -> tuple[ColumnSignature, ColumnSig
     few = [
         item
         for item in table.free
-        if 2 <= len(item.distinct) <= 6 and item.words & (RIGHT_KEYS | PRESSED | KEYS)
+        if 2 <= len(item.distinct) <= MOST_KEYS and item.words & (RIGHT_KEYS | PRESSED | KEYS)
         and not {cell.casefold() for cell in item.distinct} <= {*YES_OR_NO, *RIGHT, *WRONG} - {"1", "0"}
     ]  # fmt: skip
     judged = judged_accuracy(table)

@@ -23,7 +23,7 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import chosen_options
-from lakatos.experiments.adoption.plausible import question
+from lakatos.experiments.adoption.plausible import is_mixed, question
 from lakatos.experiments.adoption.prepared import computed_cells
 from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
@@ -100,16 +100,13 @@ def sequence_of_steps(
         raise TrialsError(f"{PAYOFF}: what options would have paid can be given of one stage only.")
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, size, notes)
-    lengths = np.bincount(participant)
-    n_steps = int(lengths.max())
-    step = np.concatenate([np.arange(length) for length in lengths])
-    order = np.argsort(participant, kind="stable")
-    step[order] = step.copy()
-    schedule = {
-        part: _same_for_all(cells, str(columns.stimulus[part]), step, n_steps, starts=starts)
-        for part, starts in (("stage", None), ("block_start", participant))
-        if part in columns.stimulus
-    }
+    game = _games(cells, str(columns.stimulus.get("block_start", "")), participant)
+    notes += _parts_that_go_on(cells, columns, participant)
+    step, begins = _steps_of_games(game, participant)
+    n_steps = len(begins)
+    schedule = {"block_start": begins}
+    if "stage" in columns.stimulus:
+        schedule["stage"] = _same_for_all(cells, str(columns.stimulus["stage"]), step, n_steps)
     payoff = None
     if PAYOFF in columns.stimulus:
         payoff = np.zeros((n_steps, N_STATES, n_options))
@@ -144,7 +141,7 @@ def sequence_of_steps(
         response=chosen,
         count=np.ones(len(step), dtype=np.int64),
         n_options=n_options,
-        n_people=len(lengths),
+        n_people=int(participant.max()) + 1,
         feedback=feedback,
     )
 
@@ -267,30 +264,74 @@ def _payoffs(cells: RowCells, given: Any, n_options: int, step: Array, n_steps: 
     return kept
 
 
-def _numbered(cells: RowCells, column: str) -> Array:
-    """``(n_rows,)`` numbers of a column; where cells are dates or names, how often it has changed so far."""
+def _games(cells: RowCells, column: str, participant: Array) -> Array:
+    """``(n_rows,)`` number of each participant's game, from 0: a column flags where one begins, or numbers it."""
+    if not column:
+        return np.zeros(len(participant), dtype=np.int64)
     said = cells.text(column)
     cells.refuse_empty(said == "", column)
-    if numbers_of(cells.frame[column]).notna().mean() > 0.5:  # what is no number is wrong there
-        return cells.numbers(column)
-    code = pd.factorize(said)[0]
-    return 2.0 + np.concatenate([[0.0], np.cumsum(np.diff(code) != 0)])  # no flags of 0 and 1
+    order = np.argsort(participant, kind="stable")
+    own, is_new = said[order], np.diff(participant[order], prepend=-1) != 0
+    is_flag = set(np.unique(said)) <= {"0", "1", "0.0", "1.0"}
+    if not is_flag and is_mixed(said, participant):
+        raise TrialsError(
+            f"{cells.name}: {column} comes and goes within participants, so that it numbers no games: say which column "
+            "does, or is 1 where a game begins (--column block_start=COLUMN)."
+        )
+    if not is_flag and numbers_of(cells.frame[column]).notna().mean() > 0.5:
+        cells.numbers(column)  # what is no number is wrong there
+    begins = own != np.roll(own, 1)
+    if is_flag:
+        begins &= np.isin(own, ("1", "1.0"))
+    count = np.cumsum(begins & ~is_new)
+    first = np.maximum.accumulate(np.where(is_new, np.arange(len(own)), 0))
+    game = np.zeros(len(said), dtype=np.int64)
+    game[order] = count - count[first]
+    return game
 
 
-def _same_for_all(
-    cells: RowCells, column: str, step: Array, n_steps: int, *, starts: Array | None = None
-) -> Array:
-    """``(n_steps,)`` what a column says of each step, which must be the same for everybody.
+def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Array) -> list[str]:
+    """What to say of columns of runs or games that are not read, so that learning goes on from each to the next."""
+    used = {*map(str, leaves_of(columns.model_dump())), *columns.where}
+    if "block_start" in columns.stimulus:
+        return []
+    found = {
+        name: cells.text(name)
+        for name in map(str, cells.frame.columns)
+        if name not in used and set(words_of(name)) & (SCHEDULES | GAMES)
+    }
+    return [
+        f"{name} has several values within participants, and what was learned is taken to go on from one to the next; "
+        f"if a new game begins there, say --column block_start={name}"
+        for name, said in found.items()
+        if not is_mixed(said, participant)
+        and len(set(zip(said, participant, strict=True))) > len(np.unique(participant))
+        and len(said) > FEWEST_STEPS * len(set(zip(said, participant, strict=True)))
+    ]
 
-    Where participants are given (``starts``), it may number games, which begin where the number changes.
+
+FEWEST_STEPS = 4
+"""Steps of a game."""
+GAMES = {"game", "games", "spiel"}
+"""Words in names of columns that number games."""
+
+
+def _steps_of_games(game: Array, participant: Array) -> tuple[Array, Array]:
+    """``(n_rows,)`` step of each row, and ``(n_steps,)`` whether a game begins there.
+
+    Each game has as many steps as the participant with most steps in it, so that those who missed one begin the next
+    game at the same step as the others.
     """
-    values = _numbered(cells, column) if starts is not None else cells.numbers(column)
-    if starts is not None and not np.isin(values, (0, 1)).all():
-        order = np.argsort(starts, kind="stable")
-        rises, same = np.diff(values[order]), np.diff(starts[order]) == 0
-        if (rises[same] >= 0).all():  # numbers of games, which never fall
-            values = np.ones(len(values))
-            values[order[1:]] = 1.0 * ((rises != 0) | ~same)
+    within = pd.Series(game).groupby([participant, game]).cumcount().to_numpy()
+    lengths = np.zeros(int(game.max()) + 1, dtype=np.int64)
+    np.maximum.at(lengths, game, within + 1)
+    firsts = np.cumsum(lengths) - lengths
+    return firsts[game] + within, 1.0 * np.isin(np.arange(lengths.sum()), firsts)
+
+
+def _same_for_all(cells: RowCells, column: str, step: Array, n_steps: int) -> Array:
+    """``(n_steps,)`` what a column says of each step, which must be the same for everybody."""
+    values = cells.numbers(column)
     cells.refuse(~np.isin(values, (0, 1)), column, "is neither 0 nor 1")
     found = _most_say(values, step, n_steps)
     cells.refuse(
@@ -310,8 +351,11 @@ def _most_say(values: Array, step: Array, n_steps: int) -> Array:
 def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
     """Question a reward that is one option's outcome, whichever was chosen, or that is larger where more is lost."""
     reward, response = columns.feedback.get("reward", ""), columns.response
+    used = {*map(str, leaves_of(columns.model_dump(exclude={"feedback"})))} - {reward}
     names = [
-        name for name in map(str, cells.frame.columns) if len(columns_in(name, cells.frame)) == 1
+        name
+        for name in map(str, cells.frame.columns)
+        if name not in used and len(columns_in(name, cells.frame)) == 1
     ]
     own = columns_in(reward, cells.frame)
     if "{" in reward and len(own) > 1:

@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusL
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import NEARLY_ALL, SCHEDULES, TableSignature
@@ -332,10 +333,20 @@ def _check_whole_games(
     wrong = np.flatnonzero(size != numbers["group_size"][first])
     if len(wrong):
         rows = np.flatnonzero(first)[wrong]
+        anew = [
+            name
+            for name in columns_not_read(cells.frame, columns)
+            for own in [places_of(group, cells.text(name))[first]]
+            if (np.bincount(own)[own] == numbers["group_size"][first]).all()
+        ]
+        way = (
+            f"Groups begin anew with {anew[0]}: say --column experiment={anew[0]}."
+            if anew
+            else f"Give all rows of a group, or leave the whole group out (--column where.{told['group']}=...)."
+        )
         raise TrialsError(
             f"{cells.name}: {rows_named(cells.row_numbers(rows))}: {size[wrong[0]]} people of this group have a first "
-            f"round, and group_size says {numbers['group_size'][rows[0]]:g}. Give all rows of a group, or "
-            f"leave the whole group out (--column where.{told['group']}=...)."
+            f"round, and group_size says {numbers['group_size'][rows[0]]:g}. {way}"
         )
 
 

@@ -36,6 +36,7 @@ from lakatos.experiments.adoption.signatures import (
     is_clock,
     is_not_above,
     is_one_to_one,
+    named_amounts,
 )
 from lakatos.experiments.errors import StimuliError, TrialsError
 from lakatos.experiments.task import Stimuli
@@ -330,6 +331,7 @@ def _recognised(table: TableSignature, columns: Sequence[ColumnSignature]) -> Re
         if item not in chances and not _is_code(item) and not _numbers_chances(item, chances)
         if not counts_choices(item, table.person)
     ]
+    amounts = named_amounts(amounts, chances)
     if not chances:
         return _recognised_mixed(table, amounts)
     if mixed := _mixed_with_chance(table, amounts, chances):

@@ -37,7 +37,7 @@ from lakatos.experiments.adoption.mapping import (
     AnswerColumns,
     leaves_of,
 )
-from lakatos.experiments.adoption.names import ALL
+from lakatos.experiments.adoption.names import ALL, words_of
 from lakatos.experiments.adoption.number_answers import RANGES, in_own_range, number_outcomes
 from lakatos.experiments.adoption.option_code import (
     check_share,
@@ -269,9 +269,7 @@ def _adopted(
     _check_grouped(rows, columns, notes)
     _check_rows_are_choices(frame, columns, table.name, notes)
     check_shared_names(frame, table.name, columns, notes)
-    scale = scale_of(domain)
-    if domain.sequential or (scale is not None and scale.kind == "timed"):
-        columns = with_time_stamp(frame, columns, notes)
+    columns = with_time_stamp(frame, columns, notes)
     frame = shown_rows(frame, columns, known_layout(domain), left_out)
     # Rows are known by their places from here on, since several questions may stand in one row of the file.
     numbers = frame.index.to_numpy()
@@ -309,6 +307,7 @@ def _adopted(
     of_file = are_read.set_axis(numbers[are_read.index.to_numpy()])
     check_units(of_file, table.name, columns, unread, notes)
     check_practice(of_file, table.name, columns, unread, notes)
+    _check_unread_parts(of_file, table.name, columns, domain, notes)
     check_begins_anew(of_file, table.name, columns, unread, notes, is_game=domain.sequential)
     missing = missing_inputs(found, columns, domain, is_ordered=is_ordered)
     notes += missing.notes
@@ -619,6 +618,28 @@ def _check_parts(columns: AnswerColumns, domain: Domain) -> None:
         )
 
 
+def _check_unread_parts(
+    frame: pd.DataFrame, name: str, columns: AnswerColumns, domain: Domain, notes: list[str]
+) -> None:
+    """Question a column that is called like a part of trials which nothing says, as ``Amb`` is like ``ambiguous``."""
+    parts = known_layout(domain).parts
+    still = {
+        part: words for part, words in parts.items() if part not in {*columns.stimulus, *SETTINGS}
+    }
+    for column in columns_not_read(frame, columns) if known_layout(domain).build else ():
+        said = sorted(set(frame[column].str.strip()) - {""})
+        words = [word for word in words_of(column) if len(word) > 2]
+        part = next((own for own in still if any(own.startswith(word) for word in words)), "")
+        if part and 2 <= len(said) <= MOST_CELLS_NAMED:
+            question(
+                columns,
+                notes,
+                "unread_column",
+                f"{name}: {column} ({', '.join(said[:4])}) is not read, and may say {part} ({still[part]}). Say "
+                f"--column {part}=COLUMN, or read rows of one kind: --column where.{column}={said[0]}",
+            )
+
+
 def _check_nothing_open(
     meanings: Mapping[str, Any], domain: Domain, names: Sequence[str] = ()
 ) -> None:
@@ -671,6 +692,8 @@ def _without_questions(value: Any, instead: Any) -> Any:
 def _check_answered(columns: AnswerColumns, domain: Domain, names: Sequence[str]) -> None:
     """Refuse a mapping that leaves something open, given the names of the columns that there are."""
     _check_parts(columns, domain)
+    wide = [own.partition(NUMBER) for own in columns.wide.split(",") if NUMBER in own]
+    names = [n for n in names if not any(n.startswith(a) and n.endswith(b) for a, _, b in wide)]
     _check_nothing_open(columns.model_dump(), domain, names)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(

@@ -86,6 +86,7 @@ from lakatos.experiments.adoption.table_notes import (
 from lakatos.experiments.adoption.tables import AnswerTable, whole
 from lakatos.experiments.adoption.wide_rows import (
     NUMBER,
+    games_in_words,
     guessed_wide,
     items_in_words,
     numbered_rows,
@@ -169,8 +170,10 @@ class TableDescription:
         Raises:
             TrialsError: A key says nothing about columns.
         """
-        if not columns:
-            return self
+        return _with_tried_advice(self._with(columns)) if columns else self
+
+    def _with(self, columns: Mapping[str, Any]) -> TableDescription:
+        """`with_columns`, before its advice is tried out."""
         try:
             said = AnswerColumns.model_validate(columns)
             if self.source is not None and any(getattr(said, key) for key in CHANGES_GUESSES):
@@ -205,7 +208,44 @@ def describe_table(table: AnswerTable, domain: Domain | None = None) -> TableDes
         table: As read.
         domain: Whose trials they are; guessed from the columns' names among those of the package where it is None.
     """
-    return _described(table, domain, AnswerColumns())
+    return _with_tried_advice(_described(table, domain, AnswerColumns()))
+
+
+def _with_tried_advice(found: TableDescription) -> TableDescription:
+    """The description with those of several answers to a question that do not end in a table nobody can read.
+
+    Where none is left, what was guessed stood on thin grounds, and the kind of task is open.
+    """
+    doubts = [_with_tried_answers(found, line) for line in found.doubts]
+    if all(doubts):
+        return replace(found, doubts=tuple(doubts))
+    kind = found.domain if found.task is not None else ""
+    return replace(found, domain=kind, doubts=tuple(line for line in doubts if line))
+
+
+def _with_tried_answers(found: TableDescription, line: str) -> str:
+    """A question with those of its answers that lead on, each an option; empty where none does."""
+    words, _, told = line.partition(SAY_WHICH)
+    if not told:
+        return line
+    answers = [
+        answer
+        for answer in told.split(" or ")
+        if not answer.startswith("--column ") or _leads_on(found, answer)
+    ]
+    return f"{words}{SAY_WHICH}{' or '.join(answers)}" if answers else ""
+
+
+def _leads_on(found: TableDescription, answer: str) -> bool:
+    key, _, value = answer.removeprefix("--column ").partition("=")
+    try:
+        return bool(found._with({key: value}).domain)
+    except TrialsError:
+        return False
+
+
+SAY_WHICH = "; say which: "
+"""Stands before the answers to a question."""
 
 
 def _implied(said: AnswerColumns) -> Domain | None:
@@ -402,6 +442,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping = mapping.model_copy(update={"stimulus": {**mapping.stimulus, **parts}})
     mapping, side_in_words = with_side(table, mapping, domain or all_domains().get(chosen), said)
     items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
+    games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
         named = columns_of_labels(table, domain)
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
@@ -423,12 +464,13 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
                 reading,
                 kinds,
                 ""
-                if chosen or nameless
+                if chosen or nameless or games
                 else own_task_question(table, meanings, is_long="alternative" in changes),
             ),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
             *((items,) if items and not chosen else ()),
+            *((games,) if games and (not chosen or reading.questions) else ()),
         ),
         odd=(
             *table.notes,

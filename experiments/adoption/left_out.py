@@ -236,7 +236,8 @@ class RowsLeftOut:
             for reason, own in self._parts.items()
         }
         whole = pd.concat([_only(read, told), *parts.values()])
-        names = [name for name in told[1:] if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
+        told = [name for name in told[1:] if name in read]
+        names = [name for name in told if 2 <= whole[name].nunique() <= MOST_CONDITIONS]
         all_of = {name: _counts(whole, name) for name in names}
         who = who if who in whole.columns else ""
         return LeftOutTable(

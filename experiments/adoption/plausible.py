@@ -39,6 +39,8 @@ MARKS = {
     for mark in (9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999, 99999, 999999)
 }
 """Numbers that stand for missing values in many laboratories."""
+MOST_MARKED = 0.1
+"""Share of a column's numbers beyond which a positive one is no mark of missing values."""
 FAR = 100.0
 """Times by which a single number is larger than all others where it may be a slip."""
 THOUSAND = 50.0
@@ -58,6 +60,7 @@ JUDGED = {
 ACCURACY = {"correct", "corr", "accuracy", "acc", "error", "errors"}
 AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
 """Words in names of columns that say how good a response was, and at which place a stimulus stood."""
+SECOND_PLACES = {"right", "r", "rechts", "bottom", "lower"}
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
 CLEAR_CONTEXT = 6.0
@@ -116,7 +119,7 @@ MOST_PRACTICE = 0.5
 """Share of rows that practice, and rows of nobody, may be without a question."""
 MOST_NOT_NUMBERED = 0.1
 """Share of rows that have a word where others have the number of a trial."""
-COUNTS = {"n", "trial", "trials", "count", "number", "index"}
+COUNTS = {"n", "trial", "trials", "count", "number", "index", "nr", "num", "no"}
 """Words in names of columns that count the rows of a loop."""
 SITES = {
     "site", "lab", "laboratory", "center", "centre", "location", "country", "city", "school", "class", "university",
@@ -222,7 +225,7 @@ def marks_of_missing(values: Array) -> list[float]:
     found = []
     for mark in sorted(MARKS & set(different.tolist())):
         rest = different[~np.isin(different, list(MARKS))]
-        if len(rest) < 2:
+        if len(rest) < 2 or (mark > 0 and (values == mark).mean() > MOST_MARKED):
             continue
         low, high = float(rest[0]), float(rest[-1])
         gap = max(mark - high, low - mark)
@@ -742,7 +745,7 @@ def check_places(
             columns,
             notes,
             "one_set_of_options",
-            f"{cells.name}: {shown[0]} and {shown[1]} hold the same stimuli ({', '.join(stimuli[:4])}) at changing "
+            f"{cells.name}: {' and '.join(shown)} hold the same stimuli ({', '.join(stimuli[:4])}) at changing "
             f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
             f"learned, not stimuli. Say {shown_option(shown)}",
         )
@@ -761,7 +764,7 @@ def response_at_places(cells: RowCells) -> str:
 def stimuli_at_places(
     cells: RowCells, participant: Array, chosen: set[str], used: Collection[str]
 ) -> tuple[str, ...]:
-    """The two columns that hold the same stimuli at changing places, from the left; empty without any.
+    """The columns that hold the same stimuli at changing places, from the left; empty without any.
 
     Args:
         cells: Of a table.
@@ -774,21 +777,26 @@ def stimuli_at_places(
         for name in map(str, cells.frame.columns)
         if name not in used and _shows_stimulus(name, cells)
     }
-    for one, other in combinations(said, 2):
-        shown = set(said[one].tolist()) - {""}
-        if not 2 <= len(shown) <= MOST_STIMULI or shown != set(said[other].tolist()) - {""}:
+    alike: dict[frozenset[str], list[str]] = {}
+    for name, own in said.items():
+        alike.setdefault(frozenset(own.tolist()) - {""}, []).append(name)
+    for shown, names in alike.items():
+        if not 2 <= len(shown) <= MOST_STIMULI or not chosen or chosen & shown:
             continue
-        is_pair = (said[one] != said[other]).all() and is_mixed(said[one], participant)
-        if is_pair and chosen and not chosen & shown:
-            is_second = bool(set(words_of(one)) & {"right", "r", "rechts", "bottom", "lower"})
-            return (other, one) if is_second else (one, other)
+        for some in [names] if len(names) > 2 else combinations(names, 2):
+            pairs = combinations([said[name] for name in some], 2)
+            is_one_each = all((one != other).all() for one, other in pairs)
+            if len(some) > 1 and is_one_each and is_mixed(said[some[0]], participant):
+                return tuple(
+                    sorted(some, key=lambda name: bool(set(words_of(name)) & SECOND_PLACES))
+                )
     return ()
 
 
 def _shows_stimulus(name: str, cells: RowCells) -> bool:
     """Whether a column's name says that it shows a stimulus, or names a place and its cells are no numbers."""
     words = set(words_of(name))
-    if words & STIMULUS_WORDS or not words & AT_PLACES or words & JUDGED:
+    if words & STIMULUS_WORDS or not words & (AT_PLACES | PLACE_WORDS) or words & JUDGED:
         return bool(words & STIMULUS_WORDS)
     return bool(numbers_of(cells.frame[name]).isna().all())
 

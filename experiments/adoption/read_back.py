@@ -69,9 +69,9 @@ def columns_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
 def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Domain) -> list[str]:
     """A line for each column that looks like a condition within participants and is not read.
 
-    Such a column holds two to six different words, of which most participants have each in several rows. Words that
-    follow from the response, as another coding of it, are no condition, nor are those of responses and right keys, and
-    what came of a response.
+    Such a column holds two numbers, or two to six different words, of which most participants have each in several
+    rows. Words that follow from the response, as another coding of it, are no condition, nor are those of responses and
+    right keys, and what came of a response.
     """
     if columns.participant not in frame:
         return []
@@ -83,7 +83,8 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         if not 2 <= len(words) <= MOST_LEVELS:
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
-        if numbers.notna().any() or set(words) <= said or set(words_of(name)) & OF_RESPONSES:
+        is_number = numbers.notna().any() and not (len(words) == 2 and numbers.notna().all())
+        if is_number or set(words) <= said or set(words_of(name)) & OF_RESPONSES:
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()

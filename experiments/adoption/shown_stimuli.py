@@ -36,7 +36,8 @@ def with_chosen_stimuli(
             f'\'{SHOWN}=["LEFT", "RIGHT"]\' (participants.columns.stimulus.{SHOWN}).'
         )
     said = table.frame[response].str.strip()
-    code = columns.responses or places_of_cells({cell for cell in said.unique() if cell})
+    cells = {cell for cell in said.unique() if cell}
+    code = columns.responses or places_of_cells(cells, len(names))
     if not code:
         raise TrialsError(
             f"{table.name}: {response} says {', '.join(sorted(set(said) - {''})[:6])}; say at which place each stood, "
@@ -60,13 +61,14 @@ def with_chosen_stimuli(
     return replace(table, frame=frame), columns.model_copy(update={"responses": responses})
 
 
-def places_of_cells(said: set[str]) -> dict[str, int]:
-    """The place, from the left, that each of two cells says: left and right, keys as they lie, or two numbers."""
+def places_of_cells(said: set[str], n_places: int = 2) -> dict[str, int]:
+    """The place, from the left, that each cell says: numbers in a row; of two, left and right, or keys as they lie."""
+    for first in (0, 1):
+        code = {str(first + place): place for place in range(n_places)}
+        if said == set(code):
+            return code
     if len(said) != 2:
         return {}
-    for first in (0, 1):
-        if said == {str(first), str(first + 1)}:
-            return {str(first): 0, str(first + 1): 1}
     pair = code_of_pair(said)
     if pair:
         return pair

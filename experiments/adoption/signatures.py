@@ -61,6 +61,14 @@ COUNTERS = {
 """Words of which names of columns consist that number what is shown, and so are no amounts."""
 DERIVED = {"est", "estimated", "fitted", "k", "kappa", "logk", "ev", "sv", "auc", "beta", "utility"}
 """Words in names of columns of what was computed from trials or responses, such as a rate of discounting."""
+OF_AMOUNTS = {
+    "amount", "amounts", "amt", "money", "payoff", "payout", "outcome", "outcomes", "out", "reward", "value", "val",
+    "x", "v", "o", "gain", "gains", "win", "loss", "losses", "lose", "magnitude", "mag", "prize", "price", "eur",
+    "euro", "euros", "usd", "dollar", "dollars", "cents", "sure", "safe", "cert", "certain", "fixed", "guaranteed",
+    "high", "low", "hi", "lo", "sum", "total", "pie", "pot", "stake", "stakes", "endowment", "budget", "cake",
+    "betrag", "gewinn", "verlust",
+}  # fmt: skip
+"""Words in names of columns of amounts."""
 PARTS_OF_NAMES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,18}")
 
 
@@ -338,6 +346,24 @@ def order_by_values(table: TableSignature, shown: Iterable[str]) -> str:
 
 
 # Two columns -----------------------------------------------------------------------------------
+
+
+def named_amounts(
+    columns: Sequence[ColumnSignature], beside: Sequence[ColumnSignature] = ()
+) -> list[ColumnSignature]:
+    """The columns whose names speak of amounts, or share a word with such a name or with one of other columns.
+
+    All of them where no name speaks of amounts, as where names mean nothing.
+    """
+    named = [item for item in columns if item.words & OF_AMOUNTS]
+    if not named:
+        return list(columns)
+    shared = {part for item in (*named, *beside) for part in _parts(item.name)}
+    return [item for item in columns if item in named or _parts(item.name) & shared]
+
+
+def _parts(name: str) -> set[str]:
+    return {part.casefold() for part in PARTS_OF_NAMES.findall(name) if not part.isdigit()}
 
 
 def is_below(low: Array, high: Array) -> bool:

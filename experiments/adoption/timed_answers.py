@@ -24,6 +24,7 @@ KEY_ROWS = ("1234567890", "qwertyuiop", "asdfghjkl;", "zxcvbnm,./")
 KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
+KEY_PLACES |= {"slash": KEY_PLACES["/"], "comma": KEY_PLACES[","], "period": KEY_PLACES["."]}
 MOST_KEYS = 3
 """Keys of a trial."""
 CODES_OF_KEYS = (

@@ -37,6 +37,11 @@ def guessed_wide(frame: pd.DataFrame, participant: str, questions: Mapping[str, 
     """
     if participant not in frame.columns or frame[participant].duplicated().mean() > MOST_TWICE:
         return ""
+    return numbered_patterns(frame, questions)
+
+
+def numbered_patterns(frame: pd.DataFrame, questions: Mapping[str, str]) -> str:
+    """`guessed_wide` whatever a row is."""
     numbers: dict[tuple[str, str], dict[int, str]] = {}
     for name in map(str, frame.columns):
         for found in re.finditer(r"\d+", name):
@@ -183,6 +188,17 @@ def wide_in_words(frame: pd.DataFrame, wide: str) -> str:
     return (
         f"a row is a participant, and columns {shown}, numbered {numbers[0]} to {numbers[-1]}, are read as a row for "
         f"each number: --column 'wide={wide if len(wide) < 200 else patterns[0] + ',...'}'"
+    )
+
+
+def games_in_words(frame: pd.DataFrame, participant: str) -> str:
+    """The question whether rows are games, whose steps columns number; empty where a row is a participant."""
+    wide = numbered_patterns(frame, {}) if participant in frame.columns else ""
+    if "," not in wide or frame[participant].duplicated().mean() <= MOST_TWICE:
+        return ""
+    return (
+        f"columns {wide.replace(',', ' and ')} number the steps of each row: if a row is a game, say --domain NAME "
+        f"--column 'wide={wide}'"
     )
 
 

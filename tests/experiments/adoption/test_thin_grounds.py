@@ -1,0 +1,151 @@
+"""What is not guessed on thin grounds: leftover numbers, games that run together, missed trials, changing places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from reading import only, read
+
+from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.tables import table_of_frame
+from lakatos.experiments.errors import ImplausibleError, TrialsError
+
+N_PEOPLE, N_TRIALS = 6, 24
+CODE = {"safe": 0, "gamble": 1}
+
+
+def _gambles(rng: np.random.Generator) -> pd.DataFrame:
+    """A sure amount against a gamble; the riskier one is chosen where it is better on average."""
+    sure = np.tile([4, 8, 12, 16], 6)
+    gamble = np.repeat([20, 30, 40], 8)
+    chance = np.tile(np.repeat([25, 75], 4), 3)
+    own = pd.DataFrame({"sure_amt": sure, "gamble_amt": gamble, "gamble_p": chance})
+    frame = pd.concat([own] * N_PEOPLE, ignore_index=True)
+    takes = frame["gamble_amt"] * frame["gamble_p"] / 100 > frame["sure_amt"]
+    takes ^= rng.random(len(frame)) < 0.1
+    choice = np.where(takes, "gamble", "safe")
+    who = np.repeat(np.arange(N_PEOPLE), N_TRIALS)
+    return frame.assign(choice=choice).assign(participant=who, trial=np.tile(range(24), N_PEOPLE))
+
+
+@pytest.mark.parametrize("name", ["pupil_mm", "mood", "fixation_count", "iti_s"])
+def test_a_number_that_speaks_of_no_amount_is_no_outcome(name: str) -> None:
+    rng = np.random.default_rng(3)
+    frame = _gambles(rng)
+    plain = read(frame, responses=CODE)
+    beside = frame.assign(**{name: rng.integers(1, 8, len(frame))})
+    found = describe_table(table_of_frame("answers.csv", beside[[name, *frame.columns]]))
+    assert found.mapping.stimulus["b_amounts"] == ["gamble_amt", 0]
+    assert only(read(beside[[name, *frame.columns]], responses=CODE)).digest == only(plain).digest
+
+
+def test_times_at_left_and_right_are_no_delays_of_a_sure_amount_and_a_gamble() -> None:
+    rng = np.random.default_rng(4)
+    frame = _gambles(rng)
+    looks = rng.integers(100, 900, (2, len(frame)))
+    found = describe_table(
+        table_of_frame("a.csv", frame.assign(dwell_time_left=looks[0], dwell_time_right=looks[1]))
+    )
+    assert found.domain == "risky"
+
+
+def test_a_rating_above_all_offers_is_not_the_sum_they_come_from() -> None:
+    rng = np.random.default_rng(5)
+    offer = np.tile(np.arange(1, 6), 12)
+    frame = pd.DataFrame({
+        "participant": np.repeat(range(4), 15), "offer": offer, "trust": rng.integers(6, 10, 60),
+        "choice": np.where(offer > 2, "accept", "reject"),
+    })  # fmt: skip
+    assert "own" not in describe_table(table_of_frame("a.csv", frame)).mapping.stimulus
+    frame = frame.rename(columns={"trust": "pot"})
+    assert describe_table(table_of_frame("a.csv", frame)).domain == "games"
+
+
+def _runs(missed: tuple[int, ...] = ()) -> pd.DataFrame:
+    """Two participants with two runs of ten steps, without some rows."""
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({
+        "participant": np.repeat(["a", "b"], 20), "run": np.tile(np.repeat([1, 2], 10), 2),
+        "choice": rng.integers(1, 3, 40), "reward": rng.integers(0, 2, 40),
+    })  # fmt: skip
+    return frame.drop(index=list(missed)).reset_index(drop=True)
+
+
+def test_games_of_different_lengths_begin_for_each_participant() -> None:
+    frame = _runs(missed=(3, 4, 37))
+    trials = only(read(frame, DOMAINS["learning"], stimulus={"block_start": "run"}))
+    assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == [0, 10]
+    assert trials.trial[trials.participant == 0].tolist() == [*range(8), *range(10, 20)]
+    assert trials.trial[trials.participant == 1].tolist() == list(range(19))
+    flags = frame.assign(new=1 * (frame.groupby(["participant", "run"]).cumcount() == 0))
+    flagged = only(read(flags, DOMAINS["learning"], stimulus={"block_start": "new"}))
+    assert flagged.digest == trials.digest
+
+
+def test_what_is_learned_goes_on_through_runs_with_a_word() -> None:
+    frame, learning = _runs(), DOMAINS["learning"]
+    assert any("block_start=run" in line for line in read(frame, learning).told)
+    begins = read(frame, learning, stimulus={"block_start": "run"})
+    assert not any("is taken to go on" in line for line in begins.told)
+
+
+def test_a_column_that_comes_and_goes_numbers_no_games() -> None:
+    frame = _runs().assign(pair=np.tile([5, 6], 20))
+    with pytest.raises(TrialsError, match="pair comes and goes within participants"):
+        read(
+            frame,
+            DOMAINS["learning"],
+            stimulus={"block_start": "pair"},
+            accept=["one_set_of_options"],
+        )
+
+
+def _flanker(response: str) -> pd.DataFrame:
+    n_rows, keys = 40, np.tile(["z", response, response, "z"], 10)
+    pressed = keys.astype(object)
+    pressed[7], correct = "", np.ones(n_rows, dtype=int)
+    correct[7] = 0
+    return pd.DataFrame({
+        "participant": np.repeat(["a", "b"], 20), "trial": np.tile(range(20), 2),
+        "congruency": np.tile(["congruent", "incongruent"], 20), "correct": correct, "correct_response": keys,
+        "response": pressed, "rt": np.where(pressed == "", 2000, 500 + np.arange(n_rows)),
+    })  # fmt: skip
+
+
+def test_a_row_without_a_key_is_missed_and_no_error() -> None:
+    found = read(_flanker("slash"))
+    assert found.left_out.n_rows == 1
+    assert only(found).n_responses == 39
+    # Keys that nobody knows the places of, so that the column of right and wrong holds the responses.
+    found = read(_flanker("blue"))
+    assert only(found).n_responses == 39
+
+
+def test_four_places_with_changing_stimuli_are_asked_for() -> None:
+    rng = np.random.default_rng(8)
+    shown = np.array([rng.permutation(["apple", "pear", "plum", "fig"]) for _ in range(80)])
+    frame = pd.DataFrame({
+        "participant": np.repeat(["a", "b"], 40), **{f"pos{k + 1}": shown[:, k] for k in range(4)},
+        "key": rng.integers(1, 5, 80), "points": rng.integers(10, 90, 80),
+    })  # fmt: skip
+    said: dict[str, Any] = {"response": "key", "feedback": {"reward": "points"}}
+    with pytest.raises(ImplausibleError, match=r'shown=\["pos1", "pos2", "pos3", "pos4"\]'):
+        read(frame, DOMAINS["learning"], **said)
+    places = [f"pos{k}" for k in range(1, 5)]
+    trials = only(
+        read(frame, DOMAINS["learning"], **said, stimulus={"shown": places, "options": 4})
+    )
+    chosen = shown[np.arange(80), frame["key"] - 1]
+    assert trials.response.tolist() == [sorted(set(chosen)).index(cell) for cell in chosen]
+
+
+def test_a_bonus_row_among_numbered_choices_is_asked_for() -> None:
+    frame = _gambles(np.random.default_rng(9)).astype({"trial": object})
+    frame = frame.rename(columns={"trial": "choice_nr"})
+    frame.loc[frame["choice_nr"] == 23, "choice_nr"] = "bonus"
+    with pytest.raises(ImplausibleError, match="choice_nr is bonus in rows"):
+        read(frame, responses=CODE)
