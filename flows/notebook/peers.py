@@ -22,10 +22,10 @@ from lakatos.flows.notebook.likelihood import Seconds, imported_likelihood
 from lakatos.flows.notebook.theory import score
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS, LikelihoodSandbox
+from lakatos.theories.engine.scoring.score import mean_score
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.exchange.autocog import import_autocog, theories_in
 from lakatos.theories.findings.exchange.likelihood import Said
-from lakatos.theories.findings.generic_learners.completeness import mean_score
 from lakatos.theories.findings.likelihood_fit import represent_participants, score_left_out
 from lakatos.theories.language.theory_file import read_theory_file
 
