@@ -514,7 +514,7 @@ def tell_clause(
         kind = _only_kind(clause, share) if share and clause.opposite_short else ""
         text = kind or _kinds_in_words(clause, share)
         text = _filled(text, "", priors, pooled=pooled)
-        return ToldClause(text, clause, 0, "", above, of_some=not kind)
+        return ToldClause(text, clause, -1 if kind else 0, "", above, of_some=not kind)
     if is_open(clause, prior):
         side, is_even = _open_side(clause, priors)
         text = _filled(side, "", priors) + (OTHERWISE if is_even else "")

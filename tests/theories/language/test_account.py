@@ -511,6 +511,12 @@ def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
         tell_clause(kinds, {"type": Prior("uniform", -4.0, 4.0)}).text
         == "some people count, and others weigh"
     )
+    kinds = replace(kinds, label="two kinds of people", opposite_label="one kind of people")
+    names = [
+        account_of("Two kinds of people", [kinds], {"type": learned(center, 1.0, doubt=0.02)}).name
+        for center in (0.5, 3.5)
+    ]
+    assert names == ["Two kinds of people", "One kind of people"]
 
 
 def test_a_theory_keeps_the_clause_that_it_is_named_after_where_that_has_hardly_an_effect():

@@ -34,3 +34,14 @@ def test_every_mechanism_that_another_clause_replaces_names_known_slots() -> Non
         known = {slot.name for slot in grammar.slots}
         known |= {f"{item.slot}:{item.name}" for item in grammar.mechanisms}
         assert all(set(item.beside[0]) <= known for item in grammar.mechanisms)
+
+
+def test_payoff_dominance_keeps_its_clause_where_the_equilibrium_has_hardly_an_effect() -> None:
+    family = FAMILIES["games"]
+    (slots,) = (slots for name, slots in family.seeds.values() if name == "Payoff dominance")
+    source = family.grammar.write(slots, "Payoff dominance")
+    theory = read_program(TheoryProgram(source, "published"))
+    weak = theory.priors["payoff_dominance"].narrowed(0.001, 0.0001, doubt=0.1)
+    told = theory.with_people({"payoff_dominance": weak})
+    assert told.name == "Payoff dominance"
+    assert "are hardly drawn to the row of the equilibrium with their highest payoff" in told.claim

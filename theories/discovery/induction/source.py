@@ -524,7 +524,13 @@ def write_mixture(
     claim = f"some people {words[0]}, and others {words[1]}; they guess at ties."
     result = f'xp.where(parameters["disposition"] > 0, {names[0]}, {names[1]})'
     clauses = [
-        Wording(f"{{who}} {words[0]}", parameter="disposition", opposite_short=words[1]),
+        Wording(
+            f"{{who}} {words[0]}",
+            parameter="disposition",
+            opposite_short=words[1],
+            label="two kinds of people",
+            opposite_label="one kind of people",
+        ),
         Wording("guess at ties", sentence=2),
     ]
     return writer.text("Two kinds of people", claim, result, clauses), claim
