@@ -142,7 +142,8 @@ class GrammarAdvocate(SearchPolicy):
         """The proposal with every submission pruned and fitted again, and the leader pruned where that leaves less.
 
         What fills a gap beside ornaments is often not what fills it without them, so the search then goes on among the
-        neighbours of what is left, and what comes out best of that is pruned as well.
+        neighbours of what is left, and what comes out best of that is pruned as well. Nothing that was tried is clearly
+        ahead of what is submitted first.
 
         Args:
             proposal: What `revise` returned.
