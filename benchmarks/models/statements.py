@@ -29,7 +29,8 @@ from lakatos.flows.roles.brief import CycleCase, case_of
 from lakatos.flows.run.run import open_run
 from lakatos.language_models.pins import active
 from lakatos.theories.discovery.roles.answer import Statement, TypedClaim
-from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of
+from lakatos.theories.discovery.roles.exhibit import Exhibit, records_of, share_text
+from lakatos.theories.discovery.roles.overview import SHARE_DECIMALS
 from lakatos.theories.discovery.roles.rule import pins_of
 from lakatos.theories.discovery.roles.statement import checked, contradictions
 from lakatos.theories.discovery.roles.typed_claim import PEOPLE
@@ -95,11 +96,12 @@ def world() -> World:
 
 
 def _rows(case: CycleCase, experiment: str) -> list[int]:
-    own = [
-        item for item in case.evidence if item.title.partition(",")[0].endswith(f" {experiment}")
-    ]
-    lines = [line for item in own for line in item.value if line.startswith("trial ")]
-    return [int(line.split(":")[0].split()[1]) - 1 for line in lines]
+    """Rows of the trials beside whose responses predictions are shown."""
+    (table,) = (
+        item for item in case.evidence if item.title == f"predictions in experiment {experiment}"
+    )
+    numbers = (line.partition(":")[0] for line in table.value)
+    return [int(number) - 1 for number in numbers if number.isdigit()]
 
 
 def _claim(quantity: str, of: str, unit: str, **more: Any) -> dict[str, Any]:
@@ -134,22 +136,24 @@ def _of_experiment(
         yield Known(
             _claim("answers", PEOPLE, "count", **place), (cited[PEOPLE],), float(counts[row]), 0
         )
-        for name, values in shares.items():
-            second = {**place, "option": "second"}
-            yield _known(_claim("share", name, "share", **second), (cited[name],), values[row])
-            yield _known(
-                _claim("share", name, "percent", **second),
-                (cited[name],),
-                100 * values[row],
-                of_shown=100,
-            )
-            for other in sorted(set(shares) - {name}):
-                gap = _shown(values[row]) - _shown(shares[other][row])
+        seen = {name: values[row] for name, values in shares.items() if _is_shown(values[row])}
+        for name, value in seen.items():
+            second, shown = {**place, "option": "second"}, round(value, SHARE_DECIMALS)
+            claim = _claim("share", name, "share", **second)
+            yield Known(claim, (cited[name],), shown, SHARE_DECIMALS)
+            claim = _claim("share", name, "percent", **second)
+            yield Known(claim, (cited[name],), 100 * shown, SHARE_DECIMALS - 2)
+            for other in sorted(set(seen) - {name}):
+                gap = round(shown - round(seen[other], SHARE_DECIMALS), SHARE_DECIMALS)
                 pair = {**second, "against": other, "direction": "above"}
-                decimals = min(_decimals(values[row]), _decimals(shares[other][row]))
-                if round(gap, decimals) > 0:
+                if gap > 0:
                     claim = _claim("share", name, "share", **pair)
-                    yield Known(claim, (cited[name],), gap, decimals)
+                    yield Known(claim, (cited[name],), gap, SHARE_DECIMALS)
+
+
+def _is_shown(share: float) -> bool:
+    """Whether a share stands in a table as a number."""
+    return share_text(share)[0] not in "<>"
 
 
 def _shown(value: float) -> float:
@@ -161,16 +165,8 @@ def _decimals(value: float) -> int:
     return 3 if value == 0 else max(0, 2 - int(np.floor(np.log10(abs(value)))))
 
 
-def _known(
-    claim: dict[str, Any], cites: tuple[str, ...], value: float, of_shown: float = 1.0
-) -> Known:
-    shown = _shown(value / of_shown)
-    return Known(
-        claim,
-        cites,
-        shown * of_shown,
-        max(0, _decimals(value / of_shown) - (2 if of_shown > 1 else 0)),
-    )
+def _known(claim: dict[str, Any], cites: tuple[str, ...], value: float) -> Known:
+    return Known(claim, cites, _shown(value), _decimals(value))
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -178,7 +174,7 @@ def _known(
 
 def stated(known: Known, rng: np.random.Generator, **changes: Any) -> Statement:
     """A number in a sentence and as a claim, to as many digits as were shown or one less, with ``changes``."""
-    decimals = known.decimals - int(known.decimals > 1 and rng.random() < 0.5)
+    decimals = known.decimals - int(known.decimals > SHARE_DECIMALS and rng.random() < 0.5)
     if known.claim["direction"] != "is" and round(known.exact, decimals) == 0:
         decimals = known.decimals
     return _statement(known, {"value": f"{known.exact:.{decimals}f}", **changes})

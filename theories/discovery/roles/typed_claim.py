@@ -135,12 +135,14 @@ def _value_problem(claim: TypedClaim, exact: Sequence[float], digits: int) -> st
 
 def _is_coarse(claim: TypedClaim, said: float, exact: Sequence[float], digits: int) -> bool:
     """Whether what is said is so much rounder than what records show that it says something else."""
+    if claim.quantity == "share" and said in (0.0, 1.0) and exact[0] != said:
+        return True
     within = 0.5 * 10.0**-digits + 1e-12
     distance = min(abs(value - said) for value in exact)
     if distance <= within:
         return False
     if claim.quantity == "share":
-        return said in (0.0, 1.0) or distance > COARSEST_SHARE
+        return distance > COARSEST_SHARE
     return distance > COARSEST * min(map(abs, exact))
 
 

@@ -146,6 +146,16 @@ def test_a_difference_of_shares_may_be_that_of_the_shares_as_they_are_shown(valu
     assert (claim_problem(claim(**given), facts) == "") is holds
 
 
+@pytest.mark.parametrize(
+    ("share", "value"), [(0.004, "0"), (0.004, "0.00"), (0.996, "1"), (0.996, "1.00")]
+)
+def test_a_share_is_not_rounded_to_nobody_or_everybody_however_few_decimals_are_shown(share, value):
+    fact = ClaimFact("share", share, "people", option="second", decimals=2, **PLACE)
+    assert "too coarse" in claim_problem(claim(**{**SHARE, "value": value}), [fact])
+    exact = ClaimFact("share", float(value), "people", option="second", decimals=2, **PLACE)
+    assert claim_problem(claim(**{**SHARE, "value": value}), [exact]) == ""
+
+
 def test_a_number_alone_is_a_label_and_no_place():
     facts = [
         ClaimFact("share", share, "people", option=f"option {place}", label=label, **PLACE)
