@@ -14,6 +14,7 @@ from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_kind import label_of_option
+from lakatos.experiments.adoption.plausible import JUDGED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.task import Domain, Trials
@@ -84,7 +85,7 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
         is_number = numbers.notna().any() and set(words) != {"0", "1"}
-        if is_number or set(words) <= said or set(words_of(name)) & OF_RESPONSES:
+        if is_number or set(words) <= said or set(words_of(name)) & (OF_RESPONSES | JUDGED):
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
