@@ -636,7 +636,8 @@ def _check_unread_parts(
                 notes,
                 "unread_column",
                 f"{name}: {column} ({', '.join(said[:4])}) is not read, and may say {part} ({still[part]}). Say "
-                f"--column {part}=COLUMN, or read rows of one kind: --column where.{column}={said[0]}",
+                f"{_as_option(part, OPEN_QUESTION, known_layout(domain), 2)}, or read "
+                f"rows of one kind: --column where.{column}={said[0]}",
             )
 
 

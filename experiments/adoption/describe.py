@@ -170,16 +170,33 @@ class TableDescription:
         Raises:
             TrialsError: A key says nothing about columns.
         """
-        return _with_tried_advice(self._with(columns)) if columns else self
+        return _with_tried_advice(self._corrected(columns)) if columns else self
 
-    def _with(self, columns: Mapping[str, Any]) -> TableDescription:
-        """`with_columns`, before its advice is tried out."""
+    def _corrected(self, columns: Mapping[str, Any]) -> TableDescription:
+        """`with_columns`, before its advice is tried out; the kind of task stays where all of it is still known."""
+        found = self._with(columns)
+        if found.domain or self.domain not in all_domains() or not set(columns) <= OF_RESPONSES:
+            return found
+        kept = self._with(columns, all_domains()[self.domain])
+        return found if OPEN_QUESTION in leaves_of(kept.mapping.model_dump()) else kept
+
+    def _with(self, columns: Mapping[str, Any], task: Domain | None = None) -> TableDescription:
+        """`with_columns`, as values tell it.
+
+        Where a task is given, as values no longer tell it, parts of its trials stay as they were guessed before.
+        """
         try:
             said = AnswerColumns.model_validate(columns)
             if self.source is not None and any(getattr(said, key) for key in CHANGES_GUESSES):
                 # What is missing, recoded, left out or a response changes what the other columns seem to mean.
-                task = self.task or (None if self.domain else _implied(said))
+                before = self.mapping.stimulus if task else {}
+                task = self.task or task or (None if self.domain else _implied(said))
                 self = replace(_described(self.source, task, said), task=self.task)
+                shown = {part: own for part, own in before.items() if part != SIDE}
+                for part, own in self.mapping.stimulus.items():
+                    if part not in shown or OPEN_QUESTION not in leaves_of(own):
+                        shown[part] = own
+                self = replace(self, mapping=self.mapping.model_copy(update={"stimulus": shown}))
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
             parts = self.mapping.stimulus | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
@@ -239,7 +256,7 @@ def _with_tried_answers(found: TableDescription, line: str) -> str:
 def _leads_on(found: TableDescription, answer: str) -> bool:
     key, _, value = answer.removeprefix("--column ").partition("=")
     try:
-        return bool(found._with({key: value}).domain)
+        return bool(found._corrected({key: value}).domain)
     except TrialsError:
         return False
 
@@ -261,6 +278,18 @@ CHANGES_GUESSES = (
     "responses", "response_time", "response_time_unit", "stimulus",
 )  # fmt: skip
 """Keys of a mapping that change the rows and cells of which meanings are guessed, or what follows from them."""
+
+
+OF_RESPONSES = {
+    "response",
+    "responses",
+    "response_time",
+    "response_time_unit",
+    "order",
+    "recode",
+    "missing",
+}
+"""Keys that say what responses mean, and so do not speak against the kind of task that was guessed."""
 
 
 def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:

@@ -194,12 +194,6 @@ def names_with_layouts() -> list[str]:
     return [name for name, domain in all_domains().items() if layout_of(domain) is not None]
 
 
-def kinds_in_words() -> str:
-    """Names of the kinds of tasks whose responses a file can hold, with what each is."""
-    layouts = {name: layout_of(domain) for name, domain in all_domains().items()}
-    return ", ".join(f"{name} ({own.kind})" for name, own in layouts.items() if own is not None)
-
-
 # Names of columns -----------------------------------------------------------------------------
 
 SIDES: tuple[tuple[str, str], ...] = (

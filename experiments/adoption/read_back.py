@@ -14,6 +14,7 @@ from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_kind import label_of_option
+from lakatos.experiments.adoption.plausible import JUDGED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.task import Domain, Trials
@@ -67,15 +68,15 @@ def columns_not_read(frame: pd.DataFrame, columns: AnswerColumns) -> list[str]:
 
 
 def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Domain) -> list[str]:
-    """A line for each column that looks like a condition within participants and is not read.
+    """A line on columns that look like conditions within participants and are not read.
 
-    Such a column holds two numbers, or two to six different words, of which most participants have each in several
+    Such a column holds 0 and 1, or two to six different words, of which most participants have each in several
     rows. Words that follow from the response, as another coding of it, are no condition, nor are those of responses and
     right keys, and what came of a response.
     """
     if columns.participant not in frame:
         return []
-    people, lines = frame[columns.participant], []
+    people, found = frame[columns.participant], dict[str, str]()
     said = set(map(str, frame[columns.response].unique())) if columns.response in frame else set()
     for name in columns_not_read(frame, columns):
         cells = frame[name]
@@ -83,25 +84,29 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         if not 2 <= len(words) <= MOST_LEVELS:
             continue
         numbers = pd.to_numeric(pd.Series(words).str.replace(",", "."), errors="coerce")
-        is_number = numbers.notna().any() and not (len(words) == 2 and numbers.notna().all())
-        if is_number or set(words) <= said or set(words_of(name)) & OF_RESPONSES:
+        is_number = numbers.notna().any() and set(words) != {"0", "1"}
+        if is_number or set(words) <= said or set(words_of(name)) & (OF_RESPONSES | JUDGED):
             continue
         rows = pd.crosstab(people, cells)[words]
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
         response = frame.get(columns.response, people)
         follows = (cells.groupby(response).nunique() <= 1).all()
         if has_each > 0.5 and not follows:
-            way = (
-                ""
-                if domain.sequential
-                else f"; `lakatos theory effects FILE THEORY --by {name}` compares parameters by it, and --column "
-                f"condition={name} makes it a part of each trial"
-            )
-            lines.append(
-                f"{name} ({', '.join(sorted(words))}) varies within participants and is not read, so responses of all "
-                f"its values are taken together{way}"
-            )
-    return lines
+            found[name] = f"{name} ({', '.join(sorted(words))})"
+    if not found:
+        return []
+    is_one, name = len(found) == 1, next(iter(found)) if len(found) == 1 else "COLUMN"
+    way = (
+        ""
+        if domain.sequential
+        else f"; `lakatos theory effects FILE THEORY --by {name}` compares parameters by it, and --column "
+        f"condition={name} makes it a part of each trial"
+    )
+    vary, are = ("varies", "is") if is_one else ("vary", "are")
+    return [
+        f"{', '.join(found.values())} {vary} within participants and {are} not read, so responses of all "
+        f"{'its' if is_one else 'their'} values are taken together{way}"
+    ]
 
 
 def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]:

@@ -180,14 +180,12 @@ class WrongRows:
         told = "; ".join([first, *(said.removeprefix(f"{name}: ") for said in others)])
         n_wrong = sum(len(error.places) for error in self._refused if not error.empty)
         if n_wrong >= MANY_ROWS and n_wrong > MOST_ADVISED_SHARE * len(self._numbers):
-            other = "" if "--column" in told else ", or what the columns mean (--column KEY=COLUMN)"
-            raise TrialsError(
-                f"{told}. These are too many rows to leave out: correct them{other}."
-            ) from None
+            other = "Correct them, or say what the columns mean (--column KEY=COLUMN)."
+            raise TrialsError(f"{told}. {'' if '--column' in told else other}".strip()) from None
         wanted = "leave_out_empty" if all(e.empty for e in self._refused) else "leave_out"
         raise TrialsError(
-            f"{told}. Correct {'it' if len(self._refused) == 1 else 'them'}, or have such rows left out, counted and "
-            f'told: --column bad_rows={wanted} (bad_rows = "{wanted}" in participants.columns).'
+            f"{told}. Correct {'it' if len(self._refused) == 1 else 'them'}, or leave such rows out: "
+            f'--column bad_rows={wanted} (bad_rows = "{wanted}" in participants.columns).'
         ) from None
 
 

@@ -71,9 +71,10 @@ def practice_in_words(
         why = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
         told = rows_that_do_not_count(frame, column)
         is_said = told and told[2].startswith(("missed", "attention"))
-        what = told[2] if told and is_said else "practice or of nobody"
+        what = told[2] if told and is_said else "practice or previews"
         lines.append(
-            f"{rows_named(rows)} are left out as {what}, since {why}; --accept practice_rows reads them"
+            f"{rows_named(rows)} {'is' if len(rows) == 1 else 'are'} left out as {what}, since {why}; --accept "
+            "practice_rows reads them"
         )
     return lines
 

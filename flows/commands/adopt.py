@@ -98,7 +98,7 @@ def _print_new(console: Console, made: NewStudy) -> None:
 def _what_next(file: Path, said: str, domain: str) -> str:
     """Whose trials a file seems to hold, and the command that writes a study for it."""
     from lakatos.domains import DOMAINS
-    from lakatos.experiments.adoption.layouts import kinds_in_words, layout_of
+    from lakatos.experiments.adoption.layouts import layout_of, names_with_layouts
 
     command = f"lakatos new STUDY.toml --data {escape(str(file))}"
     if domain in DOMAINS and layout_of(DOMAINS[domain]) is None:
@@ -111,7 +111,7 @@ def _what_next(file: Path, said: str, domain: str) -> str:
         return f"These look like trials of the kind {domain!r}. `{command}{option}` writes a study for them."
     return (
         f"The kind of task cannot be guessed from the columns. `{command} --domain NAME` writes a study in "
-        f"which you state what each column is; NAME is one of {kinds_in_words()}, or the file of "
+        f"which you state what each column is; NAME is one of {', '.join(names_with_layouts())}, or the file of "
         "a task of your own (`lakatos domain new FILE.toml` writes an example)."
     )
 
