@@ -76,9 +76,7 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     action = VERIFY if pays or has_place else QUIT
     side = "reaches" if pays else "is below"
     odds = f"the expected value of a test, {WORTH * belief:.3g} points, {side} its cost, {cost:g} points"
-    place = (
-        "the next experiment includes it at no cost, and few theories predict the responses better"
-    )
+    place = "few theories were ahead of it, and an experiment that includes it costs no more"
     return CandidateDecided(
         verdict=digest,
         candidate=verdict.candidate,

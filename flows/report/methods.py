@@ -201,7 +201,7 @@ def _comparison(reading: RunReading) -> str:
     n_compared = concluded.n_compared if concluded else 1
     chosen = (
         f"; that of the verdict is Bonferroni-corrected for {n_compared} theories"
-        if n_compared > 1
+        if concluded and concluded.interval is not None and n_compared > 1
         else ""
     )
     n_units = concluded.n_units if concluded else None

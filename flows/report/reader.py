@@ -201,6 +201,15 @@ class RunReading:
         return tied_with(self.state.theories, self.state.experiments, self.leader)
 
     @property
+    def n_above_leader(self) -> int:
+        """How many theories tied with the leader have a higher score on all responses than it has."""
+        scores = {line.theory: line.score.value for line in self.board.standings}
+        own = scores.get(self.leader) if self.leader else None
+        return (
+            0 if own is None else sum(scores.get(one, own) > own for one in self.tied_with_leader)
+        )
+
+    @property
     def tied_names(self) -> str:
         """The leader and the theories tied with it, as a heading lists them."""
         names = [self.label(theory).name for theory in self.tied_with_leader]

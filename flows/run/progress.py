@@ -204,9 +204,11 @@ class PlainLines:
 
     def _standings(self) -> None:
         for rank, row in enumerate(self._rows, 1):
+            note = " (tied with the leader)" if row.tied and rank > 1 else ""
+            if rank == 1 and row.nats < max(other.nats for other in self._rows):
+                note = " (the simplest within one standard error of the best)"
             self._line(
-                f"  {rank}. {clean(row.name)}: {row.nats:.3f} nats per choice, error {row.error:.4f}"
-                f"{' (tied with the leader)' if row.tied and rank > 1 else ''}"
+                f"  {rank}. {clean(row.name)}: {row.nats:.3f} nats per choice, error {row.error:.4f}{note}"
             )
 
     def _line(self, text: str) -> None:

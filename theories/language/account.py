@@ -356,7 +356,9 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
-    sentences = [f"People {item.text}, and otherwise as follows." for item in most]
+    sentences = [
+        f"People {item.text}; their other responses are as follows." for item in most
+    ]
     last = ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]

@@ -33,7 +33,7 @@ COMPARISON = (
         """,
         parameters=_sensitivity(1e-4, 10.0, "money unit"),
         wording=Wording(
-            clause="compare present values in money",
+            clause="compare values in money",
             taken_for_granted=True,
         ),
         repairs=("amount_difference",),
@@ -42,7 +42,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="difference in value by the larger amount",
-        clause="compare present values relative to the larger amount",
+        clause="compare values relative to the larger amount",
         code=f"""
         {VALUE}
         worth_at_most = xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)
@@ -70,8 +70,8 @@ COMPARISON = (
             ),
         },
         wording=Wording(
-            clause="compare present values, {much}scaled by the larger of the two amounts",
-            neutral_clause="compare what the options are worth now",
+            clause="compare values, {much}scaled by the larger of the two amounts",
+            neutral_clause="compare values",
             parameter="adaptation",
             unit=0.4,
         ),
@@ -82,7 +82,7 @@ COMPARISON = (
     Mechanism(
         slot="comparison",
         name="ratio of values",
-        clause="compare present values by their ratio",
+        clause="compare values by their ratio",
         code=f"""
         {VALUE}
         # shares of the larger amount, so that what is too small to compare does not depend on the unit of money

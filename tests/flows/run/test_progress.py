@@ -97,6 +97,16 @@ def test_plain_lines_say_everything_once() -> None:
     ]
 
 
+def test_a_leader_with_a_lower_score_than_another_theory_is_said_to_be_the_simplest() -> None:
+    stream = io.StringIO()
+    higher = LeaderRow(name="Adding", nats=-0.5, error=0.01, tied=True)
+    plain(stream, Clock()).leaderboard([ROWS[0], higher])
+    assert stream.getvalue().splitlines() == [
+        "  1. Tallying: -0.512 nats per choice, error 0.0100 (the simplest within one standard error of the best)",
+        "  2. Adding: -0.500 nats per choice, error 0.0100 (tied with the leader)",
+    ]
+
+
 def test_every_sink_receives_every_event_in_order_and_the_end_also_after_an_error() -> None:
     first: list[ProgressEvent] = []
     second: list[ProgressEvent] = []

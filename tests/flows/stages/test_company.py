@@ -70,7 +70,7 @@ def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     leader = line("Adding", None)
     text = describe(measured(leader, leader, line("Books", None)))
     assert "Completeness is not stated: generic learners" in text
-    assert "It predicts best of 2 published theories" in text
+    assert "Of 2 published theories estimated in the same way, this form predicts best." in text
 
 
 @pytest.mark.slow

@@ -369,7 +369,7 @@ def describe(
     share = "" if best.completeness is None else f" (completeness {best.completeness:.2f})"
     if measured.ahead is None or measured.ahead_error is None:
         parts.append(
-            f"It predicts best of {n_published} published theories estimated in the same way."
+            f"Of {n_published} published theories estimated in the same way, this form predicts best."
         )
     else:
         found = f"The best of {n_published} published theories estimated in the same way is {best.name}{share}"
