@@ -356,10 +356,8 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
-    sentences = [
-        f"People {item.text}; their other responses are as follows." for item in most
-    ]
-    last = ""
+    sentences = [f"People {item.text}." for item in most]
+    last = "people" if most else ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
         for subject, same in groupby(own, lambda item: _subject(item)):
@@ -367,6 +365,8 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
             for text in _joined(texts) if subject else texts:
                 named = "they" if subject == last == "people" else subject
                 sentence = f"{named} {text}.".lstrip()
+                if len(sentences) == len(most) > 0:
+                    sentence = f"on the other trials, {sentence}"
                 sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
                 last = subject
     return sentences

@@ -485,7 +485,7 @@ def test_random_choices_on_most_trials_are_stated_first():
     clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
     often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
     assert account_of("Adding", clauses, often).claim == (
-        "People choose at random on 91% of trials; their other responses are as follows. People add."
+        "People choose at random on 91% of trials. On the other trials, they add."
     )
     assert account_of("Adding", clauses, seldom).claim == (
         "People add. They choose at random on 20% of trials."
@@ -494,7 +494,10 @@ def test_random_choices_on_most_trials_are_stated_first():
     for share, is_first in ((0.7, False), (0.9, True)):
         shares = seldom | {"copies": learned(share, 0.001, 0.0, 1.0)}
         claim = account_of("Adding", both, shares).claim
-        assert claim.startswith("People choose at random on 20% of trials;") == is_first
+        assert (
+            claim.startswith("People choose at random on 20% of trials. On the other trials,")
+            == is_first
+        )
 
 
 def test_a_kind_of_people_that_hardly_anybody_is_of_is_not_stated():
