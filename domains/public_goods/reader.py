@@ -20,7 +20,6 @@ from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusL
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import NEARLY_ALL, SCHEDULES, TableSignature
@@ -335,9 +334,11 @@ def _check_whole_games(
         rows = np.flatnonzero(first)[wrong]
         anew = [
             name
-            for name in columns_not_read(cells.frame, columns)
+            for name in map(str, cells.frame.columns)
             for own in [places_of(group, cells.text(name))[first]]
-            if (np.bincount(own)[own] == numbers["group_size"][first]).all()
+            if name != columns.participant
+            and places_of(participant, cells.text(name)).max() == participant.max()
+            and (np.bincount(own)[own] == numbers["group_size"][first]).all()
         ]
         way = (
             f"Groups begin anew with {anew[0]}: say --column experiment={anew[0]}."

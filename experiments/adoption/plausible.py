@@ -225,7 +225,8 @@ def marks_of_missing(values: Array) -> list[float]:
     found = []
     for mark in sorted(MARKS & set(different.tolist())):
         rest = different[~np.isin(different, list(MARKS))]
-        if len(rest) < 2 or (mark > 0 and (values == mark).mean() > MOST_MARKED):
+        is_frequent = len(values) >= FEWEST and (values == mark).mean() > MOST_MARKED
+        if len(rest) < 2 or (mark > 0 and is_frequent):
             continue
         low, high = float(rest[0]), float(rest[-1])
         gap = max(mark - high, low - mark)

@@ -10,7 +10,8 @@ import pytest
 from reading import only, read
 
 from lakatos.domains import DOMAINS
-from lakatos.experiments.adoption.describe import describe_table
+from lakatos.experiments.adoption.describe import _with_tried_answers, describe_table
+from lakatos.experiments.adoption.plausible import marks_of_missing
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 
@@ -149,3 +150,99 @@ def test_a_bonus_row_among_numbered_choices_is_asked_for() -> None:
     frame.loc[frame["choice_nr"] == 23, "choice_nr"] = "bonus"
     with pytest.raises(ImplausibleError, match="choice_nr is bonus in rows"):
         read(frame, responses=CODE)
+
+
+def _games() -> pd.DataFrame:
+    """A row for each game of four participants, whose eight steps columns number."""
+    rng = np.random.default_rng(10)
+    frame = pd.DataFrame({"Subject": np.repeat(range(4), 6), "Game": np.tile(range(6), 4)})
+    for step in range(1, 9):
+        frame[f"c{step}"], frame[f"r{step}"] = rng.integers(1, 3, 24), rng.integers(10, 90, 24)
+    return frame
+
+
+def test_rows_of_games_are_asked_for_and_then_read() -> None:
+    found = describe_table(table_of_frame("a.csv", _games()))
+    assert any("number the steps of each row" in line for line in found.doubts)
+    assert not any("response=c" in line for line in found.doubts)
+    said = {"wide": "c#,r#", "response": "c", "feedback": {"reward": "r"}}
+    trials = only(read(_games(), DOMAINS["learning"], **said, stimulus={"block_start": "Game"}))
+    assert np.flatnonzero(trials.stimuli["block_start"]).tolist() == list(range(0, 48, 8))
+
+
+def test_an_answer_that_ends_in_no_kind_of_task_is_not_printed() -> None:
+    choice, step = (
+        f"several columns may hold the choices; say which: --column response={name}"
+        for name in ("choice", "c3")
+    )
+    gambles = describe_table(table_of_frame("a.csv", _gambles(np.random.default_rng(11))))
+    assert _with_tried_answers(gambles, choice) == choice
+    games = describe_table(table_of_frame("a.csv", _games()))
+    assert _with_tried_answers(games, f"{step} or --column response=c4") == ""
+    assert _with_tried_answers(games, f"{step} or --domain learning").endswith(
+        ": --domain learning"
+    )
+
+
+def test_a_computed_response_keeps_the_kind_and_its_parts() -> None:
+    n_rows = 60
+    frame = pd.DataFrame({
+        "who": np.repeat(range(3), 20), "early_amount": np.tile([10, 12], 30),
+        "late_amount": np.tile([20, 25, 30], 20), "early_days": np.zeros(n_rows, dtype=int),
+        "late_days": np.tile([7, 14, 30, 60], 15),
+    })  # fmt: skip
+    frame["picked"] = np.where(np.arange(n_rows) % 3, frame["late_amount"], frame["early_amount"])
+    found = describe_table(table_of_frame("a.csv", frame))
+    said = found.with_columns({"response": "picked == late_amount"})
+    assert (said.domain, said.mapping.stimulus) == (found.domain, found.mapping.stimulus)
+    assert said.mapping.response == "picked == late_amount"
+
+
+def test_a_column_called_like_a_part_of_trials_is_asked_for() -> None:
+    frame = _gambles(np.random.default_rng(12)).assign(Amb=np.tile([0, 0, 1], 48))
+    said: dict[str, Any] = {
+        "response": "choice", "responses": CODE,
+        "stimulus": {
+            "a_amounts": ["sure_amt"], "a_probabilities": [1], "b_amounts": ["gamble_amt", 0],
+            "b_probabilities": ["gamble_p / 100"],
+        },
+    }  # fmt: skip
+    with pytest.raises(ImplausibleError, match=r"Amb \(0, 1\) is not read, and may say ambiguous"):
+        read(frame, DOMAINS["risky"], **said)
+    assert only(read(frame, DOMAINS["risky"], **said, where={"Amb": "0"})).n_responses == 96
+
+
+def test_groups_that_begin_anew_in_each_session_are_said_so() -> None:
+    frame = pd.DataFrame([
+        {"person": f"{session}{group}{member}", "session_code": session, "group": group, "round": number,
+         "contribution": (group + member + number) % 9}
+        for session in "xy" for group in (1, 2) for member in range(3) for number in (1, 2, 3)
+    ])  # fmt: skip
+    total = frame.groupby(["session_code", "group", "round"])["contribution"].transform("sum")
+    frame = frame.assign(all_gifts=total)[[*frame.columns[:1], "all_gifts", *frame.columns[1:]]]
+    said = {"stimulus": {"group_size": 3, "multiplier": 1.6, "endowment": 9}}
+    with pytest.raises(TrialsError, match="--column experiment=session_code"):
+        read(frame, DOMAINS["public_goods"], **said)
+    assert len(read(frame, DOMAINS["public_goods"], experiment="session_code", **said).trials) == 2
+
+
+def test_a_number_in_a_third_of_the_rows_is_no_mark_of_missing_values() -> None:
+    assert marks_of_missing(np.array([1.0, 2, 3] * 6 + [99.0] * 9)) == []
+    assert marks_of_missing(np.array([1.0, 2, 3] * 6 + [99.0])) == [99.0]
+
+
+def test_times_of_day_order_rows_of_any_task() -> None:
+    frame = _gambles(np.random.default_rng(13)).drop(columns="trial")
+    when = pd.date_range("2021-05-03 09:00", periods=len(frame), freq="3min")
+    stamped = frame.assign(stamp=when.strftime("%Y-%m-%d %H:%M:%S")).sample(frac=1, random_state=1)
+    found = read(stamped, responses=CODE)
+    assert any(line.startswith("stamp: rows are in the order") for line in found.told)
+    assert not any("row_order" in line for line in found.told)
+
+
+def test_several_conditions_that_are_not_read_make_one_line() -> None:
+    frame = _gambles(np.random.default_rng(14))
+    frame = frame.assign(hungry=np.tile([0, 0, 1, 1], 36), room=np.tile(["a", "b", "b"], 48))
+    (line,) = [line for line in read(frame, responses=CODE).notes if "within participants" in line]
+    assert line.startswith("hungry (0, 1), room (a, b) vary within participants and are not read")
+    assert line.count("--by COLUMN") == 1
