@@ -191,8 +191,7 @@ def _hbayesdm(folder: Path) -> Iterator[PeerModel]:
         there = [commons / "extdata" / name for name in names]
         responses = next((own for own in there if own.is_file()), None)
         if responses is not None:
-            said = Said(participant="participant" if kind == "single" else "")
-            yield PeerModel(file.stem, file, responses, said)
+            yield PeerModel(file.stem, file, responses)
 
 
 def _autocog(folder: Path, models: Sequence[str]) -> Iterator[dict[str, Any]]:

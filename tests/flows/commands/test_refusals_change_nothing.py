@@ -85,6 +85,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "report": ("nosuch", "damaged", "done --out /", "done --out notes", "done --out pipe.csv"),
     "why": ("begun", "done nosuch", "nosuch"),
     "transfer": ("done --to nosuch", "nosuch --to good.csv", "--check pipe.csv", "--check study.toml"),
+    "compare-with": ("gecco notes", "hbayesdm nosuch", "autocog good.csv", "nosuch notes", "gecco pipe.csv"),
     "audit": ("nosuch", "newer", "pipe.csv", "good.csv", "notes"),
     "export": (
         *("new --to otel", "begun --to tables", "done --to nosuch", "done --to otel --endpoint x"),

@@ -67,7 +67,7 @@ PRIORS: Final[Mapping[str, tuple[dict[str, float | None], Callable[..., Any]]]] 
 }
 """Arguments of distributions with their defaults in their order, and the same distribution of SciPy."""
 DENSITIES: Final[Mapping[tuple[str, ...], str]] = {
-    ("Bernoulli", "p"): "np.log(np.where(np.equal(y, 1), p, 1 - p))",
+    ("Bernoulli", "p"): "np.log(np.maximum(np.where(np.equal(y, 1), p, 1 - p), 1e-300))",
     ("Bernoulli", "logit_p"): "-np.logaddexp(0.0, np.where(np.equal(y, 1), -logit_p, logit_p))",
     ("Binomial", "n", "p"): (
         "special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)"
