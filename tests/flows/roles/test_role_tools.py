@@ -68,7 +68,7 @@ def looking(body: Mapping[str, Any], rng: np.random.Generator) -> str | Sequence
         return _citing(body) if task_of(body) == "arbiter" else good(body, rng)
     n_turns = sum(message["role"] == "assistant" for message in body["messages"])
     shown = "\n".join(message["content"] for message in body["messages"])
-    experiment = re.findall(r"experiments: ([^;\s]+)", shown)[0]
+    experiment = re.findall(r"(?m)^experiments: ([^;\s]+)", shown)[0]
     score: Call = (
         "score",
         {"theories": ["Take the best", "Tallying"], "experiments": [experiment]},
@@ -86,7 +86,7 @@ def looking(body: Mapping[str, Any], rng: np.random.Generator) -> str | Sequence
 def _citing(body: Mapping[str, Any]) -> str:
     """The arbiter's answer: one number from a tool's result, one made up."""
     shown = "\n".join(message["content"] for message in body["messages"])
-    mark, best = re.findall(r'from score \{.*? (#[0-9a-f]+)>\n.*?score (-[0-9.]+)', shown)[0]
+    mark, best = re.findall(r'from score \{.*? (#[0-9a-f]+)>\n.*?"score": (-[0-9.]+)', shown)[0]
     statements = [
         {
             "text": f"The best score is {value} nats per choice.",
