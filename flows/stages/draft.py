@@ -23,8 +23,8 @@ from lakatos.theories.discovery.roles.analysis import (
     run_analysis,
 )
 from lakatos.theories.discovery.roles.answer import SeveralSuccessors, Successor
-from lakatos.theories.discovery.roles.draft_report import draft_report, likeness
-from lakatos.theories.discovery.roles.exhibit import Exhibit, share_text
+from lakatos.theories.discovery.roles.draft_report import draft_report, likeness, missed_in_words
+from lakatos.theories.discovery.roles.exhibit import Exhibit
 from lakatos.theories.discovery.roles.lens import LENSES
 from lakatos.theories.discovery.roles.overview import predicted_shares
 from lakatos.theories.discovery.roles.question import RoleQuestion
@@ -192,20 +192,11 @@ def _told(artifacts: ArtifactStore, record: SuccessorTried, title: str) -> list[
         missed = report.pop("missed most")
         del report[PREDICTED]
         shown.append(Exhibit(f"{title}: scores and what was learned", report))
-        lines = [_missed(item) for item in missed]
+        lines = [missed_in_words(item) for item in missed]
         shown.append(Exhibit(f"{title}: trials that it misses most", lines))
     if record.reason:
         shown.append(Exhibit(f"{title}: the refusal", record.reason))
     return shown
-
-
-def _missed(item: Mapping[str, Any]) -> str:
-    """A trial that a draft misses, in a line."""
-    people, draft = share_text(item["people"]), share_text(item["draft"])
-    return (
-        f"experiment {item['experiment']}, trial {item['trial']} ({item['shown']}): option {item['option']} chosen by "
-        f"{people}, predicted {draft}, {item['standard_errors']} standard errors apart"
-    )
 
 
 async def _work(

@@ -71,7 +71,7 @@ class Prying:
         if any(item["role"] == "assistant" for item in body["messages"]):
             return "Nothing."
         shown = "\n".join(item["content"] for item in body["messages"])
-        names = re.findall(r'experiments: \["([^"]+)"', shown)[:1]
+        names = re.findall(r"(?m)^experiments: ([^;\s]+)", shown)[:1]
         if not names:
             return "Nothing."
         own = names[0].partition(" ")[2]

@@ -68,7 +68,7 @@ def looking(body: Mapping[str, Any], rng: np.random.Generator) -> str | Sequence
         return _citing(body) if task_of(body) == "arbiter" else good(body, rng)
     n_turns = sum(message["role"] == "assistant" for message in body["messages"])
     shown = "\n".join(message["content"] for message in body["messages"])
-    experiment = re.findall(r'experiments: \["([^"]+)"', shown)[0]
+    experiment = re.findall(r"(?m)^experiments: ([^;\s]+)", shown)[0]
     score: Call = (
         "score",
         {"theories": ["Take the best", "Tallying"], "experiments": [experiment]},

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.task import Domain, Trials
-from lakatos.theories.discovery.roles.exhibit import estimate_in_words, rounded
+from lakatos.theories.discovery.roles.exhibit import estimate_in_words, rounded, share_text
 from lakatos.theories.discovery.roles.overview import deviations
 from lakatos.theories.engine.fitting.fit import Scored
 from lakatos.theories.engine.scoring.score import UnitScores, paired_difference, proportion_error
@@ -103,3 +103,12 @@ def _missed(
         }
         for size, name, row, option, predicted in found[:MOST_MISSED]
     ]
+
+
+def missed_in_words(item: Mapping[str, Any]) -> str:
+    """A trial that a draft misses, in a line."""
+    people, draft = share_text(item["people"]), share_text(item["draft"])
+    return (
+        f"experiment {item['experiment']}, trial {item['trial']} ({item['shown']}): option {item['option']} chosen by "
+        f"{people}, predicted {draft}, {item['standard_errors']} standard errors apart"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lakatos.theories.discovery.roles.draft_report import likeness
+from lakatos.theories.discovery.roles.draft_report import likeness, missed_in_words
 
 OWN = [np.array([[0.4, 0.6], [0.5, 0.5]])]
 
@@ -16,3 +16,13 @@ def test_the_theory_that_predicts_most_like_a_draft_is_named_with_its_distance()
         "Same, 0.019 apart (root mean square); IT PREDICTS THE SAME, so another kind of rule is worth more"
     )
     assert likeness(OWN, {}) == ""
+
+
+def test_a_trial_that_a_draft_misses_takes_a_line():
+    missed = {
+        "experiment": "1.1", "trial": 4, "shown": "9c | 7c", "option": 2, "people": 0.133, "draft": 0.004,
+        "standard_errors": 2.74,
+    }  # fmt: skip
+    assert missed_in_words(missed) == (
+        "experiment 1.1, trial 4 (9c | 7c): option 2 chosen by .13, predicted <.01, 2.74 standard errors apart"
+    )
