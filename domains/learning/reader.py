@@ -272,7 +272,9 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
     cells.refuse_empty(said == "", column)
     order = np.argsort(participant, kind="stable")
     own, is_new = said[order], np.diff(participant[order], prepend=-1) != 0
-    is_flag = set(np.unique(said)) <= {"0", "1", "0.0", "1.0"}
+    is_0_or_1 = np.isin(said, ("0", "1", "0.0", "1.0"))
+    is_flag = is_0_or_1.mean() > MOSTLY
+    cells.refuse(is_flag & ~is_0_or_1, column, "is neither 0 nor 1")
     if not is_flag and is_mixed(said, participant):
         raise TrialsError(
             f"{cells.name}: {column} comes and goes within participants, so that it numbers no games: say which column "
@@ -288,6 +290,10 @@ def _games(cells: RowCells, column: str, participant: Array) -> Array:
     game = np.zeros(len(said), dtype=np.int64)
     game[order] = count - count[first]
     return game
+
+
+MOSTLY = 0.9
+"""Share of cells that are 0 or 1 in a column of flags, of which some may be wrong."""
 
 
 def _parts_that_go_on(cells: RowCells, columns: AnswerColumns, participant: Array) -> list[str]:
