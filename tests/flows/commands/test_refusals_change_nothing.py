@@ -256,7 +256,7 @@ def test_no_command_writes_over_what_a_run_or_a_user_needs(
         words = [option] * option.startswith("-") + [taken]
         for item in needed:
             if item.name != parameter:
-                typed = {"people": "3", "to": "tables"}.get(item.name, "good.csv")
+                typed = {"people": "3", "to": "tables", "peer": "gecco"}.get(item.name, "good.csv")
                 words = [item.opts[0]] * item.opts[0].startswith("-") + [typed, *words]
         if taken == "good.csv" and words.count(taken) == 1:  # it is not read
             continue
