@@ -253,9 +253,9 @@ def test_no_command_writes_over_what_a_run_or_a_user_needs(
     needed = [item for item in loaded.params if item.required]
     for taken in (*TAKEN, str(home() / "x"), str(home())):
         words = [option] * option.startswith("-") + [taken]
-        for item in needed:
+        for item in reversed(needed):  # each is put before the others
             if item.name != parameter:
-                typed = {"people": "3", "to": "tables"}.get(item.name, "good.csv")
+                typed = {"people": "3", "to": "tables", "peer": "gecco"}.get(item.name, "good.csv")
                 words = [item.opts[0]] * item.opts[0].startswith("-") + [typed, *words]
         if taken == "good.csv" and words.count(taken) == 1:  # it is not read
             continue
