@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -152,32 +153,50 @@ def _published(
     ]  # fmt: skip
 
 
+@contextmanager
+def _states(file: Path) -> Iterator[None]:
+    """Refuse a peer's file that does not state what its files state."""
+    try:
+        yield
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise UnusableError(
+            f"{file} is not as the peer publishes it ({type(error).__name__}: {said})."
+        ) from None
+
+
 def _gecco(folder: Path) -> Iterator[PeerModel]:
     """Models of GeCCo's results whose BIC it states, with the participants on whom it was computed."""
     for file in sorted((folder / "config").glob("*.yaml")):
-        config = yaml.safe_load(file.read_text(encoding="utf-8"))
-        task, data = str(config["task"]["name"]), config["data"]
-        responses = folder / str(data["path"])
+        with _states(file):
+            config = yaml.safe_load(read_theory_file(file))
+            task, data = str(config["task"]["name"]), config["data"]
+            responses, own = folder / str(data["path"]), str(data["id_column"])
+            chosen, inputs = data["splits"]["eval"], list(data["input_columns"])
+        if folder.resolve() not in responses.resolve().parents:
+            raise UnusableError(f"{file}: data.path leads out of {folder}.")
         if not responses.is_file():
             continue
         table = table_of(responses).frame
-        own = str(data["id_column"])
         people = [*dict.fromkeys(table[own])]
-        chosen = data["splits"]["eval"]
         if isinstance(chosen, str):
             low, _, high = chosen.strip("[]").partition(":")
             chosen = people[int(low or 0) : int(high) if high else None]
-        marks = {name: "-1" for name in data["input_columns"] if (table[name] == "-1").any()}
+        marks = {name: "-1" for name in inputs if (table[name] == "-1").any()}
         for results in sorted((folder / "results" / task / "bics").glob("*.json")):
-            for item in json.loads(results.read_text(encoding="utf-8")):
-                function = str(item["function_name"])
+            with _states(results):
+                stated = [
+                    (str(item["function_name"]), float(item["metric_value"]))
+                    for item in json.loads(read_theory_file(results))
+                ]
+            for function, metric in stated:
                 yield PeerModel(
                     f"{task}/{results.stem}/{function}",
                     folder / "results" / task / "models" / f"{results.stem}.py",
                     responses,
                     Said(function, own, skip=marks),
                     frozenset(map(str, chosen)),
-                    float(item["metric_value"]),
+                    metric,
                 )
 
 
@@ -185,8 +204,9 @@ def _hbayesdm(folder: Path) -> Iterator[PeerModel]:
     """Models of hBayesDM whose example responses are there."""
     commons = folder / "commons"
     for file in sorted((commons / "models").glob("*.yml")):
-        described = yaml.safe_load(file.read_text(encoding="utf-8"))
-        task, kind = described["task_name"]["code"], described["model_type"]["code"]
+        with _states(file):
+            described = yaml.safe_load(read_theory_file(file))
+            task, kind = described["task_name"]["code"], described["model_type"]["code"]
         names = [f"{task}_{kind}_exampleData.txt", f"{task}_exampleData.txt"]
         there = [commons / "extdata" / name for name in names]
         responses = next((own for own in there if own.is_file()), None)

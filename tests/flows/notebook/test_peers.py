@@ -131,6 +131,24 @@ def test_a_folder_without_the_peer_s_files_and_unknown_models_are_refused(
         compare_with("gecco", gecco, model=["none"])
 
 
+@pytest.mark.parametrize(
+    ("kept", "written", "message"),
+    [
+        ("path: data/", "path: ../data/", "leads out of"),
+        ("name: later", "called: later", "is not as the peer publishes it"),
+    ],
+)
+def test_a_description_that_leads_elsewhere_or_lacks_a_part_is_refused(
+    gecco: Path, kept: str, written: str, message: str
+) -> None:
+    config = gecco / "config/later.yaml"
+    text = config.read_text()
+    assert kept in text
+    config.write_text(text.replace(kept, written))
+    with pytest.raises(UnusableError, match=message):
+        compare_with("gecco", gecco)
+
+
 @pytest.mark.slow
 def test_models_of_hbayesdm_are_compared_where_its_files_are() -> None:
     place = STUDIES.parent.parent / "hBayesDM"

@@ -177,7 +177,14 @@ def read_hbayesdm(file: Path, read: Callable[[Path], str], table: pd.DataFrame) 
         columns, parameters = described["data_columns"], described["parameters"]
         task = str(described["task_name"]["code"])
         bounds, notes = _bounds({str(name): item["info"] for name, item in parameters.items()})
-    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (
+        yaml.YAMLError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise TheorySourceError(
             f"the description of {stem} cannot be read ({error}); hBayesDM's have task_name, data_columns, and "
             "parameters with info of three numbers."
