@@ -50,7 +50,6 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "models/throughput": {"levels": ("in_flight",)},
     "orchestration": {"runs": ("how",)},
-    "own_task_live": {"steps": ("command",)},
     "prolific": {"runs": ("tight", "killed")},
     "reading": {"cells": ("kind", "rows", "command")},
     "recovery": {"cells": ("rule", "noise")},
