@@ -84,9 +84,9 @@ class KeptAnswers:
 
 def keep(study: Path, run: Path, out: Path) -> None:
     """Write study and answers of a finished campaign."""
-    value = tomllib.loads(study.read_text())
+    value = tomllib.loads(study.read_text(encoding="utf-8"))
     people = value["participants"]
-    people["program"] = (study.parent / people.pop("program_file")).read_text()
+    people["program"] = (study.parent / people.pop("program_file")).read_text(encoding="utf-8")
     with Trace.open(run, RECORD_TYPES, read_only=True) as trace:
         calls = [item.record for item in trace.records(LanguageModelCalled)]
         requests = [
@@ -97,12 +97,14 @@ def keep(study: Path, run: Path, out: Path) -> None:
             for item in calls
             if item.role != "probe"
         ]
-    out.write_text(json.dumps({"study": value, "answers": kept(requests)}, indent=1) + "\n")
+    out.write_text(
+        json.dumps({"study": value, "answers": kept(requests)}, indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def replay(file: Path, run: Path) -> dict[str, Any]:
     """Run a kept campaign again and state what its prompts cost and what came of it."""
-    known = json.loads(file.read_text())
+    known = json.loads(file.read_text(encoding="utf-8"))
     answers = KeptAnswers(known["answers"])
     (model,) = known["study"][
         "models"

@@ -118,7 +118,9 @@ class TestExpectedInformationGain:
 
 class TestChooseTrials:
     @given(st.integers(0, 10_000))
-    @example(309)  # two trials add as much but for less than a tie, and the first of them is second best
+    @example(
+        309
+    )  # two trials add as much but for less than a tie, and the first of them is second best
     @settings(max_examples=25, deadline=None)
     def test_the_first_trial_is_the_best_by_the_closed_form(self, seed):
         rng = np.random.default_rng(seed)

@@ -86,7 +86,7 @@ def test_a_renamed_and_shuffled_file_is_what_its_reader_makes(
 def counts_said(note: str) -> tuple[int, int]:
     """How many times were too short and too long."""
     words = note.split()
-    return int(words[words.index("responses") + 1]), int(words[words.index("and") + 1])
+    return int(words[words.index("responses,") + 1]), int(words[words.index("and") + 1])
 
 
 def rows(people: str = "ab", **changes: Any) -> pd.DataFrame:
@@ -124,7 +124,7 @@ def test_columns_are_guessed_and_a_row_that_is_no_answer_tells_what_came_before(
     # f was pressed before the second, whose key is j; j before the fourth, whose key is f; none before the last
     assert shown(found, "repeats") == [0, 0, 0, 0]
     assert any(note.startswith("times in rt are seconds (median 0.6 s)") for note in found.notes)
-    assert any("of 10 responses 0 are below 0.2 s and 2 above 3 s" in note for note in found.notes)
+    assert any("of 10 responses, 0 below 0.2 s and 2 above 3 s are" in note for note in found.notes)
     assert any(n.startswith("key or rt is empty") and "2 (6 and " in n for n in found.notes)
 
 

@@ -50,8 +50,9 @@ def test_bins_hide_little_of_times_and_a_coarse_grid_hides_more():
     times = (0.35 + rng.exponential(0.25, 2000)).clip(0.2, 3.0)
     assert SCALE.share_lost(times.tolist()) < 0.03
     assert "hides 0.7%" in SCALE.fit_in_words([0.0, 40.0, *times])
-    assert "of 2,002 responses, 1 below 0.2 s and 1 above 3 s are outside of the bins" in SCALE.fit_in_words(
-        [0.0, 40.0, *times]
+    assert (
+        "of 2,002 responses, 1 below 0.2 s and 1 above 3 s are outside of the bins"
+        in SCALE.fit_in_words([0.0, 40.0, *times])
     )
     coarse = timed(("right", "wrong"), [0.2, 1.6, 3.0])
     assert coarse.share_lost(times.tolist()) > 0.3

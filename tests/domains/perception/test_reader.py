@@ -135,7 +135,7 @@ def test_anticipations_slow_and_missed_responses_are_left_out():
     frame.loc[0, "rt"], frame.loc[1, "rt"], frame.loc[2, "rt"] = 120.0, 9000.0, np.nan
     found = lakatos.adopt(frame)
     assert found.trials[0].n_responses == len(frame) - 3
-    assert any("1 are below 0.2 s and 1 above 5 s" in note for note in found.notes)
+    assert any("1 below 0.2 s and 1 above 5 s are" in note for note in found.notes)
     wide = only(frame, time_window=[0.1, 10.0])
     assert wide.n_responses == len(frame) - 1
 

@@ -85,7 +85,7 @@ def test_a_file_of_keys_and_times_is_described_and_has_a_study_without_a_word_mo
     data, study = flankers(tmp_path / "a.csv"), tmp_path / "mine.toml"
     said = CliRunner().invoke(app, ["data", "describe", str(data)]).output
     assert "These look like trials of the kind 'attention'" in " ".join(said.split())
-    assert "8 are below 0.2 s and 0 above 3 s" in said
+    assert "8 below 0.2 s and 0 above 3 s are" in said
     new = " ".join(CliRunner().invoke(app, ["new", str(study), "--data", str(data)]).output.split())
     assert "times in rt are seconds (median 0.5" in new
     assert "key or rt is empty 8 (22, " in new
