@@ -677,11 +677,9 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
         share, low, high = _share_of_people(clause, prior, priors)
         if above < 0.5:
             share, low, high = 1 - share, 1 - high, 1 - low
-        if low <= 0.5 <= high:
-            most = f"for most people {clause.subject}" if clause.subject else "most people"
-            former = f"the former: {_interval_in_words(low, high)} of people"
-            return f"the data do not determine whether {most} {first} or {second} ({former})"
         who, rest = _people_in_words(share, low, high), "the rest"
+        if low <= 0.5 <= high:
+            second += ", with no clear majority"
     if clause.subject:
         return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
     return f"{who} {first}, and {rest} {second}"

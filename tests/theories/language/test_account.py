@@ -468,8 +468,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
     assert even == (
-        "the data do not determine whether most people like it or dislike it (the former: 95% interval 35% to 68% of "
-        "people)"
+        "52% of people (95% interval 35% to 68%) like it, and the rest dislike it, with no clear majority"
     )
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
