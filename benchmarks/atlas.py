@@ -259,6 +259,11 @@ def cell(text: str) -> str:
     return plain.replace("|", "\\|").replace("`", "'").replace("[", "\\[")
 
 
+def in_present_words(item: NamedTheory) -> NamedTheory:
+    """A kept theory with the claim that the present wordings make of its program and population."""
+    return item.model_copy(update={"claim": item.theory.account().claim})
+
+
 def page_of(page: str, named: Mapping[str, NamedTheory]) -> str:
     """The page with the table and the claims of the measured theories, and without what it had of them before."""
     named = {name: item for name, item in named.items() if item.measures is not None}
@@ -287,7 +292,8 @@ def main() -> None:
             renew(studies[name], given)
         except Exception as error:
             failed.append(f"{name}: {error}")
-    PAGE.write_text(page_of(PAGE.read_text("utf-8"), load_named()), "utf-8")
+    named = {name: keep(in_present_words(item)) for name, item in load_named().items()}
+    PAGE.write_text(page_of(PAGE.read_text("utf-8"), named), "utf-8")
     if failed:
         raise SystemExit("failed: " + "; ".join(failed))
 
