@@ -90,6 +90,8 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
+    if told := _strength(table):
+        return told
     if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
@@ -125,6 +127,20 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
     return ""
 
 
+def _strength(table: TableSignature) -> str:
+    """How to read a column of coherences, or of contrasts beside directions; empty without any."""
+    sides = [item.name for item in table.columns.values() if item.words & {"direction"}]
+    names = COHERENCE | ({"contrast", "strength"} if sides else set())
+    for column in table.columns.values():
+        if column.words & names and column.is_number:
+            return (
+                f"{column.name} seems to say how strong stimuli were, as in how coherently dots move: say --domain "
+                f"perception --column strength={column.name} --column right_key={(sides or ['COLUMN'])[0]} --column "
+                "response=COLUMN"
+            )
+    return ""
+
+
 def _nested(table: TableSignature) -> str:
     """The column whose cells are lists of trials; empty without any."""
     for column in table.columns.values():
@@ -143,10 +159,6 @@ def _not_covered(table: TableSignature) -> str:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
         if len(said) == 2 and words and next(iter(said - words)).startswith(("pseud", "non")):
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
-        if column.words & COHERENCE and column.is_number:
-            return (
-                f"{column.name} seems to say how coherently dots move, as in judgements of motion"
-            )
         if _is_sequence(column):
             return (
                 f"{column.name} seems to hold sequences that participants produced (the kind `sequences` has choices "

@@ -192,6 +192,38 @@ def test_strengths_that_count_difficulty_are_questioned():
     assert only(turned, accept=["reversed_code"]).n_responses == len(frame)
 
 
+def test_directions_without_signs_are_no_sides_and_two_codes_are_no_correctness():
+    frame = dots()
+    codes = {"left": 0, "right": 1}
+    both = frame.assign(direction=frame["direction"].map(codes))
+    both["response"] = 2 * frame["response"].map(codes) - 1
+    (told,) = [line for line in described(both).doubts if "strength=coherence" in line]
+    assert "--domain perception" in told
+    assert "right_key=direction" in told
+    strength = {"strength": "coherence"}
+    with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "0", "1": "1"'):
+        only(both, response="response", stimulus=strength)
+    with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "left"'):
+        words = both.assign(direction=frame["direction"])
+        only(words, response="response", stimulus={**strength, "side": "direction"})
+    found = only(
+        both, response="response", recode={"response": {"-1": "0", "1": "1"}}, responses=codes | {"0": 0, "1": 1},
+        stimulus={**strength, "right_key": "direction"},
+    )  # fmt: skip
+    assert found.digest == only(frame).digest
+    is_right = (frame["direction"] == frame["response"]).astype(int)
+    judged = both.drop(columns="response").assign(accuracy=is_right)
+    side = {"response": "accuracy", "stimulus": {**strength, "side": "direction"}}
+    for first in (0, 1):
+        with pytest.raises(TrialsError, match="is none of left, l, -1, right, r, 1"):
+            only(judged.assign(direction=judged["direction"] + first), **side)
+    signed = judged.assign(direction=2 * judged["direction"] - 1)
+    assert only(signed, **side).digest == only(frame).digest
+    key = {"response": "accuracy", "stimulus": {**strength, "right_key": "direction"}}
+    with pytest.raises(TrialsError, match=r'accuracy says whether .*"side": "direction"'):
+        only(judged.assign(direction=frame["direction"]), **key)
+
+
 def test_more_errors_than_by_chance_are_questioned():
     frame = dots(n_people=20)
     turned = frame.assign(response=np.where(frame["response"] == "left", "right", "left"))
