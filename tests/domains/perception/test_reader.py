@@ -14,6 +14,7 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 from tests.domains.attention.test_reader import rows as conflict_rows
+from tests.experiments.adoption.reading import read
 
 SCALE = DOMAINS["perception"].scale
 KEYS = np.array(["left", "right"])
@@ -222,6 +223,21 @@ def test_directions_without_signs_are_no_sides_and_two_codes_are_no_correctness(
     key = {"response": "accuracy", "stimulus": {**strength, "right_key": "direction"}}
     with pytest.raises(TrialsError, match=r'accuracy says whether .*"side": "direction"'):
         only(judged.assign(direction=frame["direction"]), **key)
+
+
+def test_correctness_is_advised_as_no_condition():
+    frame = dots()
+    is_wrong = frame["direction"] != frame["response"]
+    wrong = np.where(is_wrong, "x", "y")
+    said = {"stimulus": {"strength": "coherence", "right_key": "direction"}, "response": "response"}
+
+    def advised(cells: Any) -> bool:
+        made = read(frame.assign(judgement=cells), DOMAINS["perception"], **said)
+        return any("judgement (x, y) varies within participants" in line for line in made.notes)
+
+    assert not advised(wrong)
+    wrong[0] = "y" if is_wrong[0] else "x"
+    assert advised(wrong)
 
 
 def test_more_errors_than_by_chance_are_questioned():
