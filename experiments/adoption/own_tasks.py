@@ -22,6 +22,9 @@ WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
 COHERENCE = {
     "coherence", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
 }  # fmt: skip
+REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
+NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
+"""Words in names of columns of what was chosen, of what it brought, and how long it took."""
 ITEM_RATINGS = re.compile(r"slider|rating|likert", re.IGNORECASE)
 CONFLICT = re.compile(
     r"^(in|non|un)?(congru|kongru|compat|kompat|consisten|konsist|conflict|konflikt|conflit|discord|concord|flank"
@@ -90,7 +93,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
-    if told := _strength(table):
+    if told := _strength(table) or _rewarded(table):
         return told
     if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
@@ -125,6 +128,19 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
                 "no kind of task here, and the file is not read"
             )
     return ""
+
+
+def _rewarded(table: TableSignature) -> str:
+    """How to read two choices and a reward in each row; empty where there are others."""
+    columns = table.columns.values()
+    chosen = [item.name for item in columns if item.words & CHOICES and len(item.distinct) <= 3]
+    paid = [item.name for item in table.numbers() if item.words and item.words <= REWARDS]
+    if len(chosen) != 2 or len(paid) != 1:
+        return ""
+    return (
+        f"{_listed(chosen)} seem to be choices, and {paid[0]} what they brought: if participants learn from it, say "
+        "--domain learning"
+    )
 
 
 def _strength(table: TableSignature) -> str:
@@ -245,7 +261,8 @@ def _is_go_no_go(table: TableSignature) -> bool:
 
 def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
-    parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
+    named = [name for name in table.columns if not UNNAMED.match(name)]
+    parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}
     for column in table.columns.values():
         if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
             continue
