@@ -9,6 +9,7 @@ import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.option_code import DECLARE
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -73,7 +74,6 @@ CLOSE = 0.5
 FEWEST_GIFTS = 6
 NOT_READ = "the file is not read"
 """How messages end where nothing can be done."""
-DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 
 
 def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
