@@ -159,10 +159,9 @@ def _strength(table: TableSignature) -> str:
 
 def _nested(table: TableSignature) -> str:
     """The column whose cells are lists of trials; empty without any."""
-    for column in table.columns.values():
-        if column.distinct and all(cell.startswith("[{") for cell in column.distinct):
-            return column.name
-    return ""
+    filled = (item for item in table.columns.values() if item.distinct)
+    lists = (item.name for item in filled if all(cell.startswith("[{") for cell in item.distinct))
+    return next(lists, "")
 
 
 def _not_covered(table: TableSignature) -> str:
@@ -171,9 +170,9 @@ def _not_covered(table: TableSignature) -> str:
     for column in columns:
         said = {cell.casefold() for cell in column.distinct}
         words = said & WORD_CELLS
-        if len(said) == 2 and len(words) == 1 and next(iter(words)) in next(iter(said - words)):
-            return f"{column.name} says of each item whether it is a word, as in lexical decision"
-        if len(said) == 2 and words and next(iter(said - words)).startswith(("pseud", "non")):
+        other = next(iter(said - words), "")
+        is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
+        if len(said) == 2 and len(words) == 1 and is_other:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
         if _is_sequence(column):
             return (
@@ -252,11 +251,8 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _is_go_no_go(table: TableSignature) -> bool:
-    for column in table.columns.values():
-        said = {cell.casefold() for cell in column.distinct}
-        if len(said) == 2 and said & GO and said & NO_GO:
-            return True
-    return False
+    cells = [{cell.casefold() for cell in own.distinct} for own in table.columns.values()]
+    return any(len(said) == 2 and said & GO and said & NO_GO for said in cells)
 
 
 def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
