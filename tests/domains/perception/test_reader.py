@@ -204,8 +204,8 @@ def test_directions_without_signs_are_no_sides_and_two_codes_are_no_correctness(
     strength = {"strength": "coherence"}
     with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "0", "1": "1"'):
         only(both, response="response", stimulus=strength)
+    words = both.assign(direction=frame["direction"])
     with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "left"'):
-        words = both.assign(direction=frame["direction"])
         only(words, response="response", stimulus={**strength, "side": "direction"})
     found = only(
         both, response="response", recode={"response": {"-1": "0", "1": "1"}}, responses=codes | {"0": 0, "1": 1},
