@@ -244,7 +244,7 @@ def _right_keys(cells: RowCells, column: str, code: Mapping[str, int], *, signed
     cells.refuse_empty(said == "", column)
     if signed and set(code.values()) == {0, 1} and not set(said.tolist()) <= set(code):
         places = _by_sign(said)
-        if not np.isnan(places).any():
+        if (places == 0).any() and not np.isnan(places).any():
             return places
     cells.refuse(
         ~pd.Series(said).isin(list(code)).to_numpy(),
@@ -273,7 +273,7 @@ def _sides(
     column = str(told["side"])
     said = folded(cells.text(column))
     cells.refuse_empty(said == "", column)
-    if signed and not np.isnan(own := _by_sign(said)).any():
+    if signed and ((own := _by_sign(said)) == 0).any() and not np.isnan(own).any():
         return own
     places = {word: side for word, side in SIDES.items() if side or n_answers == 3}
     cells.refuse(

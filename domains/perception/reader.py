@@ -113,26 +113,31 @@ def perception_answers(
 
 
 def _question_unread_key(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
-    """Question a response read as right or wrong beside a column of the same two cells that it often equals."""
-    response = columns.response
+    """Question a response read as right or wrong beside a column of two cells which it, or its sign, often says."""
+    response, side = columns.response, columns.stimulus.get("side")
     words = set(words_of(response))
-    if {"right_key", "side"} & set(columns.stimulus) or not words & PRESSED or words & JUDGED:
+    if "right_key" in columns.stimulus or not words & PRESSED or words & JUDGED:
         return
     said = folded(cells.text(response))
-    for name in columns_not_read(cells.frame, columns):
+    both = sorted(set(said.tolist()) - {""})
+    is_signed = both == ["-1", "1"]
+    for name in columns_not_read(cells.frame, columns) + [str(side)] * (is_signed and bool(side)):
         other = folded(cells.text(name))
-        both = set(said.tolist()) - {""}
-        if set(words_of(name)) & JUDGED or len(both) != 2 or set(other.tolist()) - {""} != both:
+        codes = sorted(set(other.tolist()) - {""})
+        if set(words_of(name)) & JUDGED or len(codes) != 2 or not (is_signed or codes == both):
             continue
-        first = min(both)
-        if np.corrcoef(said == first, other == first)[0, 1] > ALIKE:
+        same = np.corrcoef(said == both[0], other == codes[0])[0, 1]
+        if (abs(same) if is_signed else same - ALIKE) > 0:
+            pairs = dict(zip(both, codes if same > 0 else codes[::-1], strict=True))
+            recode = ", ".join(f'{own} = "{cell}"' for own, cell in pairs.items())
+            turn = "" if codes == both else f" --column 'recode.{response}={{{recode}}}'"
             question(
                 columns,
                 notes,
                 "unread_column",
                 f"{cells.name}: {response} often says what {name} says, so that {name} seems to be the stimulus, or "
                 f"the right response, and {response} what was responded, not whether it was right. Say --column "
-                f"right_key={name} --column response={response}",
+                f"right_key={name} --column response={response}{turn}",
             )
 
 

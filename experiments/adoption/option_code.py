@@ -44,16 +44,8 @@ OPPOSITES: tuple[tuple[set[str], set[str]], ...] = (
 NEED_A_VERB = {"first", "second", "1", "2", "then"}
 """Words that are no option in a name such as ``first_choice``; nor is any single letter."""
 ACCEPT = {
-    "accept",
-    "accepts",
-    "accepted",
-    "play",
-    "played",
-    "bet",
-    "took",
-    "annehmen",
-    "angenommen",
-}
+    "accept", "accepts", "accepted", "play", "played", "bet", "took", "annehmen", "angenommen",
+}  # fmt: skip
 REJECT = {
     "reject", "rejects", "rejected", "refuse", "refused", "decline", "declined", "pass", "skip", "leave", "ablehnen",
     "abgelehnt",
@@ -80,6 +72,7 @@ RARE = 0.5
 """Share of 0 beside that of the rarest other code, below which it may stand for an answer that was missed."""
 MOST_MISSED = 0.1
 """Share of responses beyond which a cell is hardly the mark of a missed one."""
+DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 TRUTH = {
     "false": "0", "true": "1", "no": "0", "yes": "1", "nein": "0", "ja": "1", "falsch": "0", "wahr": "1",
     "faux": "0", "vrai": "1", "non": "0", "oui": "1", "falso": "0", "verdadero": "1", "si": "1", "sí": "1",
@@ -187,6 +180,11 @@ def _by_number(
         return {}
     other = found - from_zero
     if other & {-1, n_options}:
+        if len(found) > n_options + 2:
+            raise TrialsError(
+                f"{name}: {column} says {len(found)} numbers from {min(found)} to {max(found)}, and there are "
+                f"{n_options} options. If each is an answer, the task needs them all as its options: {DECLARE}."
+            )
         others = " and ".join(str(number) for number in sorted(other))
         raise TrialsError(
             f"{name}: {column} says 0 to {n_options - 1} and also {others}, and there are {n_options} options: 0 may "
@@ -203,9 +201,10 @@ def _missed(cells: RowCells, column: str, numbers: Mapping[str, int], n_options:
     said = pd.Series(cells.text(column)).str.strip().map(numbers).value_counts()
     known = (set(range(n_options)), set(range(1, n_options + 1)), {-1, 1})
     may_be = [number for number in sorted(found) if found - {number} in known]
-    return min(
-        may_be or sorted(found - set(range(n_options))), key=lambda number: int(said[number])
-    )
+    ends = sorted(
+        {min(found), max(found)} - set(range(n_options))
+    )  # what lies between is an answer
+    return min(may_be or ends, key=lambda number: int(said[number]))
 
 
 def rare_zero(cells: Sequence[str]) -> float:

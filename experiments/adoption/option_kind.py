@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -171,11 +172,15 @@ def refuse_places(cells: RowCells, columns: AnswerColumns) -> None:
     said = sorted({str(cell).strip() for cell in set(cells.text(column))} - {""})
     if not said or not {word for cell in said for word in words_of(cell)} <= PLACES:
         return
-    code = " ".join(f"--column responses.{cell}={place}" for place, cell in enumerate(said[:2]))
+    code = " ".join(f"--column responses.{cell}=PLACE" for cell in said[:2])
+    shown = "; ".join(
+        f"{part}: {json.dumps(own, ensure_ascii=False)}" for part, own in columns.stimulus.items()
+    )
     raise TrialsError(
         f"{cells.name}: {column} says {' and '.join(said)}, where an option stood, and columns name options by "
         "something else. If another column says which option was chosen, say --column response=COLUMN. If options "
         f"changed places, say --column response='{column} == COLUMN' with the column that says where the second option "
         "stood (from 0 and 1, 1 is then the second option); if they never did, say which is which: "
-        f"{code} (participants.columns.responses)."
+        f"{code} (participants.columns.responses), where PLACE is 0 for the option or row that is listed first in the "
+        f"parts of the trial ({shown}), and 1 for the second."
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.option_code import DECLARE
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -22,6 +23,9 @@ WORD_CELLS = {"word", "woord", "wort", "mot", "palabra", "parola", "palavra"}
 COHERENCE = {
     "coherence", "coherency", "coherentie", "coherencia", "cohérence", "kohärenz", "kohaerenz", "coerenza",
 }  # fmt: skip
+REWARDS = {"reward", "rewards", "outcome", "win", "wins", "won", "loss", "losses"}
+NO_ATTRIBUTES = CHOICES | REWARDS | {"rt", "latency"}
+"""Words in names of columns of what was chosen, of what it brought, and how long it took."""
 ITEM_RATINGS = re.compile(r"slider|rating|likert", re.IGNORECASE)
 CONFLICT = re.compile(
     r"^(in|non|un)?(congru|kongru|compat|kompat|consisten|konsist|conflict|konflikt|conflit|discord|concord|flank"
@@ -70,7 +74,6 @@ CLOSE = 0.5
 FEWEST_GIFTS = 6
 NOT_READ = "the file is not read"
 """How messages end where nothing can be done."""
-DECLARE = "`lakatos domain new FILE.toml` writes an example to change, which --domain FILE.toml then names"
 
 
 def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
@@ -90,6 +93,8 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
             f"{nested} holds a list of trials in each cell, and trials are read from rows: write a file with a row for "
             "each of them, and the participant in each row"
         )
+    if told := _strength(table) or _rewarded(table):
+        return told
     if told := _not_covered(table) or _not_of_choices(table):
         return f"{told}: that is no kind of task here, and the file is not read"
     if menu := _menu(table, fewest_options):
@@ -125,12 +130,38 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
     return ""
 
 
+def _rewarded(table: TableSignature) -> str:
+    """How to read two choices and a reward in each row; empty where there are others."""
+    columns = table.columns.values()
+    chosen = [item.name for item in columns if item.words & CHOICES and len(item.distinct) <= 3]
+    paid = [item.name for item in table.numbers() if item.words and item.words <= REWARDS]
+    if len(chosen) != 2 or len(paid) != 1:
+        return ""
+    return (
+        f"{_listed(chosen)} seem to be choices, and {paid[0]} what they brought: if participants learn from it, say "
+        "--domain learning"
+    )
+
+
+def _strength(table: TableSignature) -> str:
+    """How to read a column of coherences, or of contrasts beside directions; empty without any."""
+    sides = [item.name for item in table.columns.values() if item.words & {"direction"}]
+    names = COHERENCE | ({"contrast", "strength"} if sides else set())
+    for column in table.columns.values():
+        if column.words & names and column.is_number:
+            return (
+                f"{column.name} seems to say how strong stimuli were, as in how coherently dots move: say --domain "
+                f"perception --column strength={column.name} --column right_key={(sides or ['COLUMN'])[0]} --column "
+                "response=COLUMN"
+            )
+    return ""
+
+
 def _nested(table: TableSignature) -> str:
     """The column whose cells are lists of trials; empty without any."""
-    for column in table.columns.values():
-        if column.distinct and all(cell.startswith("[{") for cell in column.distinct):
-            return column.name
-    return ""
+    filled = (item for item in table.columns.values() if item.distinct)
+    lists = (item.name for item in filled if all(cell.startswith("[{") for cell in item.distinct))
+    return next(lists, "")
 
 
 def _not_covered(table: TableSignature) -> str:
@@ -139,14 +170,10 @@ def _not_covered(table: TableSignature) -> str:
     for column in columns:
         said = {cell.casefold() for cell in column.distinct}
         words = said & WORD_CELLS
-        if len(said) == 2 and len(words) == 1 and next(iter(words)) in next(iter(said - words)):
+        other = next(iter(said - words), "")
+        is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
+        if len(said) == 2 and len(words) == 1 and is_other:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"
-        if len(said) == 2 and words and next(iter(said - words)).startswith(("pseud", "non")):
-            return f"{column.name} says of each item whether it is a word, as in lexical decision"
-        if column.words & COHERENCE and column.is_number:
-            return (
-                f"{column.name} seems to say how coherently dots move, as in judgements of motion"
-            )
         if _is_sequence(column):
             return (
                 f"{column.name} seems to hold sequences that participants produced (the kind `sequences` has choices "
@@ -224,16 +251,14 @@ def _listed(words: Sequence[str]) -> str:
 
 
 def _is_go_no_go(table: TableSignature) -> bool:
-    for column in table.columns.values():
-        said = {cell.casefold() for cell in column.distinct}
-        if len(said) == 2 and said & GO and said & NO_GO:
-            return True
-    return False
+    cells = [{cell.casefold() for cell in own.distinct} for own in table.columns.values()]
+    return any(len(said) == 2 and said & GO and said & NO_GO for said in cells)
 
 
 def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[str]] | None:
     """Options whose labels are cells of a column and stand in the names of others; and the rest of these names."""
-    parts = {name: _parts(name) for name in table.columns if not UNNAMED.match(name)}
+    named = [name for name in table.columns if not UNNAMED.match(name)]
+    parts = {name: _parts(name) for name in named if not set(words_of(name)) & NO_ATTRIBUTES}
     for column in table.columns.values():
         if not 2 <= len(column.distinct) <= 12 or column.name == table.participant:
             continue

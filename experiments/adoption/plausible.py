@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ AT_PLACES = {"left", "right", "l", "r", "top", "bottom", "upper", "lower"}
 SECOND_PLACES = {"right", "r", "rechts", "bottom", "lower"}
 MOST_STIMULI = 50
 MOST_CONTEXTS = 8
+MOST_COLUMNS = 12
 CLEAR_CONTEXT = 6.0
 """Standard errors by which rewards of a choice differ between stimuli."""
 UNIT_WORDS = {"unit", "units", "einheit"}
@@ -725,7 +726,7 @@ def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array,
 def check_places(
     cells: RowCells, columns: AnswerColumns, participant: Array, notes: list[str]
 ) -> None:
-    """Question responses that say right or wrong, or places where two columns tell which stimuli stood at each."""
+    """Question responses of right or wrong, places where columns tell which stimuli stood at each, changing menus."""
     used = set(map(str, leaves_of(columns.stimulus)))
     chosen = set(cells.text(columns.response).tolist()) - {""} if columns.response else set()
     is_judged = bool(set(words_of(columns.response)) & ACCURACY) and "==" not in columns.response
@@ -750,6 +751,33 @@ def check_places(
             f"places, and {columns.response} ({', '.join(sorted(chosen)[:4])}) names none of them: places would be "
             f"learned, not stimuli. Say {shown_option(shown)}",
         )
+    if columns.response:
+        _check_menus(cells, columns, notes)
+
+
+def _check_menus(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question choices that each are one cell of some columns which no part reads, where these show a changing menu."""
+    rows = cells.frame[cells.text(columns.response) != ""]
+    own, sets = rows[columns.response], rows.get(columns.experiment, [""] * len(rows))
+    used = set(map(str, leaves_of(columns.model_dump(exclude={"stimulus": {"shown"}}))))
+    free = {*map(str, rows.columns)} - used if own.nunique() > 2 else set()
+    equal = {name: rows[name] == own for name in sorted(free) if (rows[name] != "").all()}
+    shown = [name for name, same in equal.items() if same.nunique() == 2][:MOST_COLUMNS]
+    for names in chain(*(combinations(shown, n) for n in (2, 3, 4))):
+        if not (np.sum([equal[name] for name in names], axis=0) == 1).all():
+            continue
+        each = zip(sets, *(rows[name] for name in names), strict=True)
+        menus = {(one, frozenset(menu)) for one, *menu in each}
+        if len(menus) > len({one for one, _ in menus}):
+            question(
+                columns,
+                notes,
+                "one_set_of_options",
+                f"{cells.name}: {columns.response} is always the cell of {' or of '.join(names)}, and what these show "
+                f"differs between steps, while all {own.nunique()} options would be offered at all steps. Say --column "
+                "experiment=COLUMN (experiment in participants.columns) where each set of options is learned apart; "
+                "where one option is in several sets, no theory of learning can read the file",
+            )
 
 
 def response_at_places(cells: RowCells) -> str:

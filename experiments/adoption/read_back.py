@@ -91,7 +91,7 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         has_each = (rows >= LEAST_ROWS).all(axis=1).mean()
         response = frame.get(columns.response, people)
         follows = (cells.groupby(response).nunique() <= 1).all()
-        if has_each > 0.5 and not follows:
+        if has_each > 0.5 and not follows and not _says_correctness(frame, name, columns.response):
             found[name] = f"{name} ({', '.join(sorted(words))})"
     if not found:
         return []
@@ -107,6 +107,16 @@ def conditions_not_read(frame: pd.DataFrame, columns: AnswerColumns, domain: Dom
         f"{', '.join(found.values())} {vary} within participants and {are} not read, so responses of all "
         f"{'its' if is_one else 'their'} values are taken together{way}"
     ]
+
+
+def _says_correctness(frame: pd.DataFrame, name: str, response: str) -> bool:
+    """Whether a column says exactly whether the response equals some other column, as correctness does."""
+    if response not in frame.columns:
+        return False
+    rows = frame[frame[response] != ""]
+    equal = (rows[response] == rows[other] for other in rows.columns.drop([response, name]))
+    tables = (pd.crosstab(own, rows[name]).to_numpy() > 0 for own in equal)
+    return any(table.shape == (2, 2) and table.sum() == 2 for table in tables)
 
 
 def _columns_of_expressions(names: Iterable[str], columns: set[str]) -> set[str]:

@@ -130,6 +130,11 @@ def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]
     if not others:
         return
     cell, column = min(map(str, others)), columns.response
+    if set(words_of(column)) & {*ACCURACY, *ERRORS}:
+        raise TrialsError(
+            f"{cells.name}: by its name, {column} says whether responses were right, and it holds no key. Say --column "
+            f"side={columns.stimulus['right_key']} --column right_key="
+        )
     said = folded(cells.text(column))
     places = np.flatnonzero(said == cell)
     may_be_missed = np.isin(said, list(others)).mean() <= MOST_MISSED

@@ -14,6 +14,7 @@ from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
 from tests.domains.attention.test_reader import rows as conflict_rows
+from tests.experiments.adoption.reading import read
 
 SCALE = DOMAINS["perception"].scale
 KEYS = np.array(["left", "right"])
@@ -190,6 +191,53 @@ def test_strengths_that_count_difficulty_are_questioned():
     with pytest.raises(TrialsError, match="it may count difficulty"):
         only(turned)
     assert only(turned, accept=["reversed_code"]).n_responses == len(frame)
+
+
+def test_directions_without_signs_are_no_sides_and_two_codes_are_no_correctness():
+    frame = dots()
+    codes = {"left": 0, "right": 1}
+    both = frame.assign(direction=frame["direction"].map(codes))
+    both["response"] = 2 * frame["response"].map(codes) - 1
+    (told,) = [line for line in described(both).doubts if "strength=coherence" in line]
+    assert "--domain perception" in told
+    assert "right_key=direction" in told
+    strength = {"strength": "coherence"}
+    with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "0", "1": "1"'):
+        only(both, response="response", stimulus=strength)
+    words = both.assign(direction=frame["direction"])
+    with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "left"'):
+        only(words, response="response", stimulus={**strength, "side": "direction"})
+    found = only(
+        both, response="response", recode={"response": {"-1": "0", "1": "1"}}, responses=codes | {"0": 0, "1": 1},
+        stimulus={**strength, "right_key": "direction"},
+    )  # fmt: skip
+    assert found.digest == only(frame).digest
+    is_right = (frame["direction"] == frame["response"]).astype(int)
+    judged = both.drop(columns="response").assign(accuracy=is_right)
+    side = {"response": "accuracy", "stimulus": {**strength, "side": "direction"}}
+    for first in (0, 1):
+        with pytest.raises(TrialsError, match="is none of left, l, -1, right, r, 1"):
+            only(judged.assign(direction=judged["direction"] + first), **side)
+    signed = judged.assign(direction=2 * judged["direction"] - 1)
+    assert only(signed, **side).digest == only(frame).digest
+    key = {"response": "accuracy", "stimulus": {**strength, "right_key": "direction"}}
+    with pytest.raises(TrialsError, match=r'accuracy says whether .*"side": "direction"'):
+        only(judged.assign(direction=frame["direction"]), **key)
+
+
+def test_correctness_is_advised_as_no_condition():
+    frame = dots()
+    is_wrong = frame["direction"] != frame["response"]
+    wrong = np.where(is_wrong, "x", "y")
+    said = {"stimulus": {"strength": "coherence", "right_key": "direction"}, "response": "response"}
+
+    def advised(cells: Any) -> bool:
+        made = read(frame.assign(judgement=cells), DOMAINS["perception"], **said)
+        return any("judgement (x, y) varies within participants" in line for line in made.notes)
+
+    assert not advised(wrong)
+    wrong[0] = "y" if is_wrong[0] else "x"
+    assert advised(wrong)
 
 
 def test_more_errors_than_by_chance_are_questioned():

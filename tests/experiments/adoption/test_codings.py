@@ -271,6 +271,18 @@ def test_codes_are_those_of_the_whole_file_not_of_one_experiment(tmp_path: Path)
         read(rows, tmp_path, "learning", stimulus={"options": 4})
 
 
+def test_marks_of_missed_responses_lie_outside_of_answers_and_many_numbers_have_none(
+    tmp_path: Path,
+) -> None:
+    said = {"responses": {}, "stimulus": {"options": 2}}
+    with pytest.raises(TrialsError, match=r"missing\.choice=7 "):
+        read(STEPS.assign(choice=[0, 1, 7, 7] * 2 + [0, 1, 2, 7]), tmp_path, "learning", **said)
+    with pytest.raises(TrialsError, match=r"says 6 numbers from 0 to 5, and .* 2 opt") as refused:
+        read(STEPS.assign(choice=[*range(6)] * 2), tmp_path, "learning", **said)
+    assert "missing" not in str(refused.value)
+    assert "responses." not in str(refused.value)
+
+
 def test_a_rare_zero_is_asked_about(tmp_path: Path) -> None:
     rows = pd.concat([STEPS, STEPS.assign(trial=STEPS["trial"] + 3)]).sort_values(
         "person", kind="stable"

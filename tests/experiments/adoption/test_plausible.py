@@ -229,6 +229,34 @@ def test_places_of_stimuli_that_change_sides_are_not_what_is_learned(said: dict[
     assert sorted(found.response.tolist()) == sorted(code[shape] for shape in chosen)
 
 
+def test_a_menu_that_changes_between_steps_is_no_one_set_of_options() -> None:
+    rng = np.random.default_rng(4)
+    left = rng.integers(1, 5, 80)
+    right = (left + rng.integers(0, 3, 80)) % 4 + 1
+    is_left = rng.random(80) < 0.5
+    frame = pd.DataFrame(
+        {
+            "subject": np.repeat(["a", "b"], 40), "left_arm": left, "right_arm": right,
+            "choice": np.where(is_left, left, right), "reward": rng.integers(0, 2, 80),
+        }
+    )  # fmt: skip
+    domain, told = DOMAINS["learning"], "choice is always the cell of left_arm or of right_arm"
+    with pytest.raises(ImplausibleError, match=told):
+        read(frame, domain, stimulus={})
+    places = frame.assign(choice=np.where(is_left, "left", "right"))
+    shown = {"shown": ["left_arm", "right_arm"]}
+    with pytest.raises(ImplausibleError, match=told):
+        read(places, domain, stimulus=shown)
+    whole = frame.assign(right_arm=np.where(is_left, right, 1))  # some choices are of neither
+    read(whole, domain, stimulus={})
+    names = np.array(["A1", "A2", "B1", "B2"])
+    pair, first = rng.integers(0, 2, 80), rng.integers(0, 2, 80)
+    sets = places.assign(left_arm=names[2 * pair + first], right_arm=names[2 * pair + 1 - first])
+    with pytest.raises(ImplausibleError, match=told):
+        read(sets, domain, stimulus=shown)
+    read(sets.assign(pair=pair), domain, stimulus=shown, experiment="pair")
+
+
 def test_conditions_that_lose_unequal_shares_of_their_trials_are_questioned() -> None:
     frame = made("delays").frame
     frame["condition"] = np.where(np.arange(len(frame)) % 2, "loud", "quiet")

@@ -952,3 +952,25 @@ def test_two_options_with_several_properties_of_their_own_are_an_own_task(
     doubts = described(frame).doubts
     words = "each choice seems to be among A and B, described by price and size: that is a task of your own"
     assert any(line.startswith(words) for line in doubts) == told
+
+
+def test_responses_times_and_rewards_are_no_attributes_of_an_own_task(
+    rng: np.random.Generator,
+) -> None:
+    frame = people(4, 30)
+    for option in (1, 2):
+        frame[f"choice{option}"] = rng.integers(1, 3, len(frame))
+        frame[f"rt{option}"] = rng.integers(300, 900, len(frame)) / 1000
+        frame[f"reward.1.{option}"] = rng.integers(0, 2, len(frame))
+        frame[f"symbol{option}"] = rng.integers(1, 30, len(frame))
+    frame["reward"] = rng.integers(0, 2, len(frame))
+    doubts = described(frame).doubts
+    told = "choice1 and choice2 seem to be choices, and reward what they brought"
+    assert any(line.startswith(told) and line.endswith("--domain learning") for line in doubts)
+    menu = people(4, 30)
+    for name in ("price", "size", "outcome", "chosen"):
+        for option in "ABC":
+            menu[f"{name}_{option}"] = rng.integers(1, 90, len(menu)) / 4
+    menu["choice"] = rng.choice(list("ABC"), len(menu))
+    doubts = described(menu).doubts
+    assert any("among A, B and C, described by price and size:" in line for line in doubts)

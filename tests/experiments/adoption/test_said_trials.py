@@ -48,6 +48,19 @@ def test_sides_are_no_options_where_the_user_says_columns_of_kinds(
     assert found.response.tolist() == chose_later.astype(int).tolist()
 
 
+def test_words_for_options_are_not_numbered_by_the_alphabet(rng: np.random.Generator) -> None:
+    table = {"who": np.repeat([1, 2], 10), "row": np.tile(["Up", "Down"], 10)}
+    paid = {name: rng.integers(0, 9, 20) for name in "abcdefgh"}
+    said = {"own": [["a", "b"], ["c", "d"]], "other": [["e", "f"], ["g", "h"]]}
+    frame, domain = pd.DataFrame({**table, **paid}), DOMAINS["games"]
+    told = r"responses\.Down=PLACE --column responses\.Up=PLACE .*listed first .*own: \[\[\"a\", \"b\"\]"
+    with pytest.raises(TrialsError, match=told):
+        read(frame, domain, participant="who", response="row", stimulus=said)
+    code = {"Up": 0, "Down": 1}
+    found = read(frame, domain, participant="who", response="row", stimulus=said, responses=code)
+    assert only(found).response.tolist() == [0, 1] * 10
+
+
 def test_degrees_of_accepting_are_of_a_gamble_and_no_deck(rng: np.random.Generator) -> None:
     frame = _mixed(rng)
     degree = np.where(rng.random(60) < 0.5, "weakly_", "strongly_")
