@@ -28,6 +28,8 @@ _SCHEMA: Final = (
     "batch_key TEXT NOT NULL, payload_digest TEXT NOT NULL, payload BLOB, delivered_utc TEXT NOT NULL, taken_utc TEXT, "
     "salt TEXT NOT NULL DEFAULT '', UNIQUE (source, batch_key)) STRICT"
 )
+WAIT_S = 30.0
+"""How long another program that uses the file is waited for."""
 PLACE_FILE: Final = "inbox.place"
 """In a folder of a run whose journal is elsewhere: says that the inbox is here, and in no other folder of the run."""
 _SALT_ADDED: Final = "ALTER TABLE batch ADD COLUMN salt TEXT NOT NULL DEFAULT ''"
@@ -213,7 +215,7 @@ class Inbox:
     def _connection(self, doing: str) -> Iterator[sqlite3.Connection]:
         try:
             # One connection per use: it may come from any thread or process.
-            connection = sqlite3.connect(self.path, isolation_level=None, timeout=30)
+            connection = sqlite3.connect(self.path, isolation_level=None, timeout=WAIT_S)
             try:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA secure_delete = ON")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,13 @@ def text_of(letters: Array) -> str:
     return "".join(chr(int(code)) for code in letters if code > 0)
 
 
+def n_pairs(read: SequencesSettings) -> int:
+    """Number of pairs of different sequences that the settings allow."""
+    sizes = [len(read.alphabet) ** length for length in set(read.lengths)]
+    groups = sizes if read.same_length else [sum(sizes)]
+    return sum(comb(size, 2) for size in groups)
+
+
 def _drawn(settings: SequencesSettings, length: int, rng: np.random.Generator) -> str:
     """A sequence with a number of runs that is drawn first, so that streaks and alternations are as frequent."""
     n_runs = int(rng.integers(1, length + 1))
@@ -225,8 +233,9 @@ class SequencesDomain(OneShot):
             )
         rng = np.random.default_rng(read.seed)
         found: dict[frozenset[str], tuple[str, str]] = {}
+        wanted = min(read.n_trials, n_pairs(read))
         for _ in range(MOST_DRAWS * read.n_trials):
-            if len(found) == read.n_trials:
+            if len(found) == wanted:
                 break
             first, second = (int(length) for length in rng.choice(read.lengths, 2))
             pair = (

@@ -219,7 +219,10 @@ def test_a_search_finds_what_a_deletion_left_in_the_file_and_no_row_holds(inbox)
         assert is_gone(inbox.path, [secret.encode()], everything_in(connection))  # a row holds it
 
 
-def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(inbox):
+def test_an_erasure_that_another_program_holds_up_is_no_success_and_can_be_repeated(
+    inbox, monkeypatch
+):
+    monkeypatch.setattr("lakatos.traces.inbox.WAIT_S", 0.5)
     digest = inbox.deliver("page", {"answer": "x" * 100}, batch_key="a")
     with closing(sqlite3.connect(inbox.path, isolation_level=None)) as reader:
         reader.execute("BEGIN")

@@ -104,6 +104,9 @@ def test_the_space_holds_different_sequences_of_the_lengths_set():
 def test_a_small_space_is_listed_completely():
     # HH, HT, TH and TT make six pairs
     assert len(DOMAIN.space({"lengths": [2]})) == 6
+    # with the eight of three letters: 66 pairs of twelve, 6 + 28 of equal length
+    assert len(DOMAIN.space({"lengths": [2, 3], "n_trials": 100})) == 66
+    assert len(DOMAIN.space({"lengths": [2, 3], "same_length": True, "n_trials": 100})) == 34
 
 
 def test_sequences_over_another_alphabet_are_not_admitted():

@@ -229,6 +229,7 @@ def test_a_function_that_never_ends_is_refused_after_the_time_of_one_call(
         import_likelihood(endless, table, sandbox, seconds=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_parameters_of_simulated_participants_are_found_and_the_truth_wins(
     table: pd.DataFrame, sandbox: LikelihoodSandbox
