@@ -127,7 +127,7 @@ def _question_unread_key(cells: RowCells, columns: AnswerColumns, notes: list[st
         if set(words_of(name)) & JUDGED or len(codes) != 2 or not (is_signed or codes == both):
             continue
         same = np.corrcoef(said == both[0], other == codes[0])[0, 1]
-        if (abs(same) if is_signed else same - ALIKE) > 0:
+        if (abs(same) if is_signed else same) > ALIKE:
             pairs = dict(zip(both, codes if same > 0 else codes[::-1], strict=True))
             recode = ", ".join(f'{own} = "{cell}"' for own, cell in pairs.items())
             turn = "" if codes == both else f" --column 'recode.{response}={{{recode}}}'"

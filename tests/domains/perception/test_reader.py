@@ -207,6 +207,9 @@ def test_directions_without_signs_are_no_sides_and_two_codes_are_no_correctness(
     words = both.assign(direction=frame["direction"])
     with pytest.raises(TrialsError, match=r'"right_key": "direction".*"-1": "left"'):
         only(words, response="response", stimulus={**strength, "side": "direction"})
+    # a column that responses do not follow is asked about by no one
+    other = both.drop(columns="direction").assign(sex=["f", "m"] * (len(both) // 2))
+    assert only(other, response="response", stimulus=strength).n_responses == len(other)
     found = only(
         both, response="response", recode={"response": {"-1": "0", "1": "1"}}, responses=codes | {"0": 0, "1": 1},
         stimulus={**strength, "right_key": "direction"},
