@@ -84,11 +84,12 @@ def test(arguments: Sequence[str]) -> int:
         if any(word in {"-m", "--co"} or word.startswith("-m=") for word in arguments)
         else ["-m", "not long and not slow"]
     )
-    # By whole files, so that what the tests of a file share is made once, not once in each process.
+    # By whole files, so that what the tests of a file share is made once, not once in each process. Three processes keep
+    # two processors busy: each spends half of its time waiting for programs and sandboxes.
     workers = (
         []
         if any(word in {"-n", "-s", "--pdb"} for word in arguments)
-        else ["-n", "2", "--dist", "loadfile"]
+        else ["-n", "3", "--dist", "loadfile"]
     )
     failed = []
     for check in (*CHECKS, ("pytest", *workers, *selected, *arguments)):
