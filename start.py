@@ -84,8 +84,8 @@ def test(arguments: Sequence[str]) -> int:
         if any(word in {"-m", "--co"} or word.startswith("-m=") for word in arguments)
         else ["-m", "not long and not slow"]
     )
-    # By whole files, so that what the tests of a file share is made once, not once in each process. Three processes keep
-    # two processors busy: each spends half of its time waiting for programs and sandboxes.
+    # By whole files, so that what the tests of a file share is made once, not once in each process. Three processes
+    # keep two processors busy: each spends half of its time waiting for programs and sandboxes.
     workers = (
         []
         if any(word in {"-n", "-s", "--pdb"} for word in arguments)
