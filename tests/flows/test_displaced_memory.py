@@ -18,6 +18,7 @@ from lakatos.memory.recall import LexicalRecall, RecallSituation
 from lakatos.memory.tool import ToolDraft
 from lakatos.memory.tools import TOOLS
 from lakatos.traces.digest import Digest
+from lakatos.traces.head import write_head
 from lakatos.traces.step import Trace
 from tests.flows.anchoring import anchor_file
 from tests.flows.remembering import DOMAIN, write_run, write_tool
@@ -69,6 +70,7 @@ def displaced(tmp_path_factory: pytest.TempPathFactory) -> Displaced:
                 justified_by=justified,
             )
             trace.record(fact, name="lesson", inputs=fact.evidence, position={"subject": subject})
+    write_head(runs / "judged")  # what no head covers does not count
     return Displaced(runs, seat, draft)
 
 
