@@ -84,7 +84,6 @@ class NamedTheory(BaseModel):
     study: str
     commit: str
     name: str
-    claim: str
     n_clauses: int
     source: str
     author: str
@@ -102,6 +101,11 @@ class NamedTheory(BaseModel):
         form = read_program(TheoryProgram(self.source, self.author))
         centers = {name: item.as_learned for name, item in self.own_centers.items()}
         return form.with_recorded(self.people, self.doubts, centers, pooled=self.pooled)
+
+    @property
+    def claim(self) -> str:
+        """What the present wordings make of the program and its population."""
+        return self.theory.account().claim
 
 
 def load_atlas(folder: Path = STUDIES) -> dict[str, CampaignConfig]:
@@ -145,13 +149,11 @@ def read_named(folder: Path, name: str) -> NamedTheory | None:
         times = [datetime.fromisoformat(event.time_utc) for event in trace.journal.events()]
     fitted = state.theories.fits[theory.digest].record
     steps = [(after - before).total_seconds() for before, after in pairwise(times)]
-    account = theory.account()
     return NamedTheory(
         study=name,
         commit=provenance()["commit"],
         name=theory.name,
-        claim=account.claim,
-        n_clauses=len(account.clauses),
+        n_clauses=len(theory.account().clauses),
         source=theory.program.source,
         author=theory.program.author,
         people=fitted.people,
@@ -259,11 +261,6 @@ def cell(text: str) -> str:
     return plain.replace("|", "\\|").replace("`", "'").replace("[", "\\[")
 
 
-def in_present_words(item: NamedTheory) -> NamedTheory:
-    """A kept theory with the claim that the present wordings make of its program and population."""
-    return item.model_copy(update={"claim": item.theory.account().claim})
-
-
 def page_of(page: str, named: Mapping[str, NamedTheory]) -> str:
     """The page with the table and the claims of the measured theories, and without what it had of them before."""
     named = {name: item for name, item in named.items() if item.measures is not None}
@@ -292,8 +289,7 @@ def main() -> None:
             renew(studies[name], given)
         except Exception as error:
             failed.append(f"{name}: {error}")
-    named = {name: keep(in_present_words(item)) for name, item in load_named().items()}
-    PAGE.write_text(page_of(PAGE.read_text("utf-8"), named), "utf-8")
+    PAGE.write_text(page_of(PAGE.read_text("utf-8"), load_named()), "utf-8")
     if failed:
         raise SystemExit("failed: " + "; ".join(failed))
 

@@ -242,12 +242,12 @@ def _with_tried_advice(found: TableDescription) -> TableDescription:
 
 def _with_tried_answers(found: TableDescription, line: str) -> str:
     """A question with those of its answers that lead on, each an option; empty where none does."""
-    words, _, told = line.partition(SAY_WHICH)
-    if not told:
+    words, _, options = line.partition(SAY_WHICH)
+    if not options:
         return line
     answers = [
         answer
-        for answer in told.split(" or ")
+        for answer in options.split(" or ")
         if not answer.startswith("--column ") or _leads_on(found, answer)
     ]
     return f"{words}{SAY_WHICH}{' or '.join(answers)}" if answers else ""

@@ -202,7 +202,7 @@ def mapping_of(
     stimulus: dict[str, Any],
     said: AnswerColumns,
 ) -> AnswerColumns:
-    """What the columns mean, as far as it can be guessed; which cell is which option follows from what is said."""
+    """What the columns mean, as far as it can be guessed; the user's own meanings decide which cell is which option."""
     by_meaning = {meaning: name for name, meaning in meanings.items()}
     used = {str(leaf) for value in stimulus.values() for leaf in flat(value)}
     free = {key: name for key, name in by_meaning.items() if name not in used}

@@ -1,4 +1,4 @@
-"""What somebody should know or look at before a file is read: sentences about rows, columns and what was assumed."""
+"""Sentences that a user should check before a file is read: rows left out, odd columns, and what was assumed."""
 
 from __future__ import annotations
 

@@ -165,14 +165,10 @@ def _limits_of_rivals(reading: RunReading) -> Iterator[str]:
     """Rivals that the answers do not tell from the winner, or from one another."""
     ties = [reading.label(theory).tag for theory in reading.tied_with_leader]
     if ties:
-        higher = plural(reading.n_above_leader, "theory scores", "theories score")
+        higher = plural(reading.n_above_leader, "of these scores", "of these score")
+        more = f" On all responses, {higher} higher." if reading.n_above_leader else ""
         yield (
-            f"The leading theory is tied with {', '.join(ties)}: the data do not show that it predicts better."
-            + (
-                f" {higher} higher; it is listed first because it is the simplest."
-                if reading.n_above_leader
-                else ""
-            )
+            f"The leading theory is tied with {', '.join(ties)}: the data do not show that it predicts better.{more}"
         )
     n_open = len(open_pairs(reading))
     if n_open:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from rewinding import tiny_run
 
 from lakatos import __version__
+from lakatos.flows.report.limits import limits
 from lakatos.flows.report.methods import methods_paragraph, who_took_part
-from lakatos.flows.report.reader import open_reading
+from lakatos.flows.report.reader import RunReading, open_reading
 
 
 def test_the_paragraph_has_the_numbers_of_the_journal() -> None:
@@ -73,13 +75,31 @@ def test_the_paragraph_states_only_the_correction_and_the_limit_that_applied() -
         recorded = reading.state.campaign.concluded
         assert recorded is not None
         concluded, texts = recorded.record, []
-        for n_compared, n_units in ((4, 25), (1, 2)):
-            changed = {"n_compared": n_compared, "n_units": n_units}
+        for n_compared, n_units, ends in ((4, 25, (0.1, 0.2)), (1, 2, (0.1, 0.2)), (4, 25, None)):
+            changed = {"n_compared": n_compared, "n_units": n_units, "interval": ends}
             object.__setattr__(recorded, "record", concluded.model_copy(update=changed))
             texts.append(methods_paragraph(reading))
         object.__setattr__(recorded, "record", concluded)
-    many, few = texts
+    many, few, without_interval = texts
     assert "is Bonferroni-corrected for 4 theories" in many
     assert "no difference is claimed" not in many
     assert "Bonferroni" not in few
+    assert "Bonferroni" not in without_interval
     assert "With fewer than 10 participants no difference is claimed." in few
+
+
+def test_limitations_state_how_many_tied_theories_score_higher_than_the_leading_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open_reading(tiny_run()) as reading:
+        scores = {line.theory: line.score.value for line in reading.board.standings}
+        low, *others = sorted(scores, key=lambda theory: scores[theory])
+        for leader, tied, n_higher in ((low, others, len(others)), (others[-1], [low], 0)):
+            monkeypatch.setattr(RunReading, "leader", leader)
+            monkeypatch.setattr(RunReading, "tied_with_leader", tuple(tied))
+            (text,) = [line for line in limits(reading) if "is tied with" in line]
+            verb = "scores" if n_higher == 1 else "score"
+            stated = f" On all responses, {n_higher} of these {verb} higher."
+            assert text.endswith(
+                stated if n_higher else "the data do not show that it predicts better."
+            )
