@@ -54,14 +54,18 @@ class AnswerScale:
         return len(self.places)
 
     @property
+    def n_bins(self) -> int:
+        """Outcomes of each option: bins of time; without options, all levels or bins."""
+        return self.n_outcomes // max(len(self.options), 1)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """A name for each outcome, which take the place of options' labels."""
         numbers = tuple(f"{place:.10g}" for place in self.places)
         if not self.options:
             return numbers
-        n_bins = len(self.edges) - 1
         return tuple(
-            f"{self.options[row // n_bins]} after {number} {self.unit}"
+            f"{self.options[row // self.n_bins]} after {number} {self.unit}"
             for row, number in enumerate(numbers)
         )
 
@@ -69,7 +73,7 @@ class AnswerScale:
         """What a response with this outcome was: a level, or a number or a time within a bin."""
         if not self.edges:
             return self.labels[outcome]
-        option, place = divmod(outcome, len(self.edges) - 1)
+        option, place = divmod(outcome, self.n_bins)
         chosen = f"{self.options[option]}, " if self.options else ""
         return (
             f"{chosen}{self.edges[place]:.10g} to {self.edges[place + 1]:.10g} {self.unit}".rstrip()
@@ -112,17 +116,16 @@ class AnswerScale:
             raise TrialsError(
                 f"answer {row} chose option {place[row]}; there are 0 to {len(self.options) - 1}."
             )
-        return place * (len(self.edges) - 1) + found
+        return place * self.n_bins + found
 
     def share_lost(self, numbers: Sequence[float]) -> float:
         """Share of the variance of answers that the grid cannot show, since it lies within bins."""
         values = np.asarray(numbers, dtype=np.float64)
         if not self.edges:
             return 0.0
-        n_bins = len(self.edges) - 1
-        own = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, n_bins - 1)
-        counts = np.maximum(np.bincount(own, minlength=n_bins), 1)
-        means = np.bincount(own, values, n_bins) / counts
+        own = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.n_bins - 1)
+        counts = np.maximum(np.bincount(own, minlength=self.n_bins), 1)
+        means = np.bincount(own, values, self.n_bins) / counts
         total = values.var()
         return float(((values - means[own]) ** 2).mean() / total) if total > 0 else 0.0
 

@@ -153,7 +153,7 @@ def _write_presses(
     rng: np.random.Generator,
 ) -> None:
     """Write keys, or whether they were right, with their times."""
-    n_bins = len(task.scale.edges) - 1
+    n_bins = task.scale.n_bins
     right = task.right_keys(own.stimuli)[own.trial]
     keys, times_ms = draw_presses(task, own.stimuli, own.trial, new.response, rng)
     ends_ms = 1000 * np.array(task.scale.edges)

@@ -251,7 +251,7 @@ def _timed_rows(
     answers, columns = person.answers, stimulus_columns(design.stimuli)
     task = timed_task(domain)
     assert task is not None
-    right, n_bins = task.right_keys(design.stimuli), len(task.scale.edges) - 1
+    right, n_bins = task.right_keys(design.stimuli), task.scale.n_bins
     left_out = {item.position: item for item in answers.left_out}
     kept = iter(range(len(answers.trial)))
     for position in range(1, len(answers.trial) + len(left_out) + 1):

@@ -239,3 +239,50 @@ def test_the_size_that_predicts_left_out_answers_better_is_taken(rule):
 
 def test_learners_learn_from_fewer_trials_where_these_have_more_options() -> None:
     assert [most_cells(n) for n in (2, 4, 10, 100)] == [20_000, 10_000, 4_000, 4_000]
+
+
+@pytest.mark.slow
+def test_people_may_differ_in_the_weight_of_every_attribute():
+    domain, n_cues, n_people = DOMAIN, 6, 60
+    rng = np.random.default_rng(5)
+    space = {"validities": [0.6] * n_cues, "levels": [0, 1, 2]}
+    stimuli = domain.candidates(space, rng, 40)
+    difference = stimuli["ratings"][:, 1] - stimuli["ratings"][:, 0]
+    weights = rng.normal(0.0, 1.0, (n_people, n_cues))
+    chances = 1 / (1 + np.exp(-weights @ difference.T))
+    trials = answered(stimuli, chances, 3)
+    learner = predict_left_out(domain, [trials]).scores[0].mean
+    # The log marginal likelihood of each person's responses under the true population.
+    drawn = rng.normal(0.0, 1.0, (20_000, n_cues))
+    lead = drawn @ difference.T
+    log_p = np.stack([-np.logaddexp(0, lead), -np.logaddexp(0, -lead)], axis=-1)
+    marginal = [
+        np.logaddexp.reduce((log_p * own).sum(axis=(1, 2))) - np.log(len(drawn))
+        for own in trials.counts
+    ]
+    best = sum(marginal) / trials.counts.sum()
+    assert learner > -np.log(2) + 0.7 * (best + np.log(2))
+
+
+@pytest.mark.slow
+def test_people_may_differ_in_the_level_and_the_spread_of_their_responses():
+    domain, n_people, n_trials = DOMAINS["public_goods"], 40, 20
+    rng = np.random.default_rng(6)
+    stimuli = domain.space({"n_trials": 400})
+    stimuli = stimuli.take(np.flatnonzero(stimuli["available"].all(axis=1))[:n_trials])
+    levels = np.arange(21)
+
+    def shares(n):
+        level, spread = rng.uniform(2, 18, (n, 1)), rng.choice([2.0, 6.0], (n, 1))
+        p = np.exp(-0.5 * ((levels - level) / spread) ** 2)
+        return p / p.sum(axis=1, keepdims=True)
+
+    given = np.array([rng.choice(21, n_trials, p=own) for own in shares(n_people)])
+    person, trial = np.repeat(np.arange(n_people), n_trials), np.tile(np.arange(n_trials), n_people)
+    trials = Trials(
+        "e", stimuli, person, trial, given.ravel(), np.ones(given.size), n_options=21
+    )  # fmt: skip
+    learner = predict_left_out(domain, [trials]).scores[0].mean
+    log_p = np.log(shares(20_000))[:, given].sum(axis=2)
+    best = (np.logaddexp.reduce(log_p, axis=0) - np.log(len(log_p))).sum() / given.size
+    assert learner > -np.log(21) + 0.6 * (best + np.log(21))

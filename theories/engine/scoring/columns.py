@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from lakatos.experiments.answer_scale import HasLandmarks
@@ -17,6 +18,8 @@ MOST_COLUMNS = 200
 DECAYS = (0.2, 0.6)
 """Shares by which what was seen moves at each step, for running means of rewards and choices."""
 N_STATES = 3
+MOST_DEGREE = 4
+"""Of the polynomials that describe a distribution over the outcomes of a scale."""
 
 
 def trial_columns(domain: Domain, trials: Sequence[Trials]) -> tuple[Array, Array]:
@@ -62,16 +65,19 @@ def _described(domain: Domain, stimuli: Stimuli) -> Array:
 def _places(domain: Domain, stimuli: Stimuli) -> Array:
     """``(n_trials, n_options, n_columns)`` where each outcome of a scale lies, and how far from landmarks of the trial.
 
-    Of a choice with its time, also which option was chosen. No columns where answers are options.
+    Of a choice with its time, also which option was chosen. Polynomials of the outcome's rank let the shape of a
+    distribution differ between people. No columns where responses are options.
     """
     if not isinstance(domain, HasLandmarks):
         return np.zeros((len(stimuli), domain.n_options(stimuli), 0))
     places = np.array(domain.scale.places)
     shape = (len(stimuli), len(places))
-    columns = [np.broadcast_to(places, shape)]
+    option, rank = np.divmod(np.arange(len(places)), domain.scale.n_bins)
+    polynomials = legvander(2 * rank / max(domain.scale.n_bins - 1, 1) - 1, MOST_DEGREE)[:, 1:]
+    of_outcome = [places, *polynomials.T]
     if domain.scale.options:
-        n_bins = len(places) // len(domain.scale.options)
-        columns.append(np.broadcast_to(np.arange(len(places)) // n_bins, shape))
+        of_outcome += [option, *(option * column for column in polynomials.T)]
+    columns = [np.broadcast_to(column, shape) for column in of_outcome]
     for landmark in domain.landmarks(stimuli).values():
         away = places - np.asarray(landmark, dtype=np.float64)[:, None]
         columns += [away, np.abs(away), 1.0 * (np.abs(away) < 1e-6)]
