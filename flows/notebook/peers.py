@@ -46,6 +46,8 @@ class PeerModel:
     """Those of the peer's own figure; empty for all."""
     published: float = np.nan
     """Mean BIC of a participant, as the peer's files state it."""
+    inputs: tuple[str, ...] = ()
+    """Columns in the order in which the peer gives them to the function; empty where it uses names."""
 
 
 def compare_with(
@@ -71,7 +73,8 @@ def compare_with(
     Returns:
         A frame with a row for each model and each published theory: ``published`` is the peer's own figure (the mean
         BIC of a participant), ``bic`` the same computed here, ``score`` the log probability of held-out responses in
-        nats per choice with a 95% interval, ``refused`` why there is none.
+        nats per choice with a 95% interval, ``note`` why the peer's figure is of other responses, ``refused`` why there
+        is none.
 
     Raises:
         UnusableError: The folder does not hold the peer's files, or no such model.
@@ -91,7 +94,7 @@ def compare_with(
             kept = next(item.participants for item in wanted if item.responses == responses)
             rows += _published(_table(responses, kept), responses.name, columns)
     shown = ["responses", "model", "by", "n_participants", "n_responses", "published", "bic"]
-    shown += ["score", "score_low", "score_high", "refused"]
+    shown += ["score", "score_low", "score_high", "note", "refused"]
     table = pd.DataFrame(rows, columns=shown)
     table = table.sort_values(["responses", "score"], ascending=[True, False], kind="stable")
     return in_kind(table.reset_index(drop=True), None)
@@ -133,9 +136,18 @@ def _row_of(item: PeerModel, peer: str, seconds: float) -> dict[str, Any]:
             "n_responses": int(n_responses.sum()),
             "bic": float(np.mean(len(found.bounds) * np.log(n_responses) - 2 * logs)),
         }
-        return row | interval_columns("score", mean_score([score_left_out(draws)]))
+        row |= interval_columns("score", mean_score([score_left_out(draws)]))
+        return row | {"note": _other_order(found.columns, item.inputs)}
     except TheoryError as error:
         return row | {"refused": str(error)}
+
+
+def _other_order(columns: Mapping[str, str], inputs: Sequence[str]) -> str:
+    """A remark where a peer gave an argument another column than the one that its name means; else empty."""
+    for (argument, column), given in zip(columns.items(), inputs, strict=False):
+        if column != given:
+            return f"the peer gave {argument} the column {given} and not {column}, so its figure is of other responses"
+    return ""
 
 
 def _published(
@@ -173,9 +185,7 @@ def _gecco(folder: Path) -> Iterator[PeerModel]:
             task, data = str(config["task"]["name"]), config["data"]
             responses, own = folder / str(data["path"]), str(data["id_column"])
             chosen, inputs = data["splits"]["eval"], list(data["input_columns"])
-        if folder.resolve() not in responses.resolve().parents:
-            raise UnusableError(f"{file}: data.path leads out of {folder}.")
-        if not responses.is_file():
+        if folder.resolve() not in responses.resolve().parents or not responses.is_file():
             continue
         table = table_of(responses).frame
         people = [*dict.fromkeys(table[own])]
@@ -197,6 +207,7 @@ def _gecco(folder: Path) -> Iterator[PeerModel]:
                     Said(function, own, skip=marks),
                     frozenset(map(str, chosen)),
                     metric,
+                    tuple(map(str, inputs)),
                 )
 
 

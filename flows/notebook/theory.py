@@ -109,7 +109,7 @@ def score(
             participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Theories scored at the same time. Does not change results.
-        seconds: Limit of processor time in seconds for one call of an imported likelihood function.
+        seconds: Limit of processor time in seconds for one call of a theory or likelihood function.
 
     Returns:
         A frame with a row for each theory; ``behind`` is what the best is ahead by, paired, with ``behind_low`` and
@@ -129,7 +129,7 @@ def score(
         return in_kind(_score_table(scored, {}, sizes), answers, ())
     asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
     known, named = asked.answers, asked.theories is not None
-    with Laboratory(known.domain, n_workers) as laboratory:
+    with Laboratory(known.domain, n_workers, seconds=seconds) as laboratory:
         chosen = forms_of(asked.theories, known, laboratory)
         starts: list[dict[str, Prior]] = [{}] * len(chosen)
         trials = known.taught(chosen.values())
@@ -193,7 +193,7 @@ def fit(
         columns: Meaning of a column, as in participant=VP; in Python a mapping, as for `adopt`.
         runs: Folder that holds the runs.
         n_workers: Processes. Does not change results.
-        seconds: Limit of processor time in seconds for one call of an imported likelihood function.
+        seconds: Limit of processor time in seconds for one call of a theory or likelihood function.
 
     Returns:
         The theory with its population; ``people`` is the table of its parameters. With ``each``, a
@@ -222,7 +222,7 @@ def fit(
         )  # fmt: skip
     asked = read_asked(answers, theory, runs=runs, domain=domain, columns=columns, known=wanted)
     known = without_notes_on(asked.answers, wanted)
-    with Laboratory(known.domain, n_workers) as laboratory:
+    with Laboratory(known.domain, n_workers, seconds=seconds) as laboratory:
         ((_, form),) = forms_of(asked.theories, known, laboratory).items()
         (people,) = laboratory.people_of([form], [{}], known.taught([form]))
     if isinstance(people, TheoryError):

@@ -29,6 +29,7 @@ from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.flows.errors import FlowError
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.sandbox.limits import USUAL_LIMITS
 from lakatos.traces.digest import Fingerprint, digest_bytes, digest_of
 
 if TYPE_CHECKING:
@@ -51,19 +52,28 @@ class ClusterError(FlowError):
     exit_code = 5
 
 
-def laboratory_of(domain: Domain, n_workers: int, cluster: str | None = None) -> Laboratory:
+def laboratory_of(
+    domain: Domain,
+    n_workers: int,
+    cluster: str | None = None,
+    *,
+    seconds: float = USUAL_LIMITS.cpu_seconds,
+) -> Laboratory:
     """A laboratory on the cluster that ``LAKATOS_CLUSTER`` (or ``cluster``) names; of this process where it is empty.
 
     Args:
         domain: Of all trials that theories are asked about.
         n_workers: Theories that run at the same time here, for what is not sent out.
         cluster: Address of a Dask scheduler, or ``local:N``.
+        seconds: Processor time of one call of a theory.
 
     Raises:
         ClusterError: Dask is not installed, or the cluster cannot be reached.
     """
     named = os.environ.get("LAKATOS_CLUSTER", "") if cluster is None else cluster
-    return ClusterLaboratory(domain, named, n_workers) if named else Laboratory(domain, n_workers)
+    if named:
+        return ClusterLaboratory(domain, named, n_workers, seconds=seconds)
+    return Laboratory(domain, n_workers, seconds=seconds)
 
 
 class ClusterLaboratory(Laboratory):
@@ -76,6 +86,7 @@ class ClusterLaboratory(Laboratory):
         n_workers: int = 2,
         *,
         require: frozenset[str] = frozenset(),
+        seconds: float = USUAL_LIMITS.cpu_seconds,
     ) -> None:
         """Connect to the cluster; sandboxes start on the workers with their first theory.
 
@@ -88,13 +99,14 @@ class ClusterLaboratory(Laboratory):
         """Per item of each kind of question, as last measured on a worker."""
         self.inside_s = 0.0
         """Seconds that workers spent on questions so far, for measurements."""
-        super().__init__(domain, n_workers, require=require)
+        super().__init__(domain, n_workers, require=require, seconds=seconds)
 
     def __reduce__(
         self,
-    ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str]]]:
+    ) -> tuple[Callable[..., Laboratory], tuple[str, TaskFile | None, frozenset[str], float]]:
         """On a worker, this laboratory is the worker's own."""
-        return _own_laboratory, (full_name(self.domain), task_file_of(self.domain), self._require)
+        own = full_name(self.domain), task_file_of(self.domain), self._require, self.seconds
+        return _own_laboratory, own
 
     def close(self) -> None:
         """End the sandboxes here and let the cluster go; one of this run's own ends."""
@@ -211,16 +223,19 @@ def versions() -> Fingerprint:
 
 # -- on the workers --------------------------------------------------------------------------------------------------
 
-_laboratories: dict[tuple[str, TaskFile | None, frozenset[str]], Laboratory] = {}
+_laboratories: dict[tuple[str, TaskFile | None, frozenset[str], float], Laboratory] = {}
 _guard = threading.Lock()
 
 
-def _own_laboratory(domain: str, file: TaskFile | None, require: frozenset[str]) -> Laboratory:
+def _own_laboratory(
+    domain: str, file: TaskFile | None, require: frozenset[str], seconds: float
+) -> Laboratory:
     """This worker's laboratory; a sandbox for each of its threads."""
     with _guard:
-        key = (domain, file, require)
+        key = (domain, file, require, seconds)
         if key not in _laboratories:
-            _laboratories[key] = Laboratory(find_domain(domain, file), 1, require=require)
+            task = find_domain(domain, file)
+            _laboratories[key] = Laboratory(task, 1, require=require, seconds=seconds)
             atexit.register(_laboratories[key].close)
         return _laboratories[key]
 

@@ -91,7 +91,7 @@ class Run:
         self.progress = CampaignProgress(*shown, KeptMoment(folder))
         self.data, self.n_workers = data, n_workers
         self.domain: Domain = domain_of(config)
-        self.laboratory = laboratory_of(self.domain, n_workers)
+        self.laboratory = laboratory_of(self.domain, n_workers, seconds=config.theories.seconds)
         self.family: Family = family_of(config)
         self.open_family: Family = self.family.without(config.participants.closed)
         self.state = RunState()

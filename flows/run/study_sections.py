@@ -32,6 +32,7 @@ from lakatos.experiments.quality import (
     RepeatedParticipation,
     TooFast,
 )
+from lakatos.theories.engine.sandbox.limits import USUAL_LIMITS
 from lakatos.theories.errors import TheoryError
 from lakatos.theories.language.theory import TheoryProgram, read_program
 from lakatos.traces.section import ConfigSection
@@ -58,6 +59,9 @@ class TheoriesConfig(ConfigSection):
     """Sources of theories of your own that are among the initial theories."""
     files: tuple[str, ...] = ()
     """Files with theories of your own, relative to the study file. The study keeps their text."""
+    seconds: float = Field(USUAL_LIMITS.cpu_seconds, ge=0.1, le=36000.0)
+    """Limit of processor time in seconds for one call of a theory; more for slow theories of your
+    own."""
     on_refusal: Literal["stop", "drop"] = "stop"
     """If a theory of your own fails its checks, stop with the reason, or continue without it."""
     draws: int = Field(512, ge=32, le=65536)
@@ -72,6 +76,13 @@ class TheoriesConfig(ConfigSection):
     the language models that `roles.reviser` names."""
     rivals: int = Field(4, ge=2, le=12)
     """Number of leading theories that an experiment is designed to distinguish."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Keys that came later are left out where they say nothing, so that earlier runs stay what they were."""
+        value: dict[str, Any] = write(self)
+        usual = self.seconds == USUAL_LIMITS.cpu_seconds
+        return {key: value[key] for key in value if not (usual and key == "seconds")}
 
     @model_validator(mode="before")
     @classmethod

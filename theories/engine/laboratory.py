@@ -9,6 +9,7 @@ import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property, partial, wraps
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -47,7 +48,7 @@ from lakatos.theories.engine.fitting.fit import (
 from lakatos.theories.engine.fitting.screen import SCREEN_DRAWS, score_before_fit
 from lakatos.theories.engine.running.behave import behave, orders_of_all, orders_of_asked
 from lakatos.theories.engine.sandbox.client import NOTHING_YET, Sandbox
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import USUAL_LIMITS, WALL_PER_PROCESSOR, SandboxLimits
 from lakatos.theories.engine.scoring.arrangement import SharedProcess, TrialArrangement
 from lakatos.theories.engine.scoring.distance import DuplicateTheory, find_duplicate
 from lakatos.theories.engine.scoring.score import ExperimentEvidence, UnitScores, log_predictive
@@ -61,8 +62,7 @@ from lakatos.traces.digest import Digest
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
-LIMITS = SandboxLimits(wall_seconds=120.0)
-"""Processor time decides what is too slow; wall time only ends what hangs, so that a busy machine changes nothing."""
+LIMITS = SandboxLimits(wall_seconds=WALL_PER_PROCESSOR * USUAL_LIMITS.cpu_seconds)
 CHUNK, PART = 4096, 512
 """Trials sent to a theory when only their mean over draws is wanted, and those that it is asked about at once: what it
 computes of so many stays in the processor's cache."""
@@ -72,7 +72,12 @@ class Laboratory:
     """Sandboxes and the threads that feed them; a context manager."""
 
     def __init__(
-        self, domain: Domain, n_workers: int = 2, *, require: frozenset[str] = frozenset()
+        self,
+        domain: Domain,
+        n_workers: int = 2,
+        *,
+        require: frozenset[str] = frozenset(),
+        seconds: float = USUAL_LIMITS.cpu_seconds,
     ) -> None:
         """Start nothing yet; a sandbox starts with the first theory of its thread.
 
@@ -80,8 +85,10 @@ class Laboratory:
             domain: Of all trials that theories are asked about here.
             n_workers: Theories that run at the same time.
             require: Sandbox layers without which no theory may run.
+            seconds: Processor time of one call of a theory.
         """
         self.domain = domain
+        self.seconds = seconds
         self._require = require
         self._local = threading.local()
         self._sandboxes: list[Sandbox] = []
@@ -536,8 +543,11 @@ class Laboratory:
     def _sandbox(self) -> Sandbox:
         sandbox: Sandbox | None = getattr(self._local, "sandbox", None)
         if sandbox is None:
+            limits = replace(
+                LIMITS, wall_seconds=WALL_PER_PROCESSOR * self.seconds, cpu_seconds=self.seconds
+            )
             sandbox = self._local.sandbox = Sandbox(
-                require=self._require, limits=LIMITS, is_own=own_texts(self.domain)
+                require=self._require, limits=limits, is_own=own_texts(self.domain)
             )
             with self._guard:
                 self._sandboxes.append(sandbox)

@@ -21,7 +21,7 @@ task: {name: later}
 data:
   path: data/later.csv
   id_column: participant
-  input_columns: [amount_soon, amount_late, delay_soon_days, delay_late_days, choice]
+  input_columns: [choice, amount_soon, amount_late, delay_soon_days, delay_late_days]
   splits: {eval: "[2:6]"}
 """
 MODEL = '''
@@ -55,6 +55,7 @@ def gecco(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "config/later.yaml").write_text(CONFIG)
     (tmp_path / "config/other.yaml").write_text(CONFIG.replace("data/later", "nowhere/later"))
+    (tmp_path / "config/outer.yaml").write_text(CONFIG.replace("data/later", "../later"))
     table = pd.read_csv(STUDIES / "responses.csv")
     table = table[table["participant"] <= 8]
     table["choice"] = (table["choice"] == "late").astype(int)
@@ -108,7 +109,7 @@ def test_models_stand_beside_published_theories_with_the_peer_s_own_figure(gecco
     table = pd.read_csv(gecco / "data/later.csv")
     chosen = table[table["participant"].isin([3, 4, 5, 6])]  # the third up to the sixth
     assert (theirs["n_participants"], theirs["n_responses"]) == (4, len(chosen))
-    assert theirs["published"] == 41.0
+    assert (theirs["published"], theirs["note"]) == (41.0, "")
     assert theirs["bic"] == pytest.approx(bic_by_hand(chosen), abs=0.02)
     broken = found.loc["later/iter0/cognitive_model2"]
     assert "returned nan for participant" in broken["refused"]
@@ -117,6 +118,20 @@ def test_models_stand_beside_published_theories_with_the_peer_s_own_figure(gecco
     assert {"hyperbolic", "exponential"} <= set(ours.index)
     exponential = ours.loc["exponential"]
     assert theirs["score_low"] < exponential["score"] < theirs["score_high"]
+
+
+def test_columns_that_the_peer_gave_in_another_order_are_named(gecco: Path) -> None:
+    config = gecco / "config/later.yaml"
+    ending = CONFIG.replace("[choice, amount_soon,", "[amount_soon,").replace(
+        "late_days]", "late_days, choice]"
+    )
+    config.write_text(ending)
+    found = compare_with("gecco", gecco, model=["model1"]).set_index("model")
+    note = found.loc["later/iter0/cognitive_model1", "note"]
+    assert (
+        note
+        == "the peer gave choice the column amount_soon and not choice, so its figure is of other responses"
+    )
 
 
 def test_a_folder_without_the_peer_s_files_and_unknown_models_are_refused(
@@ -134,7 +149,7 @@ def test_a_folder_without_the_peer_s_files_and_unknown_models_are_refused(
 @pytest.mark.parametrize(
     ("kept", "written", "message"),
     [
-        ("path: data/", "path: ../data/", "leads out of"),
+        ("path: data/", "path: ../data/", "holds no models of gecco"),
         ("name: later", "called: later", "is not as the peer publishes it"),
     ],
 )

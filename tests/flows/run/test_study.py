@@ -466,6 +466,17 @@ def test_a_later_key_of_roles_changes_no_earlier_study() -> None:
     assert study(models=models, roles={**roles, "further": 4}).digest != before.digest
 
 
+def test_the_limit_of_time_of_theories_changes_no_earlier_study() -> None:
+    before = parse_study(changed(), "s")
+    assert "seconds" not in before.model_dump(mode="json")["theories"]
+    assert parse_study(changed(theories__seconds=10.0), "s").digest == before.digest
+    longer = parse_study(changed(theories__seconds=60.0), "s")
+    assert longer.digest != before.digest
+    assert CampaignConfig.model_validate(longer.model_dump(mode="json")).theories.seconds == 60.0
+    with pytest.raises(StudyError, match="seconds"):
+        parse_study(changed(theories__seconds=0.0), "s")
+
+
 @pytest.mark.parametrize("text", ["1", "[]", '"a"', "null", "[[1]]"])
 def test_json_that_is_no_object_is_no_study(text: str, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(text)

@@ -243,6 +243,24 @@ def test_what_no_trial_depends_on_is_not_learned_not_told_and_left_out(sign, dep
         assert theory.with_recorded(kept, {}).priors["loss_pace"] == people["loss_pace"]
 
 
+def test_a_theory_may_use_as_much_processor_time_as_its_laboratory_is_given():
+    domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
+    source = family.program("tallying").source
+    slow = source.replace(
+        "def choose(", "def endless():\n    while True:\n        pass\n\n\ndef choose("
+    )
+    start = slow.index("\n", slow.index("def choose(") + len("def choose("))
+    theory = read_program(TheoryProgram(f"{slow[:start]}\n    endless(){slow[start:]}", "a"))
+    stimuli = domain.candidates(CASES["multiattribute"][1], np.random.default_rng(0), 4)
+    with (
+        Laboratory(domain, 1, seconds=0.2) as laboratory,
+        pytest.raises(
+            TheoryError, match=r"more than 0\.2 s of processor time.*--seconds, or `seconds` under"
+        ),
+    ):
+        laboratory.proportions(theory, stimuli, 8)
+
+
 def test_a_theory_without_parameters_has_nothing_to_learn():
     domain, family = DOMAINS["multiattribute"], FAMILIES["multiattribute"]
     theory = read_program(family.program("random"))

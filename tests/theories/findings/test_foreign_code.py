@@ -28,7 +28,11 @@ def test_written_functions_are_those_of_scipy() -> None:
     source = "from scipy.stats import norm, rankdata\nx = 1\n"
     exec(with_statistics(source), made)
     values = np.array([0.3, -1.0, 0.3, 2.5])
-    np.testing.assert_array_equal(made["rankdata"](values), stats.rankdata(values))
+    for given in ({}, {"method": "average"}):
+        ranks = made["rankdata"](values, **given)
+        np.testing.assert_array_equal(ranks, stats.rankdata(values, **given))
+    with pytest.raises(ValueError, match="method='average' only"):
+        made["rankdata"](values, method="min")
     for name in ("cdf", "sf", "logcdf", "logpdf", "pdf"):
         own, theirs = getattr(made["norm"], name), getattr(stats.norm, name)
         np.testing.assert_allclose(own(values, 0.2, 1.5), theirs(values, 0.2, 1.5), rtol=1e-13)

@@ -100,6 +100,33 @@ def test_a_theory_that_reads_its_history_is_walked_through_sequences(sandbox):
     )
 
 
+REPEATING = ALTERNATING | {
+    "description": "Repetition: people choose again what they chose before from the same ratings.",
+    "predict_source": """
+def predict(parameters, stimulus, history):
+    for a, b, chosen in zip(history["option_a_ratings"], history["option_b_ratings"], history["response"]):
+        if list(stimulus[0]) == list(a) and list(stimulus[1]) == list(b):
+            p = np.full(2, parameters["slip"])
+            p[chosen] = 1 - parameters["slip"]
+            return p
+    return np.array([0.5, 0.5])
+""",
+}
+
+
+def test_a_history_has_the_ratings_of_both_options_as_in_autocog(sandbox):
+    source = import_autocog(REPEATING, sandbox).source
+    order, chosen = [0, 1, 0, 1, 0], [1, 0, 0, 1, 1]
+    theory = load_theory(TheoryProgram(source, "a"), DOMAIN, sandbox)
+    trials = Trials(
+        "x", SPACE, np.zeros(5, int), np.array(order), np.array(chosen), np.ones(5, int)
+    )
+    with sandbox.open_session(theory.program.source, []) as session:
+        found = follow(session, DOMAIN, {"slip": np.array([0.1])}, trials).log_likelihood
+    # two first choices, then one that repeats the first of its pair in each of three trials or not
+    np.testing.assert_allclose(found, 2 * np.log(0.5) + np.log(0.1) + np.log(0.1) + np.log(0.9))
+
+
 @pytest.mark.parametrize("given", [WEIGHTED, ALTERNATING], ids=["alone", "with history"])
 def test_a_policy_that_takes_the_likelier_option_is_noted_and_probabilities_are_scored(
     sandbox, given

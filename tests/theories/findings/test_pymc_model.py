@@ -123,6 +123,30 @@ def test_the_log_density_is_that_of_pymc(table: pd.DataFrame, sandbox: Likelihoo
         np.testing.assert_allclose(value, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_probabilities_of_large_log_odds_have_the_log_density_of_pymc(
+    named: bool, table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    """In 64 bits 1 - p is 0 beyond log odds of 37; the likelihood of log odds is exact."""
+    p, made = 'pm.math.sigmoid(slope * (data["left"] - data["right"]))', ""
+    if named:
+        p, made = "p", f"p = pm.Deterministic('p', {p})\n    "
+    source = f"""{HEAD}
+data = pd.read_csv("a.csv")
+with pm.Model():
+    slope = pm.Uniform("slope", 20, 40)
+    {made}pm.Bernoulli("choice", p={p}, observed=data["chose_left"])
+"""
+    item = imported(source, table, sandbox).likelihood
+    columns = item.people_in(table)["a"]
+    with sandbox.open_function(item.called, [columns], limits_of_calls()) as session:
+        found = item.log_values(session.values(0, np.array([[30.0]])))[0]
+    odds = 30.0 * (columns["left"] - columns["right"])
+    wanted = -np.logaddexp(0.0, np.where(columns["chose_left"] == 1, -odds, odds))
+    assert wanted.min() < -100
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 def test_ends_of_priors_become_bounds_and_unbounded_ones_are_stated() -> None:
     found = read_pymc(WITH_DATA)
     assert "'slope': (0.1, 6.0), 'bias': (-6.18, 6.18)" in found.source

@@ -350,6 +350,6 @@ def agree(together: wire.AnyArray, alone: wire.AnyArray, draw: int) -> bool:
         raise MixedDrawsError(
             f"draw {draw} is answered otherwise among other draws than alone, by up to {gap:.3g}; "
             "combine arrays along the first axis only by broadcasting, take no mean, maximum or count "
-            "over it, and keep nothing between calls"
+            "over it, draw no random numbers, and keep nothing between calls"
         )
     return bool(np.allclose(among, single, 1e-6, 1e-9, equal_nan=True))

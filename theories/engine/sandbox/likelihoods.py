@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lakatos.theories.engine.sandbox import wire
 from lakatos.theories.engine.sandbox.client import Sandbox
-from lakatos.theories.engine.sandbox.limits import SandboxLimits
+from lakatos.theories.engine.sandbox.limits import WALL_PER_PROCESSOR, SandboxLimits
 from lakatos.theories.engine.sandbox.process import ChildProcess
 from lakatos.theories.engine.sandbox.session import error_from, read_head
 from lakatos.theories.errors import TheoryResourceError, TheoryTimeoutError
@@ -21,8 +21,6 @@ Columns = Mapping[str, NDArray[Any]]
 """One participant's columns, ``(n_trials,)`` each, by the argument of the function."""
 CALL_SECONDS: Final = 10.0
 """Processor time of one call of a function with one participant and one vector of parameters."""
-WALL_PER_PROCESSOR: Final = 12.0
-"""How much longer a call may take by the clock, on a busy machine."""
 
 
 def limits_of_calls(seconds: float = CALL_SECONDS) -> SandboxLimits:

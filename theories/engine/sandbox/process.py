@@ -200,7 +200,7 @@ class ChildProcess:
                 self.close()
                 raise TheoryTimeoutError(
                     f"the theory used more than {cpu_s:g} s of processor time. Compute with whole arrays "
-                    "instead of loops, or raise `Limits.cpu_seconds`."
+                    "instead of loops, or allow more: --seconds, or `seconds` under [theories] in a study."
                 )
 
     def processor_seconds(self) -> float:

@@ -65,7 +65,8 @@ WITH_HISTORY = """
 
 def start(parameters, trials, xp):
     n_draws = max([1, *map(len, parameters.values())])
-    return [[{{"stimulus": [], "response": []}} for _ in trials["ratings"]] for _ in range(n_draws)]
+    keys = ("option_a_ratings", "option_b_ratings", "response")
+    return [[{{key: [] for key in keys}} for _ in trials["ratings"]] for _ in range(n_draws)]
 
 
 def choose(parameters, trials, xp, state):
@@ -83,7 +84,8 @@ def learn(parameters, trials, xp, state, response, feedback):
     return [
         [
             {{
-                "stimulus": [*history["stimulus"], trials["ratings"][person]],
+                "option_a_ratings": [*history["option_a_ratings"], trials["ratings"][person][0].tolist()],
+                "option_b_ratings": [*history["option_b_ratings"], trials["ratings"][person][1].tolist()],
                 "response": [*history["response"], int(response[draw % len(response), person].argmax())],
             }}
             for person, history in enumerate(histories)

@@ -13,8 +13,10 @@ IMPORT: Final = re.compile(
 )
 IN_NUMPY: Final[Mapping[str, str]] = {
     "rankdata": '''
-def rankdata(a):
+def rankdata(a, method="average"):
     """Ranks from 1, of equal values their mean."""
+    if method != "average":
+        raise ValueError("rankdata is known with method='average' only")
     a = np.ravel(a)
     return (a[:, None] > a).sum(axis=1) + ((a[:, None] == a).sum(axis=1) + 1) / 2
 ''',

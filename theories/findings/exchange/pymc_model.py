@@ -109,7 +109,7 @@ def read_pymc(text: str) -> TranslatedModel:
         tree = parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise TheorySourceError(f"the model is no Python: {error}.") from None
-    names = _imported(tree)
+    names = imported_names(tree)
     before, body, given = _model_in(tree, names)
     model = _Model(names, given, _literals(tree))
     module: list[ast.stmt] = []
@@ -141,7 +141,7 @@ def read_pymc(text: str) -> TranslatedModel:
     return TranslatedModel("\n".join(parts) + "\n", known, tuple(model.notes))
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def imported_names(tree: ast.Module) -> dict[str, str]:
     """What each imported name stands for, with its module."""
     found = {}
     for node in ast.walk(tree):
@@ -176,7 +176,7 @@ def _model_in(
     def opens(node: ast.With) -> bool:
         return any(
             isinstance(item.context_expr, ast.Call)
-            and _whole(item.context_expr.func, names) == "pymc.Model"
+            and whole_name(item.context_expr.func, names) == "pymc.Model"
             for item in node.items
         )
 
@@ -198,7 +198,7 @@ def _model_in(
     return before, model.body, given
 
 
-def _whole(node: ast.expr, names: Mapping[str, str]) -> str:
+def whole_name(node: ast.expr, names: Mapping[str, str]) -> str:
     """A dotted name with its module; empty for what is none."""
     parts = []
     while isinstance(node, ast.Attribute):
@@ -207,6 +207,21 @@ def _whole(node: ast.expr, names: Mapping[str, str]) -> str:
     if not isinstance(node, ast.Name) or node.id not in names:
         return ""
     return ".".join([names[node.id], *reversed(parts)])
+
+
+def ends_of_prior(name: str, given: Mapping[str, Any]) -> tuple[tuple[float, float], bool] | None:
+    """The ends of a prior, and whether one of them cuts a tail; None for a prior that is not known or written out."""
+    defaults, made = PRIORS.get(name, ({"": None}, None))
+    values = defaults | {key: value for key, value in given.items() if key in defaults}
+    if made is None or not all(isinstance(value, int | float) for value in values.values()):
+        return None
+    prior = made(*values.values())
+    ends = [float(end) for end in prior.support()]
+    low, high = (
+        end if np.isfinite(end) else float(f"{prior.ppf(tail):.3g}")
+        for end, tail in zip(ends, (TAIL, 1 - TAIL), strict=True)
+    )
+    return (low, high), not bool(np.isfinite(ends).all())
 
 
 def as_name(text: str) -> str:
@@ -231,6 +246,8 @@ class _Model(ast.NodeTransformer):
         self.needs_shares = False
         self.tables: set[str] = set()
         self.meant: dict[str, str] = {}
+        self.log_odds: dict[str, str] = {}
+        """Names of log odds, by the name of the probabilities that are computed from them."""
 
     def read_data(self, node: ast.AST) -> bool:
         """Whether a statement reads columns, so that it belongs into the function."""
@@ -251,7 +268,7 @@ class _Model(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | None:
         target, value = node.targets[0], node.value
         if isinstance(value, ast.Call) and isinstance(target, ast.Name):
-            whole = _whole(value.func, self.names)
+            whole = whole_name(value.func, self.names)
             if whole.startswith("pandas.read_"):
                 self.tables.add(target.id)
                 return None
@@ -261,11 +278,16 @@ class _Model(ast.NodeTransformer):
         if isinstance(target, ast.Name) and isinstance(node.value, ast.Name):
             self.meant[target.id] = self.meant.get(node.value.id, node.value.id)
             return None if target.id == node.value.id else node
+        if isinstance(target, ast.Name):
+            self.log_odds.pop(target.id, None)
+            if (odds := _log_odds_in(node.value)) is not None:
+                own = self.log_odds[target.id] = f"{target.id}_log_odds"
+                node.value.args[0] = ast.NamedExpr(ast.Name(own, ast.Store()), odds)  # type: ignore[attr-defined]
         return node
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | None:
         if isinstance(node.value, ast.Call) and self.says_nothing(
-            _whole(node.value.func, self.names)
+            whole_name(node.value.func, self.names)
         ):
             return None
         made = self.visit(node.value)
@@ -301,7 +323,7 @@ class _Model(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        whole = _whole(node, self.names)
+        whole = whole_name(node, self.names)
         for module in TENSORS:
             if whole.startswith(module):
                 return self.function(node, whole.removeprefix(module))
@@ -330,7 +352,7 @@ class _Model(ast.NodeTransformer):
         return ast.parse(text, mode="eval").body
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        whole = _whole(node.func, self.names)
+        whole = whole_name(node.func, self.names)
         if not whole.startswith("pymc.") or whole.startswith("pymc.math."):
             made = self.generic_visit(node)
             assert isinstance(made, ast.Call)
@@ -344,7 +366,11 @@ class _Model(ast.NodeTransformer):
             assert isinstance(made, ast.expr)
             return made
         if name == "logp" and isinstance(node.args[0], ast.Call):
-            own = _whole(node.args[0].func, self.names).removeprefix("pymc.").removesuffix(".dist")
+            own = (
+                whole_name(node.args[0].func, self.names)
+                .removeprefix("pymc.")
+                .removesuffix(".dist")
+            )
             return self.density(node.args[0], own, self.visit(node.args[1]), 0)
         if not name[0].isupper() or name == "Potential":
             raise self.refuse(
@@ -395,6 +421,15 @@ class _Model(ast.NodeTransformer):
             )
         order = tuple(given) if tuple(given) in forms else tuple(sorted(given))
         values = {key: self.visit(given[key]) for key in order} | {"y": response}
+        if (name, *order) == (
+            "Bernoulli",
+            "p",
+        ):  # as PyMC does, since 1 - p is 0 where log odds are large
+            odds = _log_odds_in(values["p"])
+            if isinstance(values["p"], ast.Name) and values["p"].id in self.log_odds:
+                odds = ast.Name(self.log_odds[values["p"].id], ast.Load())
+            if odds is not None:
+                order, values = ("logit_p",), {"logit_p": odds, "y": response}
         return _Filled(values).visit(ast.parse(forms[order], mode="eval").body)  # type: ignore[no-any-return]
 
     def parameter(self, node: ast.Call, name: str) -> ast.expr:
@@ -412,22 +447,15 @@ class _Model(ast.NodeTransformer):
         own = as_name(label)
         self.parameters += [own] * (own not in self.parameters)
         if name in PRIORS:
-            defaults, made = PRIORS[name]
-            values = dict(defaults) | {
-                key: self.number(value) for key, value in given.items() if key in defaults
-            }
+            defaults, _ = PRIORS[name]
+            values = {key: self.number(value) for key, value in given.items()}
             values |= {
                 key: self.number(value) for key, value in zip(defaults, node.args[1:], strict=False)
             }
-            if None not in values.values():
-                prior = made(*values.values())
-                ends = [float(end) for end in prior.support()]
-                low, high = (
-                    end if np.isfinite(end) else float(f"{prior.ppf(tail):.3g}")
-                    for end, tail in zip(ends, (TAIL, 1 - TAIL), strict=True)
-                )
+            if found := ends_of_prior(name, values):
+                (low, high), is_cut = found
                 self.bounds[own] = (low, high)
-                if not np.isfinite(ends).all():
+                if is_cut:
                     self.notes.append(
                         f"{own} lies between {low:g} and {high:g}, which hold all but {TAIL:.1%} of its {name} prior "
                         f"at an end; --bound {own}=LOW,HIGH for others"
@@ -460,6 +488,13 @@ class _Model(ast.NodeTransformer):
             return float(value)
         except (KeyError, ValueError, TypeError):
             return None
+
+
+def _log_odds_in(node: ast.AST) -> ast.expr | None:
+    """The log odds of which an expression is the probability; None for another expression."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "special.expit":
+        return node.args[0]
+    return None
 
 
 class _Filled(ast.NodeTransformer):
