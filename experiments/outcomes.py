@@ -54,6 +54,19 @@ class HasOutcomes(Protocol):
 
 
 @runtime_checkable
+class HasCues(Protocol):
+    """A domain whose steps may have declared cues, and an option that is to respond while the other one is not to."""
+
+    @property
+    def cue_names(self) -> tuple[str, ...]:
+        """In the order of their numbers; none without cues."""
+
+    @property
+    def go(self) -> int:
+        """1 if the second option is to respond, -1 if the first one is, 0 if both are options like any other."""
+
+
+@runtime_checkable
 class EstimatesOutcomes(Protocol):
     """A domain that can estimate from responses what options would have paid."""
 
@@ -63,11 +76,29 @@ class EstimatesOutcomes(Protocol):
         """Schedules of simulated participants, and how they were estimated, in a sentence.
 
         Returns:
-            The trials ``n_people`` times, one person's after another's, each with outcomes of its own.
+            The trials ``n_people`` times, one person's after another's, each with outcomes of its own; once where
+            each trial is that of one participant.
 
         Raises:
             TrialsError: The responses do not say what options would have paid.
         """
+
+
+@runtime_checkable
+class LacksInputs(Protocol):
+    """A domain some of whose trials lack what some theories need."""
+
+    def lacking(self, settings: Mapping[str, Any]) -> Mapping[str, str]:
+        """What trials of a study's settings lack, by the name by which mechanisms need it, and why.
+
+        Raises:
+            StimuliError: A setting is wrong.
+        """
+
+
+def lacking_inputs(domain: Domain, settings: Mapping[str, Any]) -> Mapping[str, str]:
+    """What trials of these settings lack; see `LacksInputs`."""
+    return domain.lacking(settings) if isinstance(domain, LacksInputs) else {}
 
 
 @dataclass(frozen=True)
@@ -132,4 +163,5 @@ def outcome_schedules(
             "were not chosen would have led to."
         )
     stimuli, note = domain.estimated_outcomes(trials, n_people, rng)
-    return OutcomeSchedules(stimuli, np.arange(n_people * n_trials).reshape(n_people, -1), note)
+    rows = np.arange(len(stimuli)).reshape(-1, n_trials)
+    return OutcomeSchedules(stimuli, np.resize(rows, (n_people, n_trials)), note)

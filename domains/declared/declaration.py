@@ -497,6 +497,7 @@ def _keys_beside(parts: list[str]) -> list[str]:
         "space": TaskSpace,
         "feedback": TaskFeedback,
         "feedback.outcomes": OptionOutcome,
+        "feedback.by_cue": OptionOutcome,
     }
     place = "feedback.outcomes" if parts[:2] == ["feedback", "outcomes"] else parts[0]
     section = sections.get(place if len(parts) > 1 else "", TaskDeclaration)

@@ -16,7 +16,11 @@ A declaration says it in its section ``feedback``::
     chances = [0.3, 0.7]
 
 Outcomes belong to the labels of options, which come again and again; or they follow from the attributes, by
-``weights``.
+``weights``. Where steps have cues, each of which participants learn apart, ``by_cue`` has the outcomes for each::
+
+    [feedback.by_cue.circle]
+    press = { amounts = [1, 0], chances = [0.8, 0.2] }
+    wait = { amounts = [1, 0], chances = [0.2, 0.8] }
 """
 
 from __future__ import annotations
@@ -32,16 +36,19 @@ from pydantic import Field, model_validator
 
 from lakatos.domains.kit.settings import TaskSection
 from lakatos.domains.learning.task import (
+    CUED,
     HIDDEN,
+    MOST_CUES,
     MOST_OPTIONS,
     MOST_STEPS,
     SHOWN,
+    balanced,
     steps_to_reversal,
 )
 
 Array = NDArray[Any]
 MOST_AMOUNTS = 20
-SCHEDULE_ARRAYS = (*SHOWN, *HIDDEN, "reward", "value")
+SCHEDULE_ARRAYS = (*SHOWN, *CUED, *HIDDEN, "states", "reward", "value")
 """Names that mean something in schedules and in theories that learn."""
 N_SPREADS = 2.0
 """Standard deviations of noise that the range of outcomes covers."""
@@ -108,6 +115,12 @@ class TaskFeedback(TaskSection):
     """Steps, about, after which outcomes pass on to other options; 0 for never."""
     outcomes: dict[str, OptionOutcome] = Field(default_factory=dict)
     """Outcomes by the label of the option."""
+    by_cue: dict[str, dict[str, OptionOutcome]] = Field(default_factory=dict)
+    """In place of outcomes: those of the options for each cue, by its name, which participants see."""
+    set_sizes: tuple[int, ...] = ()
+    """With by_cue: numbers of cues of the blocks, in turn; which cues these are is by lot. All by default."""
+    go: str = ""
+    """Label of the option that is to respond, where the other one is to withhold a response."""
     weights: dict[str, float | dict[str, float]] = Field(default_factory=dict)
     """In place of outcomes: what each attribute adds for each unit, or each of its words."""
     base: float = 0.0
@@ -119,33 +132,67 @@ class TaskFeedback(TaskSection):
 
     @model_validator(mode="after")
     def _makes_sense(self) -> TaskFeedback:
-        if bool(self.outcomes) == bool(self.weights):
+        if sum(map(bool, (self.outcomes, self.by_cue, self.weights))) != 1:
             raise ValueError(
-                "give either outcomes of each option, or weights of attributes that predict outcomes"
+                "give either outcomes of each option, or weights of attributes that predict outcomes, or outcomes "
+                "by_cue"
             )
+        self._check_cues()
         if self.blocks > self.steps // 2:
             raise ValueError(f"blocks: {self.steps} steps have {self.steps // 2} blocks at most")
-        if self.outcomes:
+        if not self.weights:
             self._check_outcomes()
         elif self.mixed or self.reversal_every or self.offered:
             raise ValueError("mixed, reversal_every and offered belong to outcomes, not to weights")
         return self
 
+    def _check_cues(self) -> None:
+        """Refuse too many cues, and sets of cues of which some would come once only."""
+        if not self.by_cue:
+            if self.set_sizes:
+                raise ValueError("set_sizes belong to outcomes by_cue")
+            return
+        if not 2 <= len(self.by_cue) <= MOST_CUES:
+            raise ValueError(f"by_cue: {len(self.by_cue)} cues; give 2 to {MOST_CUES}")
+        for size in self.set_sizes:
+            if not 1 <= size <= len(self.by_cue):
+                raise ValueError(f"set_sizes: {size} of {len(self.by_cue)} cues")
+        most, n_steps = max(self._sizes), self.steps // self.blocks
+        if n_steps < 2 * most:
+            raise ValueError(
+                f"by_cue: in blocks of {n_steps} steps some of {most} cues come once, so that nothing can be learned "
+                "about them; give more steps, or fewer blocks or cues"
+            )
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """Numbers of cues of the blocks, in turn."""
+        return self.set_sizes or (max(len(self.by_cue), 1),)
+
     def _check_outcomes(self) -> None:
         """Refuse outcomes of options that teach nothing, or do not last as long as the task."""
         if self.base or self.noise or self.decimals:
             raise ValueError("base, noise and decimals belong to weights, not to outcomes")
-        for label, item in self.outcomes.items():
+        for place, item in self._outcomes():
             if item.sequence and len(item.sequence) != self.steps:
                 raise ValueError(
-                    f"outcomes.{label}.sequence: {len(item.sequence)} amounts for {self.steps} steps; give one for each"
+                    f"{place}.sequence: {len(item.sequence)} amounts for {self.steps} steps; give one for each"
                 )
         if len(set(self._amounts)) < 2:
             raise ValueError("outcomes: all options always pay the same; nothing could be learned")
 
+    def _outcomes(self) -> list[tuple[str, OptionOutcome]]:
+        """What options pay, of all cues, with the place in the section."""
+        tables = {"outcomes": self.outcomes} | {
+            f"by_cue.{name}": o for name, o in self.by_cue.items()
+        }
+        return [
+            (f"{place}.{label}", own) for place, o in tables.items() for label, own in o.items()
+        ]
+
     @property
     def _amounts(self) -> list[float]:
-        return [amount for item in self.outcomes.values() for amount in item.possible]
+        return [amount for _, item in self._outcomes() for amount in item.possible]
 
     def check_for(self, options: Sequence[str], attributes: Mapping[str, Sequence[str]]) -> None:
         """Refuse what does not fit a task.
@@ -163,6 +210,12 @@ class TaskFeedback(TaskSection):
             )
         if self.outcomes:
             _check_names("feedback.outcomes", self.outcomes, options, all_of_them=True)
+        for cue, own in self.by_cue.items():
+            _check_names(f"feedback.by_cue.{cue}", own, options, all_of_them=True)
+        if self.go and (self.go not in options or len(options) != 2):
+            raise ValueError(
+                f"feedback.go: {self.go!r} is none of two options; give the label of the one that is to respond"
+            )
         if self.offered and not 2 <= self.offered <= len(options):
             raise ValueError(
                 f"feedback.offered: {self.offered} of {len(options)} options; give 2 to {len(options)}"
@@ -206,9 +259,27 @@ class TaskFeedback(TaskSection):
         return there
 
     def draw_by_option(self, options: Sequence[str], rng: np.random.Generator) -> Array:
-        """``(n_steps, n_options)`` what each option would pay."""
-        drawn = np.stack([self.outcomes[label].draw(self.steps, rng) for label in options], axis=1)
-        return np.take_along_axis(drawn, self._holders(len(options), rng), axis=1)
+        """``(n_steps, n_cues, n_options)`` what each option would pay."""
+        found = []
+        for outcomes in self.by_cue.values() if self.by_cue else [self.outcomes]:
+            drawn = np.stack([outcomes[label].draw(self.steps, rng) for label in options], axis=1)
+            found.append(np.take_along_axis(drawn, self._holders(len(options), rng), axis=1))
+        return np.stack(found, axis=1)
+
+    def draw_cues(self, rng: np.random.Generator) -> Array | None:
+        """``(n_steps,)`` cue of each step: those of a block in an order by lot, again and again; None without cues."""
+        if not self.by_cue:
+            return None
+        block = np.cumsum(self.block_start()) - 1
+        found = np.zeros(self.steps)
+        for number in range(self.blocks):
+            rows = np.flatnonzero(block == number)
+            size = self._sizes[number % len(self._sizes)]
+            kept = np.arange(size)
+            if self.set_sizes:
+                kept = np.sort(rng.permutation(len(self.by_cue))[:size])
+            found[rows] = kept[balanced(size, len(rows), rng)]
+        return found
 
     def _holders(self, n_options: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """``(n_steps, n_options)`` whose outcomes each option has: its own, until lot or a reversal changes that."""
@@ -247,7 +318,7 @@ class TaskFeedback(TaskSection):
         Args:
             ends: Lowest and highest level of each attribute.
         """
-        if self.outcomes:
+        if not self.weights:
             return min(self._amounts), max(self._amounts)
         low = high = self.base
         for name, weight in self.weights.items():

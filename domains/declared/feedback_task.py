@@ -20,10 +20,16 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from lakatos.domains.declared.declaration import read_task, with_unit
-from lakatos.domains.declared.feedback_declaration import TaskFeedback
+from lakatos.domains.declared.feedback_declaration import OptionOutcome, TaskFeedback
 from lakatos.domains.declared.task import DeclaredDomain, DeclaredSpace
 from lakatos.domains.learning.outcomes import estimated_schedule
-from lakatos.domains.learning.task import HIDDEN, SHOWN, LearningDomain, steps
+from lakatos.domains.learning.task import (
+    HIDDEN,
+    SHOWN,
+    LearningDomain,
+    cue_in_words,
+    steps,
+)
 from lakatos.experiments.adoption.layouts import StimulusLayout
 from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
@@ -36,6 +42,7 @@ SETTINGS = ("steps", "blocks", "reversal_every")
 N_PROBED = 16
 """Steps of the schedules on which theories are tried, at most."""
 _STEPS = LearningDomain()
+CUE = "font:600 1.4em system-ui,sans-serif;color:#222;text-align:center;margin:0 0 16px"
 BOX = "border:1px solid #bbb;border-radius:6px;padding:12px 20px;display:inline-block;margin:4px"
 
 
@@ -97,6 +104,16 @@ class FeedbackDomain:
         """What follows a choice, as columns of tables are called."""
         every = (f"outcome_{place + 1}" for place in range(len(self.options)))
         return ("reward", *(every if self.told.shows == "all" else ()))
+
+    @property
+    def cue_names(self) -> tuple[str, ...]:
+        """Names of cues in the order of their numbers; none without cues."""
+        return tuple(self.told.by_cue)
+
+    @property
+    def go(self) -> int:
+        """See `experiments.outcomes.HasCues`."""
+        return 2 * self.options.index(self.told.go) - 1 if self.told.go else 0
 
     @property
     def outcome_range(self) -> tuple[float, float]:
@@ -175,12 +192,14 @@ class FeedbackDomain:
         """Steps with these attributes, and with outcomes by lot."""
         n_options = len(self.options)
         if told.weights:
-            pays = told.draw_by_attribute(values, self.attribute_words(), rng)
+            pays = told.draw_by_attribute(values, self.attribute_words(), rng)[:, None]
         else:
             pays = told.draw_by_option(self.options, rng)
-        payoff = np.zeros((told.steps, 3, n_options))
-        payoff[:, 0] = pays
-        made = steps(told.steps, n_options, block_start=told.block_start(), payoff=payoff)
+        cue = told.draw_cues(rng)
+        payoff = np.zeros((told.steps, 3, n_options)) if cue is None else pays
+        payoff[:, : pays.shape[1]] = pays
+        begins = told.block_start()
+        made = steps(told.steps, n_options, block_start=begins, payoff=payoff, cue=cue, go=self.go)
         there = told.draw_available(n_options, rng)
         return Stimuli(dict(made.arrays) | {"available": there} | dict(values))
 
@@ -196,13 +215,19 @@ class FeedbackDomain:
 
     def check(self, stimuli: Stimuli) -> None:
         """Raise `StimuliError` naming the first step that no schedule can have."""
-        known = (*SHOWN, *HIDDEN, *self.task.attributes)
+        cued = ("cue", "set_size") if self.cue_names else ()
+        own = (*SHOWN, *cued, *(("go",) if self.go else ()), *HIDDEN)
+        known = (*own, *self.task.attributes)
         if set(stimuli.arrays) != set(known):
             raise StimuliError(
                 f"schedules of the {self.name} domain have the arrays {', '.join(known)}, "
                 f"not {', '.join(sorted(stimuli.arrays))}."
             )
-        _STEPS.check(_some(stimuli, (*SHOWN, *HIDDEN)))
+        _STEPS.check(_some(stimuli, own))
+        if self.cue_names and stimuli["cue"].max(initial=0) >= len(self.cue_names):
+            raise StimuliError(
+                f"schedules of the {self.name} domain have {len(self.cue_names)} cues."
+            )
         if stimuli["available"].shape[1] != len(self.options):
             raise StimuliError(
                 f"schedules of the {self.name} domain have {len(self.options)} options, "
@@ -219,11 +244,12 @@ class FeedbackDomain:
 
     def probes(self, rng: np.random.Generator) -> Sequence[Stimuli]:
         """Short schedules, as declared and in two blocks, with attributes at random and extreme."""
-        n_steps = min(self.told.steps, N_PROBED)
-        short = {"steps": n_steps, "blocks": 1, "outcomes": self._shortened(n_steps)}
-        plans = [
-            self.told.model_copy(update=short | {"blocks": n}) for n in (1, min(2, n_steps // 2))
-        ]
+        n_steps = min(self.told.steps, max(N_PROBED, 4 * len(self.cue_names)))
+        by_cue = {name: _shortened(own, n_steps) for name, own in self.told.by_cue.items()}
+        outcomes = _shortened(self.told.outcomes, n_steps)
+        short = {"steps": n_steps, "outcomes": outcomes, "by_cue": by_cue}
+        blocks = (1, min(2, n_steps // 2, n_steps // max(2 * len(by_cue), 1)))
+        plans = [self.told.model_copy(update=short | {"blocks": n}) for n in blocks]
         if not self.task.attributes:
             return [self._scheduled(plan, {}, rng) for plan in plans]
         found = []
@@ -232,13 +258,6 @@ class FeedbackDomain:
             values = {name: some[name][rows].astype(np.float64) for name in self.task.attributes}
             found += [self._scheduled(plan, values, rng) for plan in plans]
         return found
-
-    def _shortened(self, n_steps: int) -> dict[str, Any]:
-        """Outcomes of a session's first steps."""
-        return {
-            label: item.model_copy(update={"sequence": item.sequence[:n_steps]})
-            for label, item in self.told.outcomes.items()
-        }
 
     def n_options(self, stimuli: Stimuli) -> int:
         """The number of labels; a step defines which of them are available."""
@@ -263,7 +282,8 @@ class FeedbackDomain:
         """What the schedule has fixed for the chosen option, and for each where all are shown."""
         found = _STEPS.feedback(arrays, shown, response)
         if self.told.shows == "all":
-            pays = arrays["payoff"][:, 0]
+            cue = np.asarray(arrays.get("cue", np.zeros(response.shape[1]))).astype(np.intp)
+            pays = arrays["payoff"][np.arange(response.shape[1]), cue]
             found |= {
                 f"outcome_{place + 1}": np.broadcast_to(pays[:, place], response.shape).copy()
                 for place in range(len(self.options))
@@ -310,12 +330,15 @@ class FeedbackDomain:
 
     def picture(self, stimuli: Stimuli, row: int) -> str:
         """The options with their attributes; a row of boxes where they have none."""
+        cue = cue_in_words(stimuli, row, self.cue_names).removeprefix(", ")
+        shown = f'<p style="{CUE}">{escape(cue)}</p>' if cue else ""
         if self.task.attributes:
-            return self.described.picture(stimuli, row)
+            return shown + self.described.picture(stimuli, row)
         boxes = "".join(
             f'<span style="{BOX}">{escape(label)}</span>' for label in self._there(stimuli, row)
         )
-        return f'<div style="font-family:system-ui,sans-serif;color:#222;text-align:center">{boxes}</div>'
+        look = "font-family:system-ui,sans-serif;color:#222;text-align:center"
+        return f'<div style="{look}">{shown}{boxes}</div>'
 
     def _there(self, stimuli: Stimuli, row: int) -> list[str]:
         """Labels of the options that a step has."""
@@ -330,7 +353,16 @@ class FeedbackDomain:
             if self.task.attributes
             else " or ".join(self._there(stimuli, row))
         )
-        return f"step {int(stimuli['position'][row]) + 1}{start}: {what}"
+        cue = cue_in_words(stimuli, row, self.cue_names)
+        return f"step {int(stimuli['position'][row]) + 1}{cue}{start}: {what}"
+
+
+def _shortened(outcomes: Mapping[str, OptionOutcome], n_steps: int) -> dict[str, OptionOutcome]:
+    """Outcomes of a session's first steps."""
+    return {
+        label: item.model_copy(update={"sequence": item.sequence[:n_steps]})
+        for label, item in outcomes.items()
+    }
 
 
 def _some(stimuli: Stimuli, names: Sequence[str] | Mapping[str, Any]) -> Stimuli:

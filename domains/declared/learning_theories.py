@@ -19,7 +19,9 @@ from lakatos.domains.declared.mechanisms import can_eliminate
 from lakatos.domains.declared.task import TaskCue
 from lakatos.domains.declared.theories import declared_family, with_known_breaks
 from lakatos.domains.kit.among_several import ELIMINATE
-from lakatos.domains.kit.parameter import log_uniform, normal, uniform
+from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
+from lakatos.domains.learning.mechanisms.cues import CUE, GAIN, GO
+from lakatos.domains.learning.mechanisms.past import TABLE
 from lakatos.domains.learning.theories import (
     BEFORE,
     BEFORE_LEARN,
@@ -28,13 +30,14 @@ from lakatos.domains.learning.theories import (
     HELPERS,
     SEEDS,
 )
+from lakatos.experiments.adoption.names import SIDES
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
 
-LEARNING_SLOTS = ("expectation", "bonus", "habit", "rate", "credit", "others")
-STAGES = "eligibility"
-"""Mechanism of learning that wants two stages."""
+LEARNING_SLOTS = (
+    "expectation", "bonus", "habit", "outcome", "rate", "credit", "others", "bias", "memory",
+)  # fmt: skip
 IMAGINED = "what would have been"
 """Mechanism of learning that takes the place of outcomes which are not shown."""
 Slots = dict[str, str | tuple[str, ...]]
@@ -53,6 +56,9 @@ LAPSE = (
     "p = lapse * available / available.sum(axis=-1)[..., None] + (1 - lapse) * p"
 )
 """Among the options that are there."""
+PAVLOVIAN = normal(
+    0.0, 1.0, 20.0, "log odds over the range of outcomes", "weight of a cue's value for responding"
+)
 CURIOSITY = normal(0.0, 1.0, 8.0, "log odds", "pull of an option that nothing is known of")
 BOORMAN = (
     "Boorman, Behrens & Rushworth (2011), PLoS Biology 9(6), e1001093 (counterfactual learning)"
@@ -71,6 +77,7 @@ def feedback_family(domain: FeedbackDomain) -> Family:
             code=LAPSE if item.slot == "lapse" else item.code,
         )
         for item in still.grammar.mechanisms
+        if not (domain.go and SIDES in item.needs)
     ]
     lessons = [_attribute_weights(domain.cues)] if domain.cues else []
     mechanisms = [*_learning(domain), *lessons, *attributes]
@@ -83,11 +90,15 @@ def feedback_family(domain: FeedbackDomain) -> Family:
             SkeletonSlot("expectation"),
             SkeletonSlot("bonus", 0, 1, sentence=2),
             SkeletonSlot("habit", 0, 2, sentence=2),
+            *((SkeletonSlot("outcome", 0, 1),) if domain.cue_names else ()),
             SkeletonSlot("rate"),
             SkeletonSlot("credit"),
             SkeletonSlot("others", 0, 1),
+            *((SkeletonSlot("bias", 0, 2, sentence=3),) if domain.go else ()),
             *((SkeletonSlot("lessons", 0, 1),) if lessons else ()),
-            *still.grammar.slots,
+            *(slot for slot in still.grammar.slots if slot.name != "lapse"),
+            *((SkeletonSlot("memory", 0, 1, sentence=3),) if domain.cue_names else ()),
+            *(slot for slot in still.grammar.slots if slot.name == "lapse"),
         ),
         mechanisms=with_known_breaks(tuple(mechanisms), stated),
         heads=_heads(still.grammar),
@@ -132,19 +143,25 @@ def _learning(domain: FeedbackDomain) -> Iterator[Mechanism]:
     unfit = _unfit(domain)
     for item in GRAMMAR.mechanisms:
         if item.slot in LEARNING_SLOTS and item.name not in unfit:
-            yield _adapted(item)
+            yield _adapted(item, domain)
     if domain.told.shows == "all":
         yield from _counterfactual(domain)
 
 
-def _unfit(domain: FeedbackDomain) -> tuple[str, ...]:
+def _unfit(domain: FeedbackDomain) -> frozenset[str]:
     """Mechanisms of learning that mean nothing in this task."""
-    return (STAGES, IMAGINED) if domain.told.shows == "all" else (STAGES,)
+    there = {CUE} if domain.cue_names else set()
+    there |= {GO} if domain.go else set()
+    lacking = {item.name for item in GRAMMAR.mechanisms if not set(item.needs) <= there}
+    return frozenset(lacking | ({IMAGINED} if domain.told.shows == "all" else set()))
 
 
-def _adapted(item: Mechanism) -> Mechanism:
+def _adapted(item: Mechanism, domain: FeedbackDomain) -> Mechanism:
     """A mechanism of the domain of learning, with values, habits and curiosity as reasons in log odds."""
-    learn = item.learn.replace("reward > 0", "won > 0").replace("reward <= 0", "won <= 0")
+    low, high = domain.outcome_range
+    nothing = f"{-low / (high - low):.10g}"
+    learn = item.learn.replace(GAIN, f"(reward - {nothing})")
+    learn = learn.replace("reward > 0", "won > 0").replace("reward <= 0", "won <= 0")
     item = replace(
         item, learn=learn, code=item.code.replace("habit = habit +", "evidence = evidence +")
     )
@@ -155,7 +172,12 @@ def _adapted(item: Mechanism) -> Mechanism:
         )
     if item.slot == "bonus":
         return replace(item, parameters={"curiosity": CURIOSITY})
-    if item.slot == "expectation":
+    if item.name == "nothing":
+        return replace(item, start=f'state["value"] = {nothing} + {TABLE}')
+    if item.name == "Pavlovian":
+        wording = replace(item.wordings[0], unit=LOG_ODDS)
+        return replace(item, parameters={"pavlovian": PAVLOVIAN}, wording=wording)
+    if item.name in _EXPECTED:
         return replace(item, **_EXPECTED[item.name])
     return item
 
@@ -288,7 +310,10 @@ def _seeds(domain: FeedbackDomain, still: Family) -> dict[str, tuple[str, Compos
     found: dict[str, tuple[str, Composition]] = {}
     for name, (title, form) in SEEDS.items():
         used: Slots = {slot: names for slot, names in form.slots.items() if slot != "choice"}
-        fits = all(slot in LEARNING_SLOTS and not set(unfit) & set(used[slot]) for slot in used)
+        fits = all(
+            slot in (*LEARNING_SLOTS, "lapse") and not unfit & set(names)
+            for slot, names in used.items()
+        )
         if fits and form.slots["choice"] == ("softmax",):
             found[name] = (title, Composition.of(used | plain))
     delta = NOTHING_LEARNED | {"rate": "constant"} | plain

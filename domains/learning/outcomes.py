@@ -32,7 +32,9 @@ LEAST_SHARED = 10
 MOST_DEVIATION = 2.5
 """Standard errors of the test of constant rates, beyond which outcomes are not estimated."""
 MOST_SHOWN = 6
-STEP_ARRAYS = ("available", "stage", "block_start", "position", "payoff", "next_state")
+STEP_ARRAYS = (
+    "available", "stage", "block_start", "position", "payoff", "next_state", "cue", "set_size", "go",
+)  # fmt: skip
 """Arrays of a step other than attributes of its options."""
 HOW = (
     'Give a column for each option of what it would have paid at each step: --column \'payoff=["A_COLUMN", '
@@ -54,12 +56,14 @@ def estimated_schedule(
             "rewards of a second stage change from trial to trial, and a file has only those received.",
         )
     table = known_outcomes(trials)
-    n_trials, n_options = trials.stimuli["available"].shape
+    n_trials, n_states, n_options = trials.stimuli["payoff"].shape
     shared = _shared_outcomes(table)
     if shared is None:
         _check_unrelated(trials)
         _check_constant(table, trials)
-    payoff = np.zeros((n_people, n_trials, 3, n_options))
+    # Where participants have schedules of their own, each step is that of one participant, and one draw is enough.
+    n_drawn = n_people if (trials.stimuli["position"] == 0).sum() == 1 else 1
+    payoff = np.zeros((n_drawn, n_trials, n_options))
     block = _blocks(trials.stimuli)
     received = table.groupby(["block", "option"])["reward"]
     for number in np.unique(block).tolist():
@@ -69,23 +73,36 @@ def estimated_schedule(
             if (number, option) not in received.groups:
                 raise _not_known(
                     trials,
-                    f"nobody chose option {option + 1} in block {number + 1}, so that its rate is not known.",
+                    f"nobody chose option {option + 1} {_named(trials, number)}, so that its rate is not known.",
                 )
             own = received.get_group((number, option)).to_numpy()
-            payoff[:, steps, 0, option] = rng.choice(own, size=(n_people, len(steps)))
+            payoff[:, steps, option] = rng.choice(own, size=(n_drawn, len(steps)))
     if shared is not None:
         for (step, option), reward in shared.items():
-            payoff[:, step, 0, option] = reward
+            payoff[:, step, option] = reward
     arrays = {
-        name: np.concatenate([array] * n_people) for name, array in trials.stimuli.arrays.items()
+        name: np.concatenate([array] * n_drawn) for name, array in trials.stimuli.arrays.items()
     }
-    stimuli = Stimuli(arrays | {"payoff": payoff.reshape(n_people * n_trials, 3, n_options)})
-    return stimuli, _note(trials, table, shared)
+    by_state = np.repeat(payoff.reshape(n_drawn * n_trials, 1, n_options), n_states, axis=1)
+    return Stimuli(arrays | {"payoff": by_state}), _note(trials, table, shared)
 
 
 def _blocks(stimuli: Stimuli) -> Array:
-    """``(n_trials,)`` number of the block of each step."""
-    return np.asarray(np.maximum(np.cumsum(np.asarray(stimuli["block_start"]) > 0) - 1, 0))
+    """``(n_trials,)`` number of the block of each step, of each schedule from 0; each cue of a block counts as one."""
+    block = np.cumsum(np.asarray(stimuli["block_start"]) > 0)
+    first = block[
+        np.maximum.accumulate(np.where(stimuli["position"] == 0, np.arange(len(block)), 0))
+    ]
+    n_states = stimuli["payoff"].shape[1] if "cue" in stimuli.arrays else 1
+    return np.asarray((block - first) * n_states + stimuli.arrays.get("cue", 0)).astype(np.intp)
+
+
+def _named(trials: Trials, number: int) -> str:
+    """A block, and its cue where there are cues, in words."""
+    if "cue" not in trials.stimuli.arrays:
+        return f"in block {number + 1}"
+    block, cue = divmod(number, trials.stimuli["payoff"].shape[1])
+    return f"for cue {cue + 1} in block {block + 1}"
 
 
 def known_outcomes(trials: Trials) -> pd.DataFrame:
@@ -187,7 +204,7 @@ def _note(
     means = table.groupby(["block", "option"])["reward"].mean()
     n_blocks = table["block"].nunique()
     told = [
-        f"{f'block {block + 1}, ' if n_blocks > 1 else ''}option {option + 1}: {mean:.2f}"
+        f"{f'{_named(trials, block)}, ' if n_blocks > 1 else ''}option {option + 1}: {mean:.2f}"
         for (block, option), mean in list(means.items())[:MOST_SHOWN]
     ]
     more = "; ..." if len(means) > MOST_SHOWN else ""

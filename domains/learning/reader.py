@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.domains.learning.task import N_STATES, steps, two_step_trials
+from lakatos.domains.learning.task import MOST_CUES, N_STATES, steps, two_step_trials
 from lakatos.experiments.adoption.expression import ColumnExpression, columns_in
 from lakatos.experiments.adoption.layouts import (
     HasAttributes,
@@ -23,7 +23,13 @@ from lakatos.experiments.adoption.layouts import (
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import chosen_options
-from lakatos.experiments.adoption.plausible import is_mixed, question
+from lakatos.experiments.adoption.plausible import (
+    JUDGED,
+    STIMULUS_WORDS,
+    is_mixed,
+    question,
+    rewards_depend,
+)
 from lakatos.experiments.adoption.prepared import computed_cells
 from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
@@ -54,7 +60,7 @@ from lakatos.experiments.adoption.step_cells import (
 )
 from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.outcomes import HasOutcomes
+from lakatos.experiments.outcomes import HasCues, HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -63,6 +69,10 @@ RARE_STATE = 0.2
 SAY_STATE = "say which column says to which one a first choice led: --column state=COLUMN"
 SECOND = "second_choice"
 """Part of a trial of two stages that stands in one row."""
+CUE = "cue"
+"""Part that says the cue of each step: a column, or several that make it up together."""
+GO = "go"
+"""Cell of the response that stands for responding, where another one is to withhold a response."""
 PAYOFF = "payoff"
 """Part that says what every option would have paid, chosen or not."""
 
@@ -96,23 +106,34 @@ def sequence_of_steps(
                 f"say which column holds what {what}: --column feedback.{key}=COLUMN "
                 "(participants.columns.feedback)."
             )
-    if PAYOFF in columns.stimulus and {SECOND, "stage"} & set(columns.stimulus):
-        raise TrialsError(f"{PAYOFF}: what options would have paid can be given of one stage only.")
+    for part in {PAYOFF, CUE} & set(columns.stimulus):
+        if {SECOND, "stage"} & set(columns.stimulus):
+            raise TrialsError(f"{part} can be given of steps with one stage only.")
     if SECOND in columns.stimulus:
         return _two_stages(name, cells, columns, participant, size, notes)
     game = _games(cells, str(columns.stimulus.get("block_start", "")), participant)
     notes += _parts_that_go_on(cells, columns, participant)
     step, begins = _steps_of_games(game, participant)
+    cue = position = None
+    if CUE in columns.stimulus:
+        known = domain.cue_names if isinstance(domain, HasCues) else ()
+        cue, step, begins, position = _with_cues(cells, columns, participant, game, known, notes)
     n_steps = len(begins)
-    schedule = {"block_start": begins}
+    schedule: dict[str, Any] = {"block_start": begins, "cue": cue}
+    schedule["go"] = (
+        domain.go if isinstance(domain, HasCues) else _responding(cells, columns, n_options)
+    )
     if "stage" in columns.stimulus:
         schedule["stage"] = _same_for_all(cells, str(columns.stimulus["stage"]), step, n_steps)
     payoff = None
     if PAYOFF in columns.stimulus:
-        payoff = np.zeros((n_steps, N_STATES, n_options))
-        payoff[:, 0] = _payoffs(cells, columns.stimulus[PAYOFF], n_options, step, n_steps) / size
+        payoff = np.zeros((n_steps, N_STATES if cue is None else int(cue.max()) + 1, n_options))
+        payoff[:] = _payoffs(cells, columns.stimulus[PAYOFF], n_options, step, n_steps)[:, None]
+        payoff /= size
+    made = steps(n_steps, n_options, payoff=payoff, **schedule).arrays
     stimuli = Stimuli(
-        dict(steps(n_steps, n_options, payoff=payoff, **schedule).arrays)
+        dict(made)
+        | ({} if position is None else {"position": position})
         | _step_attributes(cells, columns, domain, step, n_steps)
     )
     domain.check(stimuli)
@@ -144,6 +165,104 @@ def sequence_of_steps(
         n_people=int(participant.max()) + 1,
         feedback=feedback,
     )
+
+
+def _with_cues(
+    cells: RowCells,
+    columns: AnswerColumns,
+    participant: Array,
+    game: Array,
+    known: Sequence[str],
+    notes: list[str],
+) -> tuple[Array, Array, Array, Array]:
+    """The cue, whether a game begins, and the position of each step, and the ``(n_rows,)`` step of each row.
+
+    Participants who saw the same cues in the same games have one schedule; schedules stand one after the other.
+    """
+    cue, names = _cue_numbers(cells, columns.stimulus[CUE], participant, game, known)
+    named = {name: str(number + 1) for number, name in enumerate(names)}
+    told = [f"{name} is cue {number}" for name, number in named.items() if name != number]
+    which = f": {', '.join(told)}" if told else "" if names else "; each game has cues of its own"
+    notes.append(f"values are learned apart for each cue{which}")
+    step = np.zeros(len(cue), dtype=np.int64)
+    parts: list[Array] = []
+    first: dict[bytes, int] = {}
+    for who in range(int(participant.max()) + 1):
+        rows = np.flatnonzero(participant == who)
+        rows = rows[np.argsort(game[rows], kind="stable")]
+        begins = np.diff(game[rows], prepend=-1) != 0
+        own = np.stack([cue[rows], begins, np.arange(len(rows))], axis=1).astype(np.float64)
+        key = own.tobytes()
+        if key not in first:
+            first[key] = sum(map(len, parts))
+            parts.append(own)
+        step[rows] = first[key] + np.arange(len(rows))
+    table = np.concatenate(parts)
+    return table[:, 0], step, table[:, 1], table[:, 2]
+
+
+def _cue_numbers(
+    cells: RowCells, given: Any, participant: Array, game: Array, declared: Sequence[str]
+) -> tuple[Array, tuple[str, ...]]:
+    """``(n_rows,)`` number of the cue, and the names of cues; none where each game has others, numbered within it.
+
+    Raises:
+        TrialsError: A game has too many cues, or none comes again.
+    """
+    names = [str(name) for name in (given if isinstance(given, list | tuple) else [given])]
+    said = [cells.text(name) for name in names]
+    for name, own in zip(names, said, strict=True):
+        cells.refuse_empty(own == "", name)
+    joined = np.array([" ".join(row) for row in zip(*said, strict=True)], dtype=object)
+    by_name = pd.Series(joined)
+    if declared:
+        what = f"is none of the declared cues {', '.join(declared)}"
+        cells.refuse(~by_name.isin(declared).to_numpy(), names[0], what)
+    known = list(declared) or sorted(
+        by_name.unique(), key=lambda cell: (not cell.isdigit(), cell.zfill(9))
+    )
+    of_game = by_name.groupby([participant, game])
+    once = ~by_name.isin(by_name[_repeated(by_name, participant, game)])
+    cells.refuse(once.to_numpy(), names[0], NEVER_AGAIN)
+    if of_game.nunique().max() > MOST_CUES:
+        raise TrialsError(
+            f"{cells.name}: {' and '.join(names)} has {of_game.nunique().max()} different cells in a game, and "
+            f"theories learn about {MOST_CUES} cues at most. Say which column holds the cue (--column cue=COLUMN), or "
+            "where a new game with other cues begins (--column block_start=COLUMN)."
+        )
+    if len(known) <= MOST_CUES:
+        return by_name.map({name: place for place, name in enumerate(known)}).to_numpy(), tuple(
+            known
+        )
+    return of_game.transform(lambda own: pd.factorize(own, sort=True)[0]).to_numpy(np.int64), ()
+
+
+NEVER_AGAIN = (
+    "is a cue that comes once only, so that nothing can be learned about it; say which column holds the cue: --column "
+    "cue=COLUMN"
+)
+
+
+def _repeated(name: pd.Series, participant: Array, game: Array) -> pd.Series:
+    """Whether a cue comes again within the game of a row."""
+    return name.groupby([participant, game, name]).transform("size") > 1
+
+
+def _responding(cells: RowCells, columns: AnswerColumns, n_options: int) -> int:
+    """1 if the second option is to respond, and the first one to withhold a response; -1 the other way round, else 0.
+
+    Raises:
+        TrialsError: There are other options, or no response is called so.
+    """
+    if GO not in columns.stimulus:
+        return 0
+    cell = str(columns.stimulus[GO])
+    if n_options != 2 or cell not in columns.responses:
+        raise TrialsError(
+            f"{cells.name}: {GO} is {cell!r}; give the cell of {columns.response} that stands for responding, one of "
+            f"{', '.join(columns.responses)}, where the other one is to withhold a response (--column {GO}=CELL)."
+        )
+    return 1 if columns.responses[cell] == 1 else -1
 
 
 def _two_stages(
@@ -500,6 +619,7 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     ]
     found = [item for item in found if item not in sums]
     named = [item for item in found if item.words & REWARDS]
+    named = [item for item in named if item.words <= REWARDS] or named
     reward = named or [item for item in found if item.is_number and _is_paid(item, table)]
     steady = [item for item in reward if not _drifts(item, table.person)]
     reward = steady or reward  # chances of rewards wander, and may be called rewards, too
@@ -509,6 +629,7 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     paid = reward[0]
     choices = [item for item in _choices(table) if item is not paid]
     stages = _stages(table, choices)
+    parts: dict[str, Any]
     if stages is not None:
         first, state, second = stages
         response, parts = first, {"second_choice": second.name, "state": state.name}
@@ -529,17 +650,23 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         response = chosen[0]
     means, game = ((), "") if parts else _hidden_means(table, response, paid)
     parts |= {"block_start": game} if game else {}
+    cues = () if {SECOND} & set(parts) else _cues(table, response, paid)
+    cues = () if any(_shown_pairs(table)) else cues
     shown = {item.name for pair in _shown_pairs(table) for item in pair}
     places = shown | _places(
         table, [table.columns[name] for name in dict.fromkeys((response.name, *parts.values()))]
     )
+    if cues:
+        parts |= {CUE: cues[0].name if len(cues) == 1 else [item.name for item in cues]}
+        parts |= _go(response)
     unexplained = [
         item
         for item in table.numbers()
         if item is not paid and item is not response and item not in sums and item.name not in places
-        and item.name not in means
+        and item.name not in means and item not in cues
         and not is_clock(item, table.person) and not _drifts(item, table.person)
-        and item.name not in parts.values() and not is_function_of(item, response)
+        and item.name not in parts.values() and not is_function_of(item, response, *cues)
+        and not (cues and (item.words & REWARDS or is_function_of(item, response, paid, *cues)))
         and not (parts and _says_transitions(item))
         and not item.words & (NO_PROPERTY | SCHEDULES)
         and changes_within(item, table.person) > 0.05
@@ -561,6 +688,10 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         f"{paid.name} is taken for the reward of each choice, and {response.name} for the choice"
     ]
     notes += _worth_in_words(paid, worth)
+    if cues:
+        notes.append(
+            f"{' and '.join(item.name for item in cues)} is taken for the cue of each step"
+        )
     if game:
         notes.append(
             f"{' and '.join(means)} are taken for what options pay on average, which nobody sees, and a new {game} for "
@@ -574,6 +705,40 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
         recode={paid.name: worth} if worth else {},
         notes=tuple(notes),
     )
+
+
+def _cues(
+    table: TableSignature, response: ColumnSignature, paid: ColumnSignature
+) -> tuple[ColumnSignature, ...]:
+    """Columns that make up the cue: their names say so, or rewards of one and the same choice differ by them."""
+    frame = pd.DataFrame({item.name: item.cells for item in table.columns.values()})
+    cells = RowCells(frame, "")
+    said = AnswerColumns(response=response.name, feedback={"reward": paid.name})
+    found = [
+        item for item in table.free
+        if item not in (response, paid) and 2 <= len(item.distinct) <= MOST_CUES
+        and not item.words & (JUDGED | REWARDS | NO_PROPERTY)
+        and set(item.distinct) != set(response.distinct)
+        and is_mixed(item.cells.to_numpy(dtype=object), table.person)
+        and (item.words & STIMULUS_WORDS or rewards_depend(cells, said, table.person, item.name))
+    ]  # fmt: skip
+    kept: list[ColumnSignature] = []
+    for item in sorted(found, key=lambda own: -len(own.distinct)):
+        if not any(is_function_of(item, other) for other in kept):
+            kept.append(item)
+    return tuple(kept)
+
+
+def _go(response: ColumnSignature) -> dict[str, str]:
+    """The cell that stands for responding, where another one is to withhold a response, as far as words tell it."""
+    said = {cell.casefold().replace("-", "").replace(" ", ""): cell for cell in response.distinct}
+    if set(said) == {"go", "nogo"}:
+        return {GO: said["go"]}
+    return {GO: "1"} if response.words & PRESSED and set(said) == {"0", "1"} else {}
+
+
+PRESSED = {"pressed", "press", "go", "responded"}
+"""Words in names of columns that are 1 where participants responded, and 0 where they withheld a response."""
 
 
 def _worth_by_sums(
@@ -954,6 +1119,9 @@ LAYOUT = StimulusLayout(
     {
         "options": "number of options",
         PAYOFF: "list of columns: what each option would have paid at the step, for participants who are simulated",
+        CUE: "column, or list of columns: the cue, context or pair of the step, for each of which values are learned "
+        "apart",
+        GO: "cell of the response that stands for responding, where the other option is to withhold a response",
         "stage": "column: 0 for a first or only stage, 1 for the second",
         "block_start": "column: 1 where a new game begins, or the number of the game",
         SHOWN: "columns, from the left: the stimulus at each place, where responses say places",
@@ -971,7 +1139,9 @@ LAYOUT = StimulusLayout(
             (SECOND, "stage"),
             "which choices are of a second stage",
             "planning over two stages, and credit that a first choice receives for the second",
-        )
+        ),
+        CUE: NeededParts((CUE,), "the cue of a step", "working memory for cues"),
+        GO: NeededParts((GO,), "that one option is to withhold a response", "biases to respond"),
     },
 )
 """The steps of this kind of task as columns; they are made from the order of the responses."""
@@ -982,4 +1152,15 @@ def steps_with_attributes(domain: HasAttributes) -> StimulusLayout:
     plain = layout_of_attributes(domain)
     parts = {**plain.parts, "block_start": "column: 1 where a new game begins"}
     parts[PAYOFF] = LAYOUT.parts[PAYOFF]
-    return replace(plain, parts=parts, from_steps=sequence_of_steps)
+    found = replace(plain, parts=parts, from_steps=sequence_of_steps)
+    if not (isinstance(domain, HasCues) and domain.cue_names):
+        return found
+
+    def guess(names: Sequence[str]) -> dict[str, Any]:
+        cues = [name for name in names if CUE in words_of(name)]
+        attributes = plain.guess(names)
+        is_whole = len(cues) == 1 and len(attributes) == len(plain.needed)
+        return {CUE: cues[0], **attributes} if is_whole else {}
+
+    parts[CUE] = LAYOUT.parts[CUE]
+    return replace(found, needed=(*plain.needed, CUE), guess=guess)

@@ -5,7 +5,8 @@ goes to earlier picks as well; what became of the *other* options may change, to
 with what they know of where picks lead. A *bonus* for the unknown and *habits* add to the values, a *choice* rule turns
 the sum into probabilities, and some choices are *lapses*.
 
-Values are kept for each state and option, ``(n_draws, n_sequences, 3, n_options)``. A new game starts everything anew.
+Values are kept for each state, or cue, and option, ``(n_draws, n_sequences, n_states, n_options)``. A new game
+starts everything anew.
 """
 
 from __future__ import annotations
@@ -14,8 +15,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, normal, uniform
+from lakatos.domains.learning.mechanisms.cues import (
+    FIRST_VALUES,
+    GO_BIAS,
+    LOSSES,
+    MEMORY,
+    PAVLOVIAN,
+)
 from lakatos.domains.learning.mechanisms.one_state import in_one_state
-from lakatos.domains.learning.mechanisms.past import HABITS, RATES
+from lakatos.domains.learning.mechanisms.past import HABITS, RATES, TABLE
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import Composition, Grammar, Mechanism, SkeletonSlot
@@ -31,7 +39,7 @@ def current(state, parameters, trials, xp):
 
 
 def at(here, table):
-    """Rows of (..., 3, n_options) tables for the state that each person is in."""
+    """Rows of (..., n_states, n_options) tables for the state that each person is in."""
     return (here[..., None] * table).sum(axis=-2)
 
 
@@ -42,13 +50,13 @@ def normal_cdf(x, xp):
 BEFORE = """
 state = current(state, parameters, trials, xp)
 available = trials["available"]
-here = (trials["state"][..., None] == xp.arange(3)) * 1.0
+here = (trials["state"][..., None] == trials["states"]) * 1.0
 value = at(here, state["value"])
 evidence = value
 """
 BEFORE_LEARN = """
 state = current(state, parameters, trials, xp)
-here = (trials["state"][..., None] == xp.arange(3)) * 1.0
+here = (trials["state"][..., None] == trials["states"]) * 1.0
 picked = here[..., None] * response[..., None, :]
 reward = feedback["reward"]
 # the first stage of two pays nothing; it leads on
@@ -61,7 +69,6 @@ def _rate(low: float, high: float, meaning: str) -> Mapping[str, Any]:
     return uniform(low, high, "share", meaning)
 
 
-TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
 EXPECTATION = (
     Mechanism(
         slot="expectation",
@@ -185,7 +192,7 @@ CREDIT = (
         learn="""
 # a reward at the second stage goes to the first pick in full
 second = (trials["stage"] > 0) * paid
-first = state["first"][..., None, :] * (xp.arange(3) == 0)[:, None]
+first = state["first"][..., None, :] * (trials["states"] == 0)[..., None]
 gap = (reward - (first * state["value"]).sum(axis=(-2, -1))) * second
 step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., None, None]
 state["value"] = state["value"] + step
@@ -200,7 +207,7 @@ state["first"] = response * (trials["stage"] == 0)[..., None] * (1 - paid)[..., 
         start="state['first'] = xp.zeros((1, 1, trials['available'].shape[-1]))",
         learn="""
 second = (trials["stage"] > 0) * paid
-first = state["first"][..., None, :] * (xp.arange(3) == 0)[:, None]
+first = state["first"][..., None, :] * (trials["states"] == 0)[..., None]
 led = ((picked - first) * state["value"]).sum(axis=(-2, -1))
 gap = (led + parameters["eligibility"] * surprise) * second
 step = picked * (rate * surprise)[..., None, None] + first * (rate * gap)[..., None, None]
@@ -267,11 +274,12 @@ AHEAD = """
 chance = state["led_to"] / state["led_to"].sum(axis=-1)[..., None]
 best = state["value"].max(axis=-1)[..., 1:]
 ahead = (chance * best[..., None, :]).sum(axis=-1)
-first_of_two = (trials["stage"] == 0) * (state["led_to"].sum(axis=(-2, -1)) > 2.0 * trials["available"].shape[-1] + 0.5)
+n_led_to = (trials["states"].shape[-1] - 1) * trials["available"].shape[-1]
+first_of_two = (trials["stage"] == 0) * (state["led_to"].sum(axis=(-2, -1)) > n_led_to + 0.5)
 """
-LED_TO = 'state["led_to"] = 1.0 + xp.zeros((1, 1, trials["available"].shape[-1], 2))'
+LED_TO = 'state["led_to"] = 1.0 + xp.zeros((1, 1, trials["available"].shape[-1], trials["states"].shape[-1] - 1))'
 LEARN_LED_TO = (
-    'to = (feedback["next_state"][..., None] == xp.arange(1, 3)) * 1.0\n'
+    'to = (feedback["next_state"][..., None] == trials["states"][..., 1:]) * 1.0\n'
     'state["led_to"] = state["led_to"] + response[..., None] * to[..., None, :]'
 )
 PLANNING = (
@@ -528,12 +536,15 @@ LAPSE = Mechanism(
 )
 
 MECHANISMS = (
-    *EXPECTATION, *RATE, *RATES, *CREDIT, *OTHERS, *PLANNING, TRIED, *HABIT, *HABITS, LEAN, *CHOICE, LAPSE,
+    *EXPECTATION, *FIRST_VALUES, LOSSES, *RATE, *RATES, *CREDIT, *OTHERS, *PLANNING, TRIED, *HABIT, *HABITS, LEAN,
+    GO_BIAS, PAVLOVIAN, *CHOICE, MEMORY, LAPSE,
 )  # fmt: skip
 HEADS = (
     (("choice:guessing",), "Guessing"),
     (("planning:model-based",), "Model-based planning"),
     (("planning:hybrid",), "Planning and learning"),
+    (("memory:working memory",), "Learning and working memory"),
+    (("bias:Pavlovian",), "Pavlovian and learned responses"),
     (("rate:none", "habit:win-stay lose-shift"), "Win-stay lose-shift"),
     (("rate:none", "habit"), "Habit alone"),
     (("rate:none",), "No learning"),
@@ -552,14 +563,16 @@ GRAMMAR = Grammar(
     domain="learning",
     slots=(
         SkeletonSlot("expectation"),
+        SkeletonSlot("outcome", 0, 1),
         SkeletonSlot("rate"),
         SkeletonSlot("credit"),
         SkeletonSlot("others", 0, 1),
         SkeletonSlot("planning", 0, 1, sentence=2),
         SkeletonSlot("bonus", 0, 1, sentence=2),
         SkeletonSlot("habit", 0, 2, sentence=2),
-        SkeletonSlot("bias", 0, 1, sentence=3),
+        SkeletonSlot("bias", 0, 2, sentence=3),
         SkeletonSlot("choice", sentence=3),
+        SkeletonSlot("memory", 0, 1, sentence=3),
         SkeletonSlot("lapse", 0, 1, sentence=3),
     ),
     mechanisms=MECHANISMS,
@@ -576,9 +589,11 @@ GRAMMAR = Grammar(
 )
 
 
-def _composition(rate: str = "constant", choice: str = "softmax", **slots: str) -> Composition:
+def _composition(
+    rate: str = "constant", choice: str = "softmax", **slots: str | tuple[str, ...]
+) -> Composition:
     names = {"expectation": "even", "rate": rate, "credit": "direct", "choice": choice} | slots
-    return Composition({slot: (name,) for slot, name in names.items() if name})
+    return Composition.of(names)
 
 
 SEEDS = {
@@ -606,6 +621,33 @@ SEEDS = {
     "hybrid": (
         "Model-based/model-free hybrid",
         _composition(credit="eligibility", planning="hybrid", habit="perseveration"),
+    ),
+    "pst_q": ("Q-learning of pairs", _composition(expectation="nothing")),
+    "pst_gainloss_q": (
+        "Q-learning from gains and losses",
+        _composition("two rates", expectation="nothing"),
+    ),
+    "gng_noise": ("Go/no-go learning", _composition(expectation="nothing", lapse="random")),
+    "gng_bias": (
+        "Go/no-go learning with a go bias",
+        _composition(expectation="nothing", lapse="random", bias="responding"),
+    ),
+    "gng_pavlovian": (
+        "Go/no-go learning with Pavlovian bias",
+        _composition(expectation="nothing", lapse="random", bias=("responding", "Pavlovian")),
+    ),
+    "gng_pavlovian_losses": (
+        "Pavlovian bias and loss sensitivity",
+        _composition(
+            expectation="nothing",
+            outcome="losses apart",
+            lapse="random",
+            bias=("responding", "Pavlovian"),
+        ),
+    ),
+    "rlwm": (
+        "Learning and working memory",
+        _composition(expectation="chance", memory="working memory", lapse="random"),
     ),
     "random": ("Guessing", _composition("none", "guessing")),
 }

@@ -111,7 +111,7 @@ from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
-SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range", SIDE}
+SETTINGS = {"delay_unit", "amount_unit", "options", "x_range", "y_range", "go", SIDE}
 """Parts of `AnswerColumns.stimulus` that are no columns."""
 MOST_ANSWERS = 2_000_000
 """Single answers that a campaign takes; a search on a million of ten thousand people was tried."""

@@ -587,7 +587,7 @@ def _recognised(
 
 def _names_stimuli(reading: Reading) -> bool:
     """Whether a reading says which stimuli stood where, or are learned apart, or what words of rewards are worth."""
-    return bool(reading.experiment) or bool(reading.recode) or "shown" in reading.stimulus
+    return bool(reading.experiment or reading.recode or {"shown", "cue"} & set(reading.stimulus))
 
 
 def _is_other(reading: Reading, meanings: Mapping[str, str], said: AnswerColumns) -> bool:

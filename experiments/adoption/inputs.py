@@ -113,6 +113,8 @@ def missing_inputs(
     confounds = tuple(notes)
     if SIDE in columns.stimulus and SIDE not in layout.parts:
         reasons.setdefault(SIDES, "responses are read as options, by the column of their places")
+    if "go" in columns.stimulus:
+        reasons.setdefault(SIDES, "one option is to withhold a response")
     if named := _named_by_meaning(columns, domain):
         reasons.setdefault(
             SIDES,

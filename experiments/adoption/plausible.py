@@ -673,7 +673,7 @@ def check_steps(
         if words & JUDGED:
             continue  # what came of a response is no stimulus
         is_named = bool(words & STIMULUS_WORDS)
-        if name in used or not (is_named or _rewards_depend(cells, columns, participant, name)):
+        if name in used or not (is_named or rewards_depend(cells, columns, participant, name)):
             continue
         said = cells.text(name)
         if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not is_mixed(said, participant):
@@ -686,12 +686,12 @@ def check_steps(
             notes,
             "one_set_of_options",
             f"{cells.name}: {name} ({shown}) changes from step to step within participants, and is not read: options "
-            f"would be the same at all steps. Say --column experiment={name} (experiment in participants.columns) "
-            f"where each {name} is learned apart",
+            f"would be the same at all steps. Say --column cue={name} (participants.columns.stimulus) where each "
+            f"{name} is learned apart",
         )
 
 
-def _rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array, name: str) -> bool:
+def rewards_depend(cells: RowCells, columns: AnswerColumns, participant: Array, name: str) -> bool:
     """Whether rewards of one and the same choice differ by a column, which comes and goes as what is shown does.
 
     A column that follows from the reward, or that changes only with the choice, says what came of a step.

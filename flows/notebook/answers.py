@@ -24,7 +24,7 @@ from lakatos.experiments.adoption.tables import AnswerTable, read_answers, table
 from lakatos.experiments.answer_scale import in_window
 from lakatos.experiments.conditions import named_conditions
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.outcomes import knows_outcomes
+from lakatos.experiments.outcomes import knows_outcomes, lacking_inputs
 from lakatos.experiments.participants.file import stimulus_columns
 from lakatos.experiments.task import Domain, Stimuli, Trials
 from lakatos.flows.advice import advice_for_caller, in_callers_words
@@ -239,7 +239,7 @@ def _adopted(
         place = Path(os.environ.get("LAKATOS_DATA", folder))
         trials = load_archive(data, place)
         people = tuple(item.attributes_in_words for item in trials)
-        return PeoplesAnswers(own, trials, people=people)
+        return PeoplesAnswers(own, trials, people=people, closed=lacking_inputs(own, {}))
     if isinstance(data, str | Path) and Path(data).suffix == ".toml":
         return _of_study(Path(data), columns or {}, known)
     table = table_of(data)

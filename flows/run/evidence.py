@@ -49,7 +49,7 @@ def terms_of(config: CampaignConfig) -> StudyTerms:
         design=config.design,
         n_draws=config.theories.draws,
         n_rivals=config.theories.rivals,
-        closed=frozenset(config.participants.closed),
+        closed=frozenset(config.closed_inputs),
     )
 
 

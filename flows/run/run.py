@@ -93,7 +93,7 @@ class Run:
         self.domain: Domain = domain_of(config)
         self.laboratory = laboratory_of(self.domain, n_workers, seconds=config.theories.seconds)
         self.family: Family = family_of(config)
-        self.open_family: Family = self.family.without(config.participants.closed)
+        self.open_family: Family = self.family.without(config.closed_inputs)
         self.state = RunState()
         self.panel: JudgeEpoch | None = None
         """The judges that have a seat now; None before they are asked for the first time."""

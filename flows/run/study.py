@@ -26,6 +26,7 @@ from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
 from lakatos.experiments.adoption.packing import answers_digest
 from lakatos.experiments.conditions import CONDITION
 from lakatos.experiments.errors import DesignError, ExperimentError, SourceError
+from lakatos.experiments.outcomes import lacking_inputs
 from lakatos.experiments.participants import SOURCES
 from lakatos.experiments.participants.answers import LANGUAGE_MODEL
 from lakatos.experiments.participants.source import SourceProfile
@@ -207,6 +208,13 @@ class CampaignConfig(ConfigSection):
         stops_early = self.design.stopping.rule != "fixed"
         return SOURCES[people.source].profile_in(follows_participants=excludes or stops_early)
 
+    @property
+    def closed_inputs(self) -> Mapping[str, str]:
+        """What the trials of the study lack, so that theories that need it are not considered, and why."""
+        if self.participants.file:
+            return self.participants.closed
+        return {**lacking_inputs(domain_of(self), self.space), **self.participants.closed}
+
     @model_validator(mode="after")
     def _names_exist(self) -> CampaignConfig:
         if self.domain_file is None:
@@ -376,6 +384,13 @@ class CampaignConfig(ConfigSection):
             )
         return stimuli
 
+    def _check_seeds_can_be_tested(self) -> None:
+        """Refuse initial theories that need what the trials lack."""
+        closed, family = self.closed_inputs, family_of(self)
+        for seed in self.theories.seeds:
+            for name in family.needed(seed, closed):
+                raise ValueError(f"theories.seeds: {seed!r} needs another task: {closed[name]}")
+
     @model_validator(mode="after")
     def _design_fits(self) -> CampaignConfig:
         domain, design = domain_of(self), self.design
@@ -385,6 +400,8 @@ class CampaignConfig(ConfigSection):
                 raise DesignError("design.forbidden: the steps of a schedule cannot be left out")
             are_forbidden(domain, example, design.forbidden)
             costs_of(domain, example, per_response=1e9, features=design.cost.features)
+            if not self.participants.file:
+                self._check_seeds_can_be_tested()
             if design.proposed and self.source.is_archive:
                 raise DesignError(
                     "design.proposed: an archive has responses to its own trials only"

@@ -1,6 +1,6 @@
 """The grammar of learning for tasks with one state only: tables of one row, and nothing about second stages.
 
-Bandits and reversals have no second stage. The general texts keep tables of three states for them and pass rewards on
+Bandits and reversals have no second stage. The general texts keep tables of all states for them and pass rewards on
 to first picks that there are not; all of that adds zeros. Left out here, a walk takes half of the time or less, and
 every answer stays the same to the last digit. Only the laboratory's own processes are given these texts.
 """
@@ -14,9 +14,11 @@ from lakatos.experiments.task import Stimuli
 from lakatos.theories.language.grammar import Mechanism, QuickerWriting
 
 TABLES = (
-    ("xp.zeros((1, 1, 3, ", "xp.zeros((1, 1, 1, "),
+    ("xp.zeros((1, 1, trials['states'].shape[-1], ", "xp.zeros((1, 1, 1, "),
     ("return (here[..., None] * table).sum(axis=-2)", "return table[..., 0, :]"),
-    ('(trials["state"][..., None] == xp.arange(3)) * 1.0', "xp.ones((1, 1, 1))"),
+    ("xp.zeros((1, 1, trials['states'].shape[-1]))", "xp.zeros((1, 1, 1))"),
+    ('xp.zeros((1, 1, trials["states"].shape[-1], ', "xp.zeros((1, 1, 1, "),
+    ('(trials["state"][..., None] == trials["states"]) * 1.0', "xp.ones((1, 1, 1))"),
     ("here[..., None] * response[..., None, :]", "response[..., None, :]"),
 )
 """Phrases of the general texts, and what they are where there is one state."""
@@ -44,8 +46,9 @@ def in_one_state(
 
 
 def has_one_state(stimuli: Stimuli) -> bool:
-    """Whether nobody comes into a second stage."""
-    return not stimuli["stage"].any() and not stimuli["next_state"].any()
+    """Whether nobody comes into a second stage, and there are no cues."""
+    arrays = stimuli.arrays
+    return "cue" not in arrays and not arrays["stage"].any() and not arrays["next_state"].any()
 
 
 def _quicker(item: Mechanism) -> Mechanism:

@@ -15,7 +15,8 @@ N_PICKS = 3
 """Picks ago that can matter by themselves."""
 LAGS = tuple(range(1, N_PICKS + 1))
 AGO = {1: "last", 2: "two trials ago", 3: "three trials ago"}
-TABLE = "xp.zeros((1, 1, 3, trials['available'].shape[-1]))"
+TABLE = "xp.zeros((1, 1, trials['states'].shape[-1], trials['available'].shape[-1]))"
+"""Nothing in each state, for each option."""
 FEW_LAST = Mechanism(
     slot="rate",
     name="few last outcomes",
@@ -263,7 +264,8 @@ LAST_TWO = Mechanism(
         f'parameters["{memory}"] * after[..., {place}]' for place, memory in enumerate(MEMORIES)
     )
     + '\nhabit = habit + at(here, state["remembered"]) * pull[..., None]',
-    start=f'state["memory"] = xp.zeros((1, 1, 3, {len(MEMORIES)}))\nstate["remembered"] = {TABLE}',
+    start=f'state["memory"] = xp.zeros((1, 1, trials["states"].shape[-1], {len(MEMORIES)}))\n'
+    f'state["remembered"] = {TABLE}',
     learn=f"""
 after = (here[..., None] * state["memory"]).sum(axis=-2)
 won_before = after[..., {len(MEMORIES) // 2}:].sum(axis=-1)

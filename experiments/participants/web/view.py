@@ -384,7 +384,7 @@ def notices_before(
     if not experiment.task.sequential:
         return []
     place = float(np.ravel(shown(experiment, step, feedback)["state"])[0])
-    if place:
+    if place and "cue" not in stimuli.arrays:
         return [filled(texts["task"]["here"], place=f"{place:g}")]
     lines = [feedback_words(experiment, texts, feedback)]
     if step.row and stimuli["block_start"][step.row]:

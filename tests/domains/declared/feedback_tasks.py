@@ -70,7 +70,26 @@ moon = { amounts = [5, -5], chances = [0.6, 0.4] }
 star = { amounts = [5, -5], chances = [0.4, 0.6] }
 cloud = { sequence = [5, -5, -5, -5, 5, -5, -5, -5, 5, -5, -5, -5, 5, -5, -5, -5, 5, -5, -5, -5, 5, -5, -5, -5] }
 """
-TASKS = {"bandit": BANDIT, "weather": WEATHER, "pairs": PAIRS}
+KEYS = """
+name = "keys"
+question = "Do you press the key?"
+options = ["wait", "press"]
+instructions = ["Each shape has its own best response."]
+
+[feedback]
+unit = "points"
+steps = 24
+go = "press"
+
+[feedback.by_cue.circle]
+wait = { amounts = [1, 0], chances = [0.2, 0.8] }
+press = { amounts = [1, 0], chances = [0.8, 0.2] }
+
+[feedback.by_cue."black square"]
+wait = { amounts = [0, -1], chances = [0.8, 0.2] }
+press = { amounts = [0, -1], chances = [0.2, 0.8] }
+"""
+TASKS = {"bandit": BANDIT, "weather": WEATHER, "pairs": PAIRS, "keys": KEYS}
 
 
 def changed(text: str, *changes: tuple[str, str]) -> str:

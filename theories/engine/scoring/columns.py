@@ -122,12 +122,13 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
     reached = sequences.feedback.get("next_state", nothing).astype(np.intp)
     starts = np.asarray(trials.stimuli["block_start"])
     stages = np.asarray(trials.stimuli["stage"])
-    memory = _StepMemory(n_people, trials.n_options)
+    cue = trials.stimuli.arrays.get("cue", np.zeros(len(trials.stimuli))).astype(np.intp)
+    memory = _StepMemory(n_people, trials.n_options, max(N_STATES, int(cue.max()) + 1))
     found = []
     for step in range(n_steps):
         row = np.maximum(sequences.trial[:, step], 0)
         stage = stages[row]
-        memory.begin(stage, is_start=starts[row] > 0)
+        memory.begin(stage, cue[row], is_start=starts[row] > 0)
         seen = [cue[row][..., None] for cue in cues]
         found.append(np.concatenate([memory.columns(stage), *seen], axis=-1))
         memory.learn(stage, sequences.response[:, step], reward[:, step], reached[:, step])
@@ -138,27 +139,27 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
 class _StepMemory:
     """What people did and got up to now, each in the state in which it happened."""
 
-    def __init__(self, n_people: int, n_options: int) -> None:
+    def __init__(self, n_people: int, n_options: int, n_states: int) -> None:
         self.people: NDArray[np.intp] = np.arange(n_people)
-        self.n_options = n_options
+        self.n_options, self.n_states = n_options, n_states
         self.state: NDArray[np.intp] = np.zeros(n_people, dtype=np.intp)
         # Running means, one for each speed of forgetting.
-        self.paid = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
-        self.taken = np.zeros((len(DECAYS), n_people, N_STATES, n_options))
+        self.paid = np.zeros((len(DECAYS), n_people, n_states, n_options))
+        self.taken = np.zeros((len(DECAYS), n_people, n_states, n_options))
         # The last choice in each state, alone and with the sign of its reward.
-        self.last_taken = np.zeros((n_people, N_STATES, n_options))
-        self.last_paid = np.zeros((n_people, N_STATES, n_options))
+        self.last_taken = np.zeros((n_people, n_states, n_options))
+        self.last_paid = np.zeros((n_people, n_states, n_options))
         # How often each option of the first stage led to which state, and what was got there last.
-        self.led = np.zeros((n_people, n_options, N_STATES))
-        self.worth = np.zeros((n_people, N_STATES))
+        self.led = np.zeros((n_people, n_options, n_states))
+        self.worth = np.zeros((n_people, n_states))
 
-    def begin(self, stage: Array, is_start: NDArray[np.bool_]) -> None:
-        """Forget everything where a block begins; the first stage has one state."""
+    def begin(self, stage: Array, cue: NDArray[np.intp], is_start: NDArray[np.bool_]) -> None:
+        """Forget everything where a block begins; the first stage has one state for each cue."""
         self.paid[:, is_start] = 0.0
         self.taken[:, is_start] = 0.0
         for kept in (self.last_taken, self.last_paid, self.led, self.worth):
             kept[is_start] = 0.0
-        self.state = np.where(stage > 0, self.state, 0)
+        self.state = np.where(stage > 0, self.state, cue)
 
     def columns(self, stage: Array) -> Array:
         """``(n_people, n_options, n_columns)`` what is remembered in the present state."""
@@ -196,8 +197,8 @@ class _StepMemory:
             taken[here] += decay * (chosen - taken[here])
         self.last_taken[here] = chosen
         self.last_paid[here] = chosen * (2 * got - 1)
-        next_state = np.clip(reached, 0, N_STATES - 1)
-        arrived = np.eye(N_STATES)[next_state]
+        next_state = np.clip(reached, 0, self.n_states - 1)
+        arrived = np.eye(self.n_states)[next_state]
         is_first = (stage == 0)[:, None, None]
         self.led += is_first * chosen[..., None] * arrived[:, None]
         self.worth[here] = np.where(stage > 0, reward, self.worth[here])
