@@ -34,6 +34,7 @@ DOMAINS: PluginTable[Domain] = PluginTable(
         "sequences": "lakatos.domains.sequences.task:DOMAIN",
         "perception": "lakatos.domains.perception.task:DOMAIN",
         "recognition": "lakatos.domains.recognition.task:DOMAIN",
+        "stopping": "lakatos.domains.stopping.task:DOMAIN",
     }
 )
 """Kinds of tasks of the package, by name."""

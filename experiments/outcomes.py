@@ -67,6 +67,14 @@ class HasCues(Protocol):
 
 
 @runtime_checkable
+class NamesOutcomes(Protocol):
+    """A domain with sentences of its own, in the page's texts, for what followed a response."""
+
+    def outcome_of(self, feedback: Mapping[str, float]) -> str:
+        """Key of the sentence in ``after`` of the domain's texts; empty where nothing is to be said."""
+
+
+@runtime_checkable
 class EstimatesOutcomes(Protocol):
     """A domain that can estimate from responses what options would have paid."""
 

@@ -486,6 +486,14 @@ def keeps_places(domain: Domain) -> bool:
     return bool(getattr(domain, "keeps_places", False))
 
 
+def seen_trial(domain: Domain, stimuli: Stimuli, row: int, before: Mapping[str, float]) -> Stimuli:
+    """One trial with all that a person sees of it, after what followed the trial before; see `Domain.shown`."""
+    arrays = stimuli.take([row]).arrays
+    shown = domain.shown(arrays, {name: np.full((1, 1), value) for name, value in before.items()})
+    by_draw = {name: np.asarray(array)[0] for name, array in shown.items() if name not in arrays}
+    return Stimuli({**arrays, **by_draw})
+
+
 def with_random_sides(domain: Domain, stimuli: Stimuli, rng: np.random.Generator) -> Stimuli:
     """The same trials, each with its options exchanged or not by lot, so that a side tells nothing about an option.
 

@@ -21,6 +21,7 @@ from lakatos.domains.public_goods.reader import GiftRows
 from lakatos.domains.public_goods.task import situations
 from lakatos.domains.risky.space import pairs
 from lakatos.domains.sequences.task import text_of
+from lakatos.domains.stopping.task import decisions
 from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.participants.simulated import as_trials
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -485,6 +486,39 @@ def two_steps(domain: Domain, rng: Rng) -> PlainFile:
     return PlainFile(frame, "choice1", trials)
 
 
+def balloons(domain: Domain, rng: Rng) -> PlainFile:
+    """Balloons that are pumped up, of which each row is one; of the last one only if it is over."""
+    most = int(rng.integers(6, 20))
+    settings = {"n_steps": int(rng.integers(150, 250)), "most": most}
+    trials = _simulated(domain, domain.candidates(settings, rng, 1), rng)
+    told = {name: own.astype(int) for name, own in trials.feedback.items()}
+    who, step = trials.participant, trials.trial
+    is_over = told["pumps"] == 0
+    last = np.array([step[is_over & (who == one)].max() for one in range(int(who.max()) + 1)])
+    is_kept = step <= last[who]
+    ends = np.flatnonzero(is_over)
+    made = np.where(told["balloons"][ends] == 1, 0, np.append(0, told["made"][ends][:-1]))
+    truth = replace(
+        trials,
+        stimuli=decisions(int(last.max()) + 1, most),
+        **{
+            name: getattr(trials, name)[is_kept]
+            for name in ("participant", "trial", "response", "count")
+        },
+        feedback={name: own[is_kept] for name, own in trials.feedback.items()},
+    )
+    frame = pd.DataFrame(
+        {
+            "subject": [f"P{one + 1:02d}" for one in who[ends]],
+            "trial": told["balloons"][ends],
+            "pumps": told["made"][ends] - made,
+            "most_pumps": most,
+            "burst": told["burst"][ends],
+        }
+    )
+    return PlainFile(frame, "burst", truth)
+
+
 def declared_steps(domain: Domain, rng: Rng) -> PlainFile:
     """A declared task in which participants see what came of their choices."""
     stimuli = domain.candidates({"steps": int(rng.integers(24, 48))}, rng, 1)
@@ -523,6 +557,7 @@ KINDS: dict[str, Kind] = {
     "graded rewards": Kind("learning", graded_rewards),
     "games of steps": Kind("learning", games_of_steps),
     "two steps": Kind("learning", two_steps),
+    "balloons": Kind("stopping", balloons),
     "declared: dots": Kind(str(TASKS / "dots.toml"), declared),
     "declared: fairness": Kind(str(TASKS / "fairness.toml"), declared),
     "declared: giving": Kind(str(TASKS / "giving.toml"), declared),

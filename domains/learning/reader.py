@@ -85,7 +85,7 @@ def sequence_of_steps(
     domain: Domain,
     size: float,
     notes: list[str],
-) -> Trials:
+) -> tuple[Trials, Array]:
     """Answers of people who learn: everybody's steps are numbered in their order.
 
     Args:
@@ -154,7 +154,7 @@ def sequence_of_steps(
             columns.feedback["reward"],
             f"is not what {PAYOFF} says that the chosen option paid",
         )
-    return Trials(
+    trials = Trials(
         experiment=name,
         stimuli=stimuli,
         participant=participant,
@@ -165,6 +165,7 @@ def sequence_of_steps(
         n_people=int(participant.max()) + 1,
         feedback=feedback,
     )
+    return trials, np.arange(len(step))
 
 
 def _with_cues(
@@ -272,7 +273,7 @@ def _two_stages(
     participant: Array,
     size: float,
     notes: list[str],
-) -> Trials:
+) -> tuple[Trials, Array]:
     """Responses of the two-step task, of which each row is a trial: two choices, the state between them, the reward.
 
     Raises:
@@ -309,7 +310,7 @@ def _two_stages(
     people: list[list[Any]] = [[] for _ in range(int(participant.max()) + 1)]
     for who, trial in zip(participant.tolist(), rows, strict=True):
         people[who].append(trial)
-    return two_step_trials(name, people)
+    return two_step_trials(name, people), np.repeat(np.arange(len(first)), 2)
 
 
 def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state: str) -> Array:

@@ -27,6 +27,7 @@ from lakatos.experiments.adoption.layouts import (
     HUNDREDTHS,
     StimulusLayout,
     as_table,
+    counts_options,
     known_layout,
     layout_of,
 )
@@ -107,7 +108,6 @@ from lakatos.experiments.adoption.timed_answers import with_answer_code
 from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows, one_answer_items
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
-from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain, Stimuli, Trials
 
 Array = NDArray[Any]
@@ -753,7 +753,7 @@ def _experiment(
     layout = known_layout(domain)
     if layout.from_steps:
         try:
-            trials = layout.from_steps(name, cells, columns, participant, domain, size, told)
+            trials, row = layout.from_steps(name, cells, columns, participant, domain, size, told)
         except StimuliError as error:
             step = np.concatenate([np.arange(n) for n in np.bincount(participant)])
             first = np.unique(step, return_index=True)[1]
@@ -764,7 +764,7 @@ def _experiment(
                 f"{words}{shown}. Correct it, or say --column PART=COLUMN (participants.columns)."
             ) from None
         notes += _of_experiment(name, told, columns)
-        return trials, np.repeat(rows, len(trials.response) // len(rows))
+        return trials, rows[row]
     scale = scale_of(domain)
     response: Array
     if layout.from_rows:
@@ -923,9 +923,11 @@ def _with_code(
     if columns.is_pooled and not columns.response:
         return columns, ""
     labels = domain.options if len(domain.options) == n_options else ()
-    is_free = domain.sequential and not isinstance(domain, HasOutcomes)
-    is_free = is_free and "payoff" not in columns.stimulus
-    code = code_of_cells(cells, columns, n_options, labels, notes, names_of_arms=is_free)
+    is_free = counts_options(domain) and "payoff" not in columns.stimulus
+    if layout.code is None:
+        code = code_of_cells(cells, columns, n_options, labels, notes, names_of_arms=is_free)
+    else:
+        code = layout.code(columns.response, sorted(set(cells.text(columns.response)) - {""}))
     return columns.model_copy(update={"responses": code}), ""
 
 

@@ -35,7 +35,12 @@ from lakatos.experiments.adoption.guessed_mapping import (
     with_times,
     won_and_lost,
 )
-from lakatos.experiments.adoption.layouts import Reading, layout_of, layouts_to_guess
+from lakatos.experiments.adoption.layouts import (
+    Reading,
+    counts_options,
+    layout_of,
+    layouts_to_guess,
+)
 from lakatos.experiments.adoption.mapping import (
     ONE_PARTICIPANT,
     OPEN_QUESTION,
@@ -552,7 +557,7 @@ def _recognised(
     is_paid = "reward" in meanings.values() or won_and_lost(table) != OPEN_QUESTION
     frame = without_practice(table.frame)
     signature = table_signature(frame, meanings, said.response, said.participant)
-    if domain is not None and domain.sequential and named_response and is_paid:
+    if domain is not None and counts_options(domain) and named_response and is_paid:
         layout = layouts_to_guess().get(domain.name)
         reading = layout.recognise(signature) if layout and layout.recognise else None
         if reading is None or not (_names_stimuli(reading) or _is_other(reading, meanings, said)):

@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.layouts import (
     DAYS,
     HUNDREDTHS,
     Reading,
+    counts_options,
     layout_of,
     layouts_to_guess,
 )
@@ -227,7 +228,7 @@ def mapping_of(
         "response_time": time,
         "response_time_unit": _unit(table, time),
     }
-    if domain in all_domains() and all_domains()[domain].sequential:
+    if domain in all_domains() and counts_options(all_domains()[domain]):
         places = said.responses.values()
         n_options = max(*places, 1) + 1 if places else _guessed_options(table, response)
         stimulus = {"options": n_options, **stimulus}
@@ -254,7 +255,7 @@ def task_with_feedback(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     is_paid = "reward" in known or gains != OPEN_QUESTION or _prediction_came_true(table, named)
     if not {"participant", "response"} <= known or not is_paid:
         return ""
-    tasks = [name for name, task in all_domains().items() if task.sequential]
+    tasks = [name for name, task in all_domains().items() if counts_options(task)]
     response = next(name for name, meaning in meanings.items() if meaning == "response")
     explained = {*columns_in(gains, table.frame), *_second_stage(table, response, "").values()}
     unexplained = [

@@ -109,8 +109,12 @@ class StimulusLayout:
     """Parts that some theories need, by the name by which mechanisms say so (`Mechanism.needs`)."""
     neutral: Mapping[str, float] = field(default_factory=dict)
     """Numbers by which the options are alike in parts that a file may not have, for the user to say."""
-    from_steps: Callable[..., Trials] | None = None
-    """Makes the responses of an experiment whose trials are the steps of one schedule."""
+    from_steps: Callable[..., tuple[Trials, Array]] | None = None
+    """Makes the responses of an experiment whose trials are the steps of one schedule, and says of which row each is;
+    a row may hold several."""
+    code: Callable[[str, Sequence[str]], dict[str, int]] | None = None
+    """The option that each cell of a column of responses stands for, by the column's name and its cells; nothing where
+    that is not clear. None: by the labels of the options, or by numbers."""
 
     def guessed(self, frame: pd.DataFrame) -> dict[str, Any]:
         """Parts that a table's columns suggest; nothing where they suggest none."""
@@ -176,6 +180,12 @@ def known_layout(domain: Domain) -> StimulusLayout:
             f"{', '.join(names_with_layouts())}. A reader in domains/NAME/archives can."
         )
     return layout
+
+
+def counts_options(domain: Domain) -> bool:
+    """Whether a file of a kind of task may have any number of options, which its mapping says."""
+    layout = layout_of(domain) if domain.sequential else None
+    return layout is not None and "options" in layout.parts
 
 
 def layouts_to_guess() -> dict[str, StimulusLayout]:

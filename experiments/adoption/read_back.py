@@ -17,7 +17,7 @@ from lakatos.experiments.adoption.option_kind import label_of_option
 from lakatos.experiments.adoption.plausible import JUDGED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
-from lakatos.experiments.task import Domain, Trials
+from lakatos.experiments.task import Domain, Trials, seen_trial
 
 Array = NDArray[Any]
 N_READ_BACK = 3
@@ -145,7 +145,10 @@ def _in_words(
     domain: Domain,
 ) -> str:
     """One response: its row, what was shown, what the cells say and what they were taken for."""
-    shown = domain.describe(item.stimuli, int(item.trial[at]))
+    goes_on = at > 0 and item.participant[at] == item.participant[at - 1]
+    before = {name: float(own[at - 1]) for name, own in item.feedback.items()} if goes_on else {}
+    seen = seen_trial(domain, item.stimuli, int(item.trial[at]), before)
+    shown = domain.describe(seen, 0)
     code, scale = int(item.response[at]), scale_of(domain)
     labels = domain.options
     option = labels[code] if code < len(labels) else chr(ord("A") + code)
@@ -167,6 +170,6 @@ def _in_words(
     followed = "".join(
         f", {name} {values[at]:g}"
         for name, values in item.feedback.items()
-        if name != "next_state" or np.any(values)
+        if name not in seen.arrays and (name != "next_state" or np.any(values))
     )
     return f"{row}{shown} -> {meaning}{followed}"

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from lakatos.experiments.adoption.layouts import counts_options
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.errors import TrialsError
-from lakatos.experiments.outcomes import HasOutcomes
 from lakatos.experiments.task import Domain
 
 WON = {
@@ -108,7 +108,7 @@ def size_of_rewards(
     Declared tasks say the range of their outcomes; there it is 1.
     """
     column = columns.feedback.get("reward", "")
-    if not domain.sequential or isinstance(domain, HasOutcomes) or not column:
+    if not counts_options(domain) or not column:
         return 1.0
     size = float(np.abs(rewards(cells, column, [])).max(initial=0.0))
     if size in (0.0, 1.0):
@@ -125,7 +125,7 @@ def number_of_options(columns: AnswerColumns, domain: Domain) -> int:
     Raises:
         TrialsError: The mapping has to say it, and does not.
     """
-    if not domain.sequential or isinstance(domain, HasOutcomes):
+    if not counts_options(domain):
         return len(domain.options)
     told = columns.stimulus.get("options")
     if not isinstance(told, int) or told < 2:

@@ -23,7 +23,7 @@ from lakatos.experiments.adoption.column_meanings import (
 )
 from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.guessed_mapping import UNITS, begins_anew
-from lakatos.experiments.adoption.layouts import DAYS, Reading, layout_of
+from lakatos.experiments.adoption.layouts import DAYS, Reading, counts_options, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
@@ -115,7 +115,7 @@ def again_in_words(
         f"{', '.join(people[:MOST_SHOWN])}{more} took part more than once: {name} has several values there, with "
         f"{mapping.order} beginning anew"
     )
-    if domain is None or not domain.sequential or "block_start" in mapping.stimulus:
+    if domain is None or not counts_options(domain) or "block_start" in mapping.stimulus:
         return {}, [told]
     who = table.frame[mapping.participant]
     firsts = (

@@ -43,6 +43,7 @@ from lakatos.experiments.participants.web.study import (
     available,
     follows,
     plan_of,
+    seen,
 )
 from lakatos.experiments.participants.web.texts import (
     Texts,
@@ -454,7 +455,7 @@ def page_of(
     else:
         notices = notices_before(experiment, step, feedback, texts)
         lines += [*notices, ""] if notices else []
-        picture = experiment.task.picture(experiment.design.stimuli, step.row)
+        picture = experiment.task.picture(seen(experiment, step, feedback), 0)
         lines += [words_in_order(translated(picture, texts), labels), ""]
         lines.append(texts["domains"][experiment.domain]["question"])
     return "\n".join([*lines, *(f"- {label}" for label in free)])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from taking_part import SPACES, in_inbox, open_experiment
 
@@ -655,3 +656,33 @@ def test_one_of_eleven_numbers_is_chosen_by_its_button_and_by_no_key(
         )
     (answers,) = in_inbox(tmp_path)
     assert list(answers.response) == [7, 10]
+
+
+@pytest.mark.slow
+def test_a_balloon_grows_bursts_and_is_collected(browser, serve, tmp_path):
+    """A participant who pumps three times and collects, and reloads the page in between."""
+    space = {"n_steps": 14, "most": 6}
+    design = open_experiment(tmp_path, "stopping", n_trials=1, checks=0, space=space)
+    task, told, ended = DOMAINS["stopping"], {}, []
+    page = begin(browser, serve(), "stopping")
+    while number := shown(page):
+        if number == 3:
+            page.reload()
+            shown(page)
+        before = {name: float(value[0, 0]) for name, value in told.items()}
+        pumps, balloons = (int(before.get(name, 0)) for name in ("pumps", "balloons"))
+        points = "1 point" if pumps == 1 else f"{pumps} points"
+        assert page.locator(".picture").inner_text().strip() == f"Balloon {balloons + 1}: {points}"
+        if before and not pumps:
+            ended.append("burst" if before["burst"] else f"collected: {before['reward']:g}")
+            assert ended[-1] in page.locator(".notice").inner_text()
+        option = int(pumps == 3)
+        arrays = design.stimuli.take([number - 1]).arrays
+        told = task.feedback(arrays, task.shown(arrays, told), np.array([[option]]))
+        answer(page, option)
+    assert {"burst", "collected: 3"} <= set(ended)
+    (answers,) = in_inbox(tmp_path)
+    assert (answers.status, len(answers.response)) == ("completed", 14)
+    assert {name: own[-1] for name, own in answers.feedback.items()} == {
+        name: float(value[0, 0]) for name, value in told.items()
+    }

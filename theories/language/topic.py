@@ -87,6 +87,12 @@ TOPICS = {
     ("pull", "push"): "the distractor's pull",
     ("slowing", "speeding"): "slowing",
     ("errors", "fewer errors"): "errors",
+    ("risk seeking", "risk aversion"): "risk attitudes",
+    ("falling targets", "defiance"): "effects of bursts",
+    ("rising targets", "retreat"): "effects of collections",
+    ("caution after bursts", "boldness after bursts"): "post-burst caution",
+    ("growing boldness", "growing caution"): "trends over balloons",
+    ("a bias to pump", "a bias to collect"): "response bias",
 }
 """By the labels of both sides."""
 

@@ -27,7 +27,7 @@ from lakatos.experiments.participants.web.timed import (
     check_timed_trials,
     figures_of,
 )
-from lakatos.experiments.task import Design, Domain, Stimuli
+from lakatos.experiments.task import Design, Domain, Stimuli, seen_trial
 from lakatos.experiments.task_file import TaskFile, task_file_of
 from lakatos.traces.digest import Digest
 
@@ -264,14 +264,9 @@ def is_timed(step: PageStep) -> bool:
     return step.has_choice
 
 
-def shown(
-    experiment: PageExperiment, step: PageStep, before: Mapping[str, float]
-) -> Mapping[str, Array]:
-    """What the person sees of a trial, after the feedback of the trial before; see `experiments.task.Domain.shown`."""
-    arrays = experiment.stimuli_of(step).take([step.row]).arrays
-    return experiment.task.shown(
-        arrays, {name: np.full((1, 1), value) for name, value in before.items()}
-    )
+def seen(experiment: PageExperiment, step: PageStep, before: Mapping[str, float]) -> Stimuli:
+    """A trial as the person sees it, after the feedback of the trial before; see `experiments.task.seen_trial`."""
+    return seen_trial(experiment.task, experiment.stimuli_of(step), step.row, before)
 
 
 def follows(
@@ -281,6 +276,7 @@ def follows(
     if step.kind not in ("trial", "practice"):
         return {}
     arrays = experiment.stimuli_of(step).take([step.row]).arrays
-    seen = shown(experiment, step, before)
-    after = experiment.task.feedback(arrays, seen, np.full((1, 1), response))
+    known = {name: np.full((1, 1), value) for name, value in before.items()}
+    shown = experiment.task.shown(arrays, known)
+    after = experiment.task.feedback(arrays, shown, np.full((1, 1), response))
     return {name: float(np.ravel(value)[0]) for name, value in after.items()}

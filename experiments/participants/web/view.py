@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lakatos.experiments.outcomes import HasOutcomes
+from lakatos.experiments.outcomes import HasOutcomes, NamesOutcomes
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.manner import PageCondition
@@ -22,7 +22,7 @@ from lakatos.experiments.participants.web.study import (
     available,
     condition_at,
     plan_of,
-    shown,
+    seen,
 )
 from lakatos.experiments.participants.web.texts import (
     REFERENCE,
@@ -227,6 +227,10 @@ def feedback_words(experiment: PageExperiment, texts: Texts, feedback: Mapping[s
     reward = feedback.get("reward")
     if reward is None:
         return ""
+    if isinstance(experiment.task, NamesOutcomes):
+        kind = experiment.task.outcome_of(feedback)
+        words = texts["domains"][experiment.domain]["after"]
+        return filled(words[kind], amount=f"{reward:.10g}") if kind else ""
     kind = "reward" if reward > 0 else "loss" if reward < 0 else "nothing"
     return filled(words[kind], amount=f"{abs(reward):.10g}")
 
@@ -279,13 +283,15 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     ]
     is_check = step.kind == "check"
     shown_step = _step_behind_check(session, position) if is_check else step
-    stimuli = experiment.stimuli_of(shown_step)
-    picture = translated(experiment.picture(stimuli, shown_step.row), texts)
+    stimuli, row = experiment.stimuli_of(shown_step), shown_step.row
+    is_next = position == session.position and not is_check
+    if is_next:
+        stimuli, row = seen(experiment, step, session.feedback), 0
+    picture = translated(experiment.picture(stimuli, row), texts)
     if is_check:
         picture = (
             f"<p>{escape(filled(texts['task']['check'], option=labels[step.row]))}</p>{picture}"
         )
-    is_next = position == session.position and not is_check
     notices = notices_before(experiment, step, session.feedback, texts) if is_next else []
     if step.kind == "practice":
         notices = [later(texts, "flow")["practice_notice"], *notices]
@@ -380,14 +386,14 @@ def notices_before(
     experiment: PageExperiment, step: PageStep, feedback: Mapping[str, float], texts: Texts
 ) -> list[str]:
     """What followed the trial before, by its ``feedback``, and where the person is now."""
-    stimuli = experiment.stimuli_of(step)
     if not experiment.task.sequential:
         return []
-    place = float(np.ravel(shown(experiment, step, feedback)["state"])[0])
-    if place and "cue" not in stimuli.arrays:
+    now = seen(experiment, step, feedback).arrays
+    place = float(now["state"][0]) if "state" in now else 0.0
+    if place and "cue" not in now:
         return [filled(texts["task"]["here"], place=f"{place:g}")]
     lines = [feedback_words(experiment, texts, feedback)]
-    if step.row and stimuli["block_start"][step.row]:
+    if step.row and "block_start" in now and now["block_start"][0]:
         lines.append(texts["task"]["new_game"])
     if has_two_stages(experiment):
         lines.append(texts["task"]["start"])

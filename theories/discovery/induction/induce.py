@@ -261,8 +261,8 @@ def _lessons(
     rng: np.random.Generator,
     told: InductionTold | None,
 ) -> list[InducedRule]:
-    """Rules of learning, best first; none where there is more than one stage, or order is unknown."""
-    if any(item.pooled or item.stimuli["stage"].any() for item in trials):
+    """Rules of learning, best first; none where choices have no value, in more than one stage, or without order."""
+    if any(item.pooled or item.stimuli.arrays.get("stage", np.ones(1)).any() for item in trials):
         return []
     found = [InducedRule(**vars(item)) for item in induce_lessons(domain, trials, rng, told)]
     return sorted(found, key=lambda item: -item.criterion)

@@ -108,7 +108,8 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
 
     For each option: running means of its reward and of how often it was taken in the same state, whether it was the
     last choice there, alone and with its reward, where it has led so far, and what was got there; of declared tasks
-    also its attributes. Rows are in the order of `Trials.participant` within each person.
+    also its attributes; and what a step shows of what was done before. Rows are in the order of `Trials.participant`
+    within each person.
     """
     sequences = trials.sequences
     n_people, n_steps = sequences.trial.shape
@@ -120,16 +121,27 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
         reward = (reward - low) / (high - low)
         cues = domain.cue_values(trials.stimuli)
     reached = sequences.feedback.get("next_state", nothing).astype(np.intp)
-    starts = np.asarray(trials.stimuli["block_start"])
-    stages = np.asarray(trials.stimuli["stage"])
+    one_game = np.zeros(len(trials.stimuli))
+    starts = np.asarray(trials.stimuli.arrays.get("block_start", one_game))
+    stages = np.asarray(trials.stimuli.arrays.get("stage", one_game))
     cue = trials.stimuli.arrays.get("cue", np.zeros(len(trials.stimuli))).astype(np.intp)
     memory = _StepMemory(n_people, trials.n_options, max(N_STATES, int(cue.max()) + 1))
     found = []
+    before: dict[str, Array] = {}
     for step in range(n_steps):
         row = np.maximum(sequences.trial[:, step], 0)
+        arrays = {name: array[row] for name, array in trials.stimuli.arrays.items()}
+        shown = domain.shown(arrays, before)
+        before = {name: column[None, :, step] for name, column in sequences.feedback.items()}
         stage = stages[row]
         memory.begin(stage, cue[row], is_start=starts[row] > 0)
         seen = [cue[row][..., None] for cue in cues]
+        # what depends on what was done; of a state, memory holds all that happened there
+        seen += [
+            np.broadcast_to(shown[name][0][:, None, None], (n_people, trials.n_options, 1))
+            for name in shown
+            if name not in arrays and name != "state"
+        ]
         found.append(np.concatenate([memory.columns(stage), *seen], axis=-1))
         memory.learn(stage, sequences.response[:, step], reward[:, step], reached[:, step])
     table = np.stack(found, axis=1)
