@@ -76,6 +76,7 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
     action = VERIFY if pays or has_place else QUIT
     side = "reaches" if pays else "is below"
     odds = f"the expected value of a test, {WORTH * belief:.3g} points, {side} its cost, {cost:g} points"
+    done = "chosen for a test" if action == VERIFY else "not tested"
     place = "few theories were ahead of it, and an experiment that includes it costs no more"
     return CandidateDecided(
         verdict=digest,
@@ -85,5 +86,5 @@ def decide(verdict: Verdict, digest: Digest, cost: float, *, has_place: bool) ->
         belief=belief,
         action=action,
         rule="odds" if pays or not has_place else "place",
-        text=f"{'tested' if action == VERIFY else 'not tested'}: {odds if pays or not has_place else place}.",
+        text=f"{done}: {odds if pays or not has_place else place}.",
     )

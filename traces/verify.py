@@ -82,7 +82,7 @@ _QUESTIONS: Final = {
     "keys": "every event has the key of its step",
     "records": "every record can be read",
     "inputs": "every input stands earlier in the journal or among the artifacts",
-    "references": "everything that records refer to exists, unless they were erased",
+    "references": "everything that records refer to exists, unless it was erased",
     "tombstones": "every tombstone erases a record that exists",
     "artifacts": "every artifact hashes to its name",
     "heads": "the journal still holds every head that was written down",

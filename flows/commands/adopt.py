@@ -163,4 +163,7 @@ def prepared_study(
         study = escape(str(made.study))
         console.print(f"This cannot be guessed. Fill it in in {study}, then: lakatos run {study}")
         raise typer.Exit(2)
+    if made.too_few:
+        console.print(made.too_few)
+        raise typer.Exit(2)
     return made.study

@@ -146,9 +146,9 @@ class EffectsOnParameters(Result):
         for coding in self.codings:
             yield escape(coding)
         yield (
-            "Intervals are 95%, clustered by participant. z is the estimate in standard errors of the mixed model. p "
-            "is from a permutation test of z: labels are exchanged within participants for predictors that vary within "
-            "them, otherwise between participants of an experiment. p is corrected for all parameters of a table and "
+            "Intervals are 95%, clustered by participant. p is from a permutation test: values of a predictor are "
+            "permuted within participants if it varies within them, otherwise between participants of an experiment. "
+            "p is corrected for all parameters of a table and "
             "all levels of a predictor, not for the number of predictors or theories."
         )
 
@@ -185,7 +185,7 @@ class EffectsOnParameters(Result):
 
     def _table(self, name: str, found: ParameterEffects) -> Table:
         table = Table(
-            "parameter", "effect", "estimate (95%)", "in its own unit (95%)", "z", "p",
+            "parameter", "effect", "estimate (95%)", "in its own unit, without and with it (95%)", "p",
             title=escape(f"{name}: {found.formula.text} ({found.n_people} participants)"),
         )  # fmt: skip
         for item in found.effects:
@@ -198,9 +198,8 @@ class EffectsOnParameters(Result):
                 escape(item.label),
                 f"{item.estimate:+.3g} ({low:+.3g} to {high:+.3g}) {SCALES[item.scale.kind]}",
                 escape(
-                    f"{start:.3g} to {end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}){unit}"
+                    f"{start:.3g} and {end:.3g} ({start + change_low:.3g} to {start + change_high:.3g}){unit}"
                 ),
-                "–" if item.statistic is None else f"{item.statistic:.2f}",
                 "–" if item.p is None else p_in_words(item.p).removeprefix("p ").removeprefix("= "),
             )
         return table
@@ -214,8 +213,7 @@ def flat_in_words(found: ParameterEffects) -> list[str]:
     resolved = found.posteriors.reliability()[found.used].mean(axis=0)
     tested = {item.parameter for item in found.effects}
     return [
-        f"{scale.name}: responses resolve {share:.0%} of how participants differ in it; its intervals can be too "
-        "narrow."
+        f"{scale.name}: the reliability of individual estimates is {share:.2f}; its intervals can be too narrow."
         for scale, share in zip(found.posteriors.scales, resolved.tolist(), strict=True)
         if scale.name in tested and share < LEAST_RESOLVED
     ]

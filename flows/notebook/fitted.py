@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lakatos.domains import FAMILIES
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.task import Domain
 from lakatos.flows.argument import Argument
 from lakatos.flows.notebook.answers import PeoplesAnswers
@@ -25,7 +26,7 @@ from lakatos.theories.language.family import Family, find_family
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.language.theory_file import read_theory_file
-from lakatos.traces.wording import did_you_mean
+from lakatos.traces.wording import did_you_mean, plural
 
 N_DRAWS = 512
 WALKING_DRAWS = 128
@@ -42,6 +43,8 @@ class FittedTheory:
     domain: Domain
     notes: tuple[str, ...] = ()
     """What was excluded from the responses, or assumed."""
+    n_people: int | None = None
+    """Participants whose responses estimated it; None where only counts are known, or where it is read from a run."""
 
     @property
     def name(self) -> str:
@@ -70,7 +73,12 @@ class FittedTheory:
 
     @property
     def headline(self) -> str:
-        """Its name and its claim."""
+        """Its name and its claim, which too few participants cannot support."""
+        if self.n_people is not None and self.n_people < LEAST_UNITS:
+            few = plural(self.n_people, "participant")
+            return (
+                f"{self.name}: no claim about people from {few}; at least {LEAST_UNITS} are needed."
+            )
         return f"{self.name}: {self.claim}"
 
     def to_frame(self) -> pd.DataFrame:
@@ -180,6 +188,13 @@ def left_out(name: str, error: TheoryError, *, named: bool) -> None:
 def is_pooled(answers: PeoplesAnswers) -> bool:
     """Whether participants cannot be told apart in any experiment."""
     return all(item.pooled for item in answers.trials)
+
+
+def n_people_of(answers: PeoplesAnswers) -> int | None:
+    """The most participants of an experiment; None where only counts are known."""
+    if any(item.pooled for item in answers.trials):
+        return None
+    return max(item.n_participants for item in answers.trials)
 
 
 def draws_for(theories: Iterable[Theory], domain: Domain) -> int:

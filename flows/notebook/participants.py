@@ -13,12 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.interval import half_width
 from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.effects import response_columns
-from lakatos.flows.notebook.fitted import FittedTheory
+from lakatos.flows.notebook.fitted import FittedTheory, n_people_of
 from lakatos.flows.notebook.simulated_file import table_of_simulated
 from lakatos.theories.engine.laboratory import Laboratory
+from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL
 from lakatos.theories.findings.differences.parameter_effect import (
     EXPERIMENT,
     N_RESPONSES,
@@ -87,9 +89,9 @@ class FittedParticipants(FittedTheory):
         """Its name, its claim, and the mean BIC of participants, by which much of the field compares theories."""
         bic = self.participants["bic"].dropna()
         mean = f"Mean BIC {bic.mean():.1f}"
-        if len(bic) > 1:
-            reach = 2 * bic.std() / np.sqrt(len(bic))
-            mean += f" ({bic.mean() - reach:.1f} to {bic.mean() + reach:.1f})"
+        if len(bic) >= LEAST_OF_INTERVAL:
+            reach = half_width(len(bic) - 1) * bic.std() / np.sqrt(len(bic))
+            mean += f" (95% interval {bic.mean() - reach:.1f} to {bic.mean() + reach:.1f})"
         return f"{super().headline} {mean}, lower is better."
 
     @property
@@ -216,7 +218,8 @@ def fit_participants(
                 if not cells.conditions:
                     told = told.drop(columns="among")
     table = _table(found, cells.about, answers)
-    return FittedParticipants(theory, answers.domain, tuple(notes), table, told)
+    n_people = n_people_of(answers)
+    return FittedParticipants(theory, answers.domain, tuple(notes), n_people, table, told)
 
 
 def _cells_of(theory: Theory, answers: PeoplesAnswers, by: Sequence[str]) -> _Cells:

@@ -215,6 +215,8 @@ def explain(
             f"this cannot be guessed: {'; '.join(made.open_questions)}. Say it in columns=, as in "
             "columns={'response': 'choice', 'stimulus': {...}}; `describe` shows the columns."
         )
+    if made.too_few:
+        raise StudyError(made.too_few)
     config = load_study(made.study)
     if change:
         config = _changed(config, change)

@@ -31,6 +31,7 @@ from lakatos.flows.notebook.fitted import (
     forms_of,
     is_pooled,
     left_out,
+    n_people_of,
 )
 from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.likelihood import (
@@ -229,7 +230,7 @@ def fit(
         raise people
     fitted = form.with_people(people, pooled=is_pooled(known))
     if not (each or recovery or simulate or figure or wanted):
-        return FittedTheory(fitted, known.domain, known.notes)
+        return FittedTheory(fitted, known.domain, known.notes, n_people_of(known))
     told = fit_participants(
         fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate), by=wanted
     )  # fmt: skip

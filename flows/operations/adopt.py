@@ -19,14 +19,17 @@ from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns
 from lakatos.experiments.adoption.study_text import mapping_text, study_text
 from lakatos.experiments.adoption.tables import AnswerTable, read_answers
 from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.experiments.participants.archival import trials_to_use_all
 from lakatos.experiments.task import Domain
 from lakatos.experiments.task_file import task_file_of
 from lakatos.flows.errors import StudyError
 from lakatos.flows.run.places import check_output
 from lakatos.theories.engine.scoreboard import LEAST_SEALED
+from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL
 from lakatos.theories.language.family import find_family
 from lakatos.traces.artifact import write_whole
+from lakatos.traces.wording import plural
 
 MOST_FIRST_RIVALS = 6
 UNREAD_TRIALS = 60
@@ -46,6 +49,8 @@ class NewStudy:
     """How the file is read, as `how_it_is_read` says; empty where something is still open."""
     open_questions: tuple[str, ...]
     """Questions that the user must answer before it can run."""
+    too_few: str = ""
+    """That no finding can follow, as `too_few_for_a_finding` states it."""
 
 
 def describe_file(
@@ -154,7 +159,19 @@ def new_study(
     study.parent.mkdir(parents=True, exist_ok=True)
     write_whole(study, text.encode())
     told = adopted.told if adopted else ()
-    return NewStudy(study, tuple(_assumed(found)), told, open_questions)
+    people = [item.n_participants for item in adopted.trials if not item.pooled] if adopted else []
+    few = too_few_for_a_finding(max(people, default=LEAST_UNITS))
+    return NewStudy(study, tuple(_assumed(found)), told, open_questions, few)
+
+
+def too_few_for_a_finding(n_people: int) -> str:
+    """That nothing follows from so few participants, not even an interval; else empty."""
+    if n_people >= LEAST_OF_INTERVAL:
+        return ""
+    return (
+        f"No finding: the file has responses of {plural(n_people, 'participant')}. Responses of at least "
+        f"{LEAST_UNITS} are needed."
+    )
 
 
 def _adopted(

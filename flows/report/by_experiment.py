@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakatos.experiments.data_sets import left_out_with
 from lakatos.flows.report.reader import RunReading
-from lakatos.theories.engine.scoreboard import left_out_scores
-from lakatos.theories.engine.scoring.score import ScoreEstimate, mean_over_units, paired_difference
+from lakatos.theories.engine.scoreboard import Scores, left_out_scores
+from lakatos.theories.engine.scoring.score import (
+    ScoreEstimate,
+    UnitScores,
+    mean_over_units,
+    paired_difference,
+)
 from lakatos.theories.findings.generic_learners.completeness import guessing
+from lakatos.theories.findings.verdicts.company import SAME
+from lakatos.traces.digest import Digest
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,18 @@ class LeaderOnExperiment:
     guessing: float
 
 
+def _as_listed(scores: Scores, theory: Digest, experiments: Sequence[str]) -> list[UnitScores]:
+    """Scores on each part, predicted from the others; as frozen, where these are the same as printed."""
+    found = left_out_scores(theory, experiments, scores)
+    if len(found) < len(experiments):  # data sets of several experiments
+        return found
+    frozen = [scores[theory, name].frozen for name in experiments]
+    return [
+        item.scores if item is not None and abs(item.scores.mean - own.mean) < SAME else own
+        for item, own in zip(frozen, found, strict=True)
+    ]
+
+
 def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
     """A line for each experiment, or data set; none where there is no other to predict it from."""
     experiments = reading.board.experiments
@@ -34,8 +54,8 @@ def leader_by_experiment(reading: RunReading) -> list[LeaderOnExperiment]:
     leader, rival = reading.board.leader.theory, reading.first_rival
     scores = {key: item.record for key, item in reading.state.theories.scores.items()}
     left_out = left_out_with(experiments)
-    own = left_out_scores(leader, experiments, scores)
-    others = left_out_scores(rival, experiments, scores) if rival else own
+    own = _as_listed(scores, leader, experiments)
+    others = _as_listed(scores, rival, experiments) if rival else own
     found = []
     for name, mine, other in zip(dict.fromkeys(left_out), own, others, strict=True):
         parts = [part for part, whole in zip(experiments, left_out, strict=True) if whole == name]

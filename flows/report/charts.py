@@ -495,7 +495,7 @@ class ErrorLine:
 
     name: str
     seen: float | None = None
-    """On trials that the search has seen."""
+    """On trials that were not sealed."""
     unseen: float | None = None
     unseen_error: float = 0.0
     """Its standard error."""
@@ -511,7 +511,7 @@ class ErrorLine:
 
 
 def errors(lines: Sequence[ErrorLine], width: int) -> Drawing:
-    """Errors side by side: hollow on trials the search has seen, filled on others, a diamond where published."""
+    """Errors side by side: hollow on trials that were not sealed, filled on sealed ones, a diamond where published."""
     wide = width == WIDE
     row, names = (26, 214) if wide else (38, 16)
     bottom = 4 + row * len(lines)
@@ -535,12 +535,12 @@ def errors(lines: Sequence[ErrorLine], width: int) -> Drawing:
             published=line.published,
         )
         if line.seen is not None:
-            words = f"{line.name}: {number(round(line.seen, 4))} on trials the search has seen"
+            words = f"{line.name}: {number(round(line.seen, 4))} on trials that were not sealed"
             canvas.mark(x(line.seen), y, "circle", "s1 hollow", words)
         if line.unseen is not None:
             half = 2 * line.unseen_error
             canvas.line(x.inside(line.unseen - half), y, x(line.unseen + half), y, "whisker s2")
-            words = f"{line.name}: {number(round(line.unseen, 4))} on trials it has not seen"
+            words = f"{line.name}: {number(round(line.unseen, 4))} on sealed trials"
             canvas.mark(x(line.unseen), y, "square", "s2", words)
         if line.published is not None:
             words = f"{line.name}: {number(line.published)} as published"

@@ -40,8 +40,8 @@ def _choice_of_trials(reading: RunReading) -> str:
     if not n_trials:
         return ""
     return (
-        f"Of {plural(n_trials, 'trial')}, {n_trials - n_random} were chosen because the predictions of the theories "
-        f"differ on them, and {n_random} at random."
+        f"Of {plural(n_trials, 'trial')}, {n_trials - n_random} were selected to discriminate between the theories "
+        f"competing then, and {n_random} were drawn at random."
     )
 
 
@@ -54,7 +54,7 @@ def course_of_search(diagnosed: Sequence[int], proposed: Mapping[int, int]) -> s
     """
     parts = []
     if diagnosed:
-        parts.append(f"In {_cycles(diagnosed)} a theory that predicted worse was diagnosed.")
+        parts.append(f"In {_cycles(diagnosed)} the misfit of a theory was examined.")
     n_new = sum(proposed.values())
     if n_new:
         verb = "was" if n_new == 1 else "were"

@@ -116,7 +116,8 @@ def score_history(reading: RunReading) -> Markup:
             listed = known.get(line.theory, own)  # with its degrees of freedom
             if (listed.value, listed.standard_error) == (own.value, own.standard_error):
                 own = listed
-            point = charts.ChartPoint(record.cycle, line.score, *own.interval)
+            ends = own.interval if own.has_interval else (own.value, own.value)
+            point = charts.ChartPoint(record.cycle, line.score, *ends)
             points.setdefault(line.theory, []).append(point)
     leaders = [record.leader for record in reversed(cycles)]
     first = (reading.leader, reading.first_rival, *reading.state.seeds, *leaders)
@@ -206,7 +207,9 @@ def power_chart(reading: RunReading, pairs: Sequence[PairFound]) -> Markup:
     for pair in pairs:
         promised, found = pair.promised, pair.difference
         known = found if found is not None and math.isfinite(found.standard_error) else None
-        low, high = known.interval if known is not None else (0.0, 0.0)
+        low, high = (0.0, 0.0)
+        if known is not None:
+            low, high = known.interval if known.has_interval else (known.value, known.value)
         row = charts.RivalPair(
             first=reading.label(promised.first).tag,
             second=reading.label(promised.second).tag,

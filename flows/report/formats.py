@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 
 import numpy as np
 
 from lakatos.experiments.adoption.names import told_experiment
-from lakatos.theories.engine.scoring.score import UNKNOWN, ScoreEstimate
+from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.traces.wording import plural
 
 
@@ -35,18 +36,22 @@ def thousands(value: int) -> str:
     return f"{value:,}"
 
 
-def interval(value: float | None, standard_error: float | None, digits: int = 4) -> str:
-    """Two standard errors to each side, in words where there is no finite one."""
-    if value is None or standard_error is None or standard_error >= UNKNOWN:
+def interval(
+    value: float | None, standard_error: float | None, digits: int = 4, n_units: int | None = None
+) -> str:
+    """The 95% interval of a mean over so many units, in words where there is no finite one."""
+    if value is None or standard_error is None:
         return "interval unknown"
-    low, high = ScoreEstimate(value, standard_error).interval
-    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+    degrees = inf if n_units is None else max(n_units - 1, 1)
+    return interval_of(ScoreEstimate(value, standard_error, n_units, degrees), digits)
 
 
 def interval_of(estimate: ScoreEstimate, digits: int = 4) -> str:
     """The 95% interval of an estimate, which is wider where few participants are behind it."""
     if not estimate.is_known:
         return "interval unknown"
+    if not estimate.has_interval:
+        return f"no interval (n = {estimate.n_units})"
     low, high = estimate.interval
     return f"{fixed(low, digits)} to {fixed(high, digits)}"
 

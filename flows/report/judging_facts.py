@@ -201,7 +201,8 @@ def error_facts(reading: RunReading) -> dict[str, Any]:
         "folds": folds,
         "folds_figure": folds_scatter(folds, scattered_option(reading)) if folds else "",
         "truth": state.campaign.truth.record if state.campaign.truth else None,
-        "truth_rows": _truth_rows(reading),
+        "truth_rows": (truth_rows := _truth_rows(reading)),
+        "has_lapses": any(value != whole for _, value, whole in truth_rows),
     }
 
 

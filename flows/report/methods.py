@@ -36,14 +36,14 @@ def _participants(reading: RunReading) -> str:
         return "No responses have been collected."
     sealed = reading.state.experiments.sealed
     n_sealed = sealed.record.n_responses if sealed else 0
-    n_responses = sum(item.n_responses for item in collected) + n_sealed
+    n_responses = sum(item.n_responses for item in collected)
     if any(item.pooled for item in collected):
         whose = ""
     else:
         sizes = sorted({item.n_people or item.n_participants for item in collected})
         size = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         whose = f" of {size} {reading.answerers}"
-    hidden = f", {n_sealed:,} of them to sealed trials" if n_sealed else ""
+    hidden = f", and {n_sealed:,} to sealed trials" if n_sealed else ""
     analysed = f"We analysed {plural(n_responses, 'response')}{whose}"
     layout = layout_of(reading.domain)
     kind = layout.kind if layout else ""
@@ -103,16 +103,21 @@ def _trials(reading: RunReading) -> str:
     if not designs:
         return ""
     n_trials = sum(item.n_trials for item in designs)
-    n_random = sum(item.n_random for item in designs)
+    partial = [item for item in designs if item.n_trials < item.n_candidates]
+    n_random = sum(item.n_random for item in partial)
+    n_selected = sum(item.n_trials for item in partial) - n_random
+    n_rest = n_trials - n_selected - n_random
     used = "used responses to" if reading.is_collected_before else "presented"
     chosen = f"We {used} {plural(n_trials, 'trial')}"
     if reading.is_all_used:
         chosen += ", all that were not sealed"
-    elif n_random < n_trials:
-        chosen += (
-            f", of which {n_trials - n_random} were selected by their expected information about which of the leading "
-            f"theories predicts best and {n_random} were drawn at random"
-        )
+    elif n_selected:
+        kinds = [
+            f"{n_selected} were selected to discriminate between the theories competing then",
+            *([f"{n_random} were drawn at random"] if n_random else []),
+            *([f"{n_rest} were all that remained"] if n_rest else []),
+        ]
+        chosen += f", of which {in_a_list(kinds)}"
     sealed = known.sealed.record.n_trials if known.sealed else 0
     kept = (
         f" A further {plural(sealed, 'trial')} remained sealed until the final comparison."
@@ -150,12 +155,6 @@ def _stopping(reading: RunReading) -> str:
     if not state.cycles or reading.concluded is None:
         return ""
     rule = reading.config.stop.words(is_archive=reading.is_collected_before)
-    rule = rule.replace("the campaign ends", "the study would end", 1)
-    if exact := reading.config.stop.exact:
-        rule += (
-            ", or once the squared error of the leading theory's frozen predictions, sampling noise subtracted, was "
-            f"below {exact:g} with 95% confidence"
-        )
     return f"Stopping rule: {rule}. It ended after {plural(len(state.cycles), 'cycle')}."
 
 
@@ -212,8 +211,8 @@ def _comparison(reading: RunReading) -> str:
     )
     return (
         f"Differences in score have 95% confidence intervals (Student's t, {units} as units{chosen}).{few} "
-        "The leading theory was the simplest one within one paired "
-        f"standard error of the best.{_basis(reading)}"
+        "The leading theory was the simplest one within one paired standard error of the best on the strictest data "
+        f"(sealed trials, else frozen predictions, else all responses).{_basis(reading)}"
     )
 
 

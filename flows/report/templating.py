@@ -11,6 +11,7 @@ from markupsafe import Markup
 from lakatos.experiments.interval import LEAST_UNITS
 from lakatos.flows.report.formats import FILTERS
 from lakatos.flows.report.reader import clean
+from lakatos.theories.engine.scoring.score import LEAST_OF_INTERVAL
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Of the report, and of what it shares with other pages."""
@@ -27,7 +28,7 @@ def page_environment(*folders: Path) -> Environment:
         finalize=_cleaned,
     )
     environment.filters |= FILTERS
-    environment.globals["least_units"] = LEAST_UNITS
+    environment.globals |= {"least_units": LEAST_UNITS, "least_of_interval": LEAST_OF_INTERVAL}
     return environment
 
 

@@ -19,6 +19,7 @@ from lakatos.flows.report.figures import theory_scatter
 from lakatos.flows.report.formats import figures3
 from lakatos.flows.report.reader import RunReading, clean, last_option, scattered_option
 from lakatos.theories.language.account import at_limit
+from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -98,6 +99,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
     theory = reading.theory(leader)
     known = reading.state.theories.checked[leader].record
     parts = [name for names in (theory.composition or {}).values() for name in names]
+    null = {item.name for item in find_family(reading.domain).grammar.mechanisms if item.is_null}
     details = [
         item.text
         for item in theory.account().clauses
@@ -112,6 +114,7 @@ def winner_facts(reading: RunReading) -> dict[str, Any] | None:
         "parameters": list(parameter_rows(theory)),
         "source": program_of(reading, leader),
         "code_name": " + ".join(parts),
+        "n_clauses": sum(name not in null for name in parts),
         "shown": _tried_clauses(reading),
         "details": details,
         "example": example_trial(reading, leader),

@@ -141,7 +141,7 @@ def _differences(reading: RunReading, lines: list[ComparisonLine]) -> Markup:
         note = f"n = {behind.n_units}" if behind.is_known else ""
         rows.append(
             IntervalRow(
-                reading.label(line.theory).short, note, (known if behind.is_known else None,)
+                reading.label(line.theory).short, note, (known if behind.has_interval else None,)
             )
         )
     if not rows or reading.leader is None:

@@ -445,18 +445,27 @@ class StopConfig(ConfigSection):
     check of its participants finds a misfit; 0 for never."""
 
     def words(self, *, is_archive: bool) -> str:
-        """When the campaign ends, as a preregistration states it.
+        """Every rule by which the campaign ends, as a preregistration states it.
 
         Args:
             is_archive: Whether responses exist already.
         """
-        most = f"the campaign ends after {plural(self.cycles, 'cycle')}"
-        if self.least_cycles >= self.cycles:
-            return most
-        early = f"after {plural(self.patience, 'cycle')} without improvement of the leading theory"
-        if self.moved and not is_archive:
-            early += f" or once its predictions move by less than {self.moved:g} between two cycles"
-        return f"{most}, or, from cycle {self.least_cycles} on, {early}"
+        rules = []
+        if self.least_cycles < self.cycles:
+            stalled = plural(self.patience, "cycle")
+            moves = f"once its predictions move by less than {self.moved:g} between two cycles, "
+            rules.append(
+                f"from cycle {self.least_cycles} on, after {stalled} without improvement of the leading theory, "
+                f"{moves if self.moved and not is_archive else ''}or once it beats every rival on frozen predictions "
+                "and no new theory improves on it"
+            )
+        if self.exact:
+            rules.append(
+                "in any cycle, once the squared error of the leading theory's frozen predictions (sampling noise "
+                f"subtracted) is below {self.exact:g} with 95% confidence and no predictive check finds a misfit"
+            )
+        most = f"the study ends after {plural(self.cycles, 'cycle')}"
+        return f"{most} at the latest: {'; '.join(rules)}" if rules else most
 
 
 class ValidationConfig(ConfigSection):

@@ -33,7 +33,7 @@ def test_people_are_asked_where_the_odds_are_worth_it_or_the_next_experiment_has
     found = decide(verdict(probability), RECORD, cost, has_place=has_place)
     assert (found.action, found.rule, found.belief) == (action, rule, probability)
     assert (found.verdict, found.candidate, found.cycle) == (RECORD, CANDIDATE, 2)
-    assert found.text.startswith({"verify": "tested: ", "quit": "not tested: "}[action])
+    assert found.text.startswith({"verify": "chosen for a test: ", "quit": "not tested: "}[action])
 
 
 def test_a_decision_of_an_earlier_version_is_read_without_what_it_rested_on_besides() -> None:

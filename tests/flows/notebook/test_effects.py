@@ -106,7 +106,7 @@ def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_interv
     spread = theory.posteriors.spread + 10 * theory.posteriors.covariance
     nothing = replace(theory, posteriors=replace(theory.posteriors, spread=spread))
     assert flat_in_words(nothing) == [
-        f"{name}: responses resolve 0% of how participants differ in it; its intervals can be too narrow."
+        f"{name}: the reliability of individual estimates is 0.00; its intervals can be too narrow."
         for name in names
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,18 @@ def test_bic_counts_parameters_and_responses(fitted: lakatos.FittedParticipants)
     expected = N_PARAMETERS * np.log(table.responses) - 2 * table.log_likelihood
     assert np.allclose(table.bic, expected)
     assert f"Mean BIC {expected.mean():.1f}" in fitted.headline
+
+
+def test_of_fewer_than_ten_participants_no_claim_is_stated(
+    fitted: lakatos.FittedParticipants,
+) -> None:
+    assert fitted.n_people == 12
+    assert fitted.claim in fitted.headline
+    few = replace(fitted, n_people=9, participants=fitted.participants[:4])
+    assert few.headline.startswith(
+        f"{few.name}: no claim about people from 9 participants; at least 10 are needed. Mean BIC "
+    )
+    assert "interval" not in few.headline  # of a mean over fewer than five participants
 
 
 def test_simulated_responses_stand_in_the_rows_of_the_file(

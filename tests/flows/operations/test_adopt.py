@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import lakatos
 from lakatos.experiments.errors import DataMissingError, TrialsError
 from lakatos.experiments.participants.archival import trials_to_use_all
 from lakatos.flows.audit.audit import audit
@@ -190,3 +191,14 @@ def test_a_file_that_changed_since_the_study_was_read_is_refused(tmp_path: Path)
     with pytest.raises(DataMissingError, match="was changed since the study was read"):
         create_run(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_file_of_fewer_than_five_participants_gives_no_finding(tmp_path: Path) -> None:
+    few, enough = (answers(tmp_path / f"{n}.csv", n_people=n) for n in (2, 5))
+    assert new_study(tmp_path / "few.toml", few).too_few == (
+        "No finding: the file has responses of 2 participants. Responses of at least 10 are needed."
+    )
+    assert new_study(tmp_path / "enough.toml", enough).too_few == ""
+    with pytest.raises(StudyError, match="No finding: the file has responses of 2 participants"):
+        lakatos.explain(few, runs=tmp_path / "runs")
+    assert not list((tmp_path / "runs").glob("*/journal.sqlite"))

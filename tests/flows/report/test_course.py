@@ -10,17 +10,19 @@ from rewinding import tiny_run
 from lakatos.flows.report import charts
 from lakatos.flows.report.course import course, course_of_search, pairs_in_words, ratio_of_verdict
 from lakatos.flows.report.figures import score_history
+from lakatos.flows.report.formats import interval, interval_of
 from lakatos.flows.report.reader import designed_pairs, open_pairs, open_reading
 from lakatos.flows.report.report import render
 from lakatos.judges.calibration import CalibrationBin
+from lakatos.theories.engine.scoring.score import ScoreEstimate
 
 
 def test_only_cycles_with_a_diagnosis_or_a_proposal_are_named() -> None:
     assert course_of_search([1, 2], {1: 2}) == (
-        "In cycles 1 and 2 a theory that predicted worse was diagnosed. 2 new theories were proposed (in cycle 1)."
+        "In cycles 1 and 2 the misfit of a theory was examined. 2 new theories were proposed (in cycle 1)."
     )
     assert course_of_search([1], {}) == (
-        "In cycle 1 a theory that predicted worse was diagnosed. No new theory was proposed."
+        "In cycle 1 the misfit of a theory was examined. No new theory was proposed."
     )
     assert course_of_search([], {}) == ""
 
@@ -89,3 +91,11 @@ def test_a_point_of_calibration_counts_predictions() -> None:
     one = CalibrationBin(probability=0.98, share=1.0, interval=(0.03, 1.0), n=1)
     drawn = str(charts.reliability([[one]], 400))
     assert "1 prediction near 0.98; favoured by the data: 1" in drawn
+
+
+def test_of_fewer_than_five_units_no_interval_is_printed() -> None:
+    assert interval_of(ScoreEstimate(-0.1, 0.2, 4, 3.0)) == "no interval (n = 4)"
+    assert interval_of(ScoreEstimate(-0.1, 0.2, 100, 99.0)) == "−0.5000 to 0.3000"
+    assert interval(-0.1, 0.2, 2, 2) == "no interval (n = 2)"
+    assert interval(-0.1, 0.2, 2, 6) == "−0.61 to 0.41"  # Student's t with 5 degrees of freedom
+    assert interval(-0.1, 0.2, 2) == "−0.50 to 0.30"

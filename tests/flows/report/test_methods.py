@@ -44,7 +44,7 @@ def test_the_paragraph_states_the_stopping_rule_and_when_the_study_ended() -> No
         text = methods_paragraph(reading)
         n_cycles = len(reading.state.campaign.cycles)
         most = reading.config.stop.cycles
-    assert f"Stopping rule: the study would end after {most} cycle" in text
+    assert f"Stopping rule: the study ends after {most} cycle" in text
     assert f"It ended after {n_cycles} cycle" in text
 
 

@@ -471,7 +471,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "predicts better than every initial theory",
         "MIT",  # licence of the archive
         "central two thirds of the population: 1.23 to 3.24",
-        "reversed",
+        "contradicted",
         "below 0.0001, confidence 0.83",
         "62 checks against 200 simulated replicas of the theory",
         "Recommended: recommended",
@@ -484,7 +484,7 @@ def test_every_section_of_an_eventful_run_has_its_facts(eventful: Path, tmp_path
         "leading theory of each fold",
         "0.0103 to 0.0143",  # interval of the cross-validated error
         "best of 3 scored theories: the initial ones, and those selected from 2 candidates",
-        "budget was spent",
+        "ended after its last cycle",
     ):
         assert words in page.text
 

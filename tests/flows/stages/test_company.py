@@ -17,7 +17,7 @@ from lakatos.theories.engine.record import (
     TheoryCompleteness,
     UnitLogPredictives,
 )
-from lakatos.theories.findings.verdicts.company import describe
+from lakatos.theories.findings.verdicts.company import best_of_each_form, describe
 
 ANSWERS = UnitLogPredictives(log_predictive=(-5.0,) * 100, n_choices=(10.0,) * 100)
 
@@ -71,6 +71,12 @@ def test_a_leader_out_of_the_textbook_and_undefined_completeness_are_said():
     text = describe(measured(leader, leader, line("Books", None)))
     assert "Completeness is not stated: generic learners" in text
     assert "Of 2 published theories estimated in the same way, this form predicts best." in text
+
+
+def test_two_theories_of_one_published_form_count_once() -> None:
+    worse, better, other = line("A", None), line("B", None, score=-0.4), line("C", None)
+    found = best_of_each_form([("Adding", worse), ("Adding", better), ("Other", other)])
+    assert found == [better, other]
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ class TestNearestOfAll:
             state.theories, state.experiments, name["leader"], name["first"]
         )
         assert sentence.startswith(
-            "Of all other theories, found has the best score on the sealed trials; the score of leader minus its "
+            "Of the competing theories, found has the best score on the sealed trials; the score of leader minus its "
             "score is +0.0075 nats per choice (no interval: fewer than 5 "
             "participants or problems)."
         )

@@ -456,7 +456,8 @@ class TestDiagnosis:
             assert "mixture" not in rules
             said = next(claim for claim in found.claims if claim.rule == "another")
             assert re.fullmatch(
-                r"Other fits an estimated \d+% of participants better than Loser \(95% lower limit \d+%\)",
+                r"Other fits participants better than Loser; estimated share whom it fits better \d+% "
+                r"\(95% lower limit \d+%\)",
                 said.text,
             )
             assert "one more parameter" not in said.recommendation
@@ -695,6 +696,8 @@ def test_random_responses_are_added_where_errors_are_too_few_and_removed_where_t
 ):
     assert "add a proportion of random responses" in _without_mechanism(_check("lapse", 0.1))
     assert "reduce or remove random responses" in _without_mechanism(_check("lapse", -0.1))
+    assert "weigh a trial differently" in _without_mechanism(_check("consistency", 0.1))
+    assert "remember their responses" in _without_mechanism(_check("consistency", -0.1))
 
 
 def test_replicas_support_no_smaller_probability_than_one_in_ten_thousand() -> None:

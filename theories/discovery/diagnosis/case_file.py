@@ -331,15 +331,15 @@ _WITHOUT_MECHANISM = {
     "lapse, too many": "no mechanism of the grammar addresses this; reduce or remove random responses",
     "repetition": "no mechanism of the grammar addresses this; let the last choice act on the next",
     "drift": "no mechanism of the grammar addresses this; let a parameter change over the trials",
-    "consistency": "no mechanism of the grammar addresses this; let participants remember their responses, or "
-    "weigh the trial differently each time",
+    "consistency": "no mechanism of the grammar addresses this; let participants weigh a trial differently each time",
+    "consistency, too much": "no mechanism of the grammar addresses this; let participants remember their responses",
 }
 
 
 def _without_mechanism(check: DiagnosisCheck) -> str:
     """The change to try where no mechanism is known that repairs the misfit."""
-    too_many = check.rule == "lapse" and check.effect < 0
-    return _WITHOUT_MECHANISM["lapse, too many" if too_many else check.rule]
+    below = {"lapse": "lapse, too many", "consistency": "consistency, too much"}
+    return _WITHOUT_MECHANISM[below.get(check.rule, check.rule) if check.effect < 0 else check.rule]
 
 
 _NO_TEST = "trials that are informative about the leading theory and its nearest rival"

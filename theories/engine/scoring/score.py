@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 UNKNOWN = 1e9
 """Standard error of what a single unit says: larger than any difference, so that nothing follows from it."""
 LEAST_OF_INTERVAL = 5
-"""Participants (or problems) below which a sentence states no interval, which Student's t would make meaningless."""
+"""Participants (or problems) below which no interval is stated, which Student's t would make meaningless."""
 ALIKE = 1e-6
 """Share of a mean gain; units that differ by less tell the same."""
 LARGEST_TABLE = 2**23
@@ -231,6 +231,11 @@ class ScoreEstimate:
         return self.standard_error < UNKNOWN
 
     @property
+    def has_interval(self) -> bool:
+        """Whether there is a standard error, of enough participants (or problems) that an interval means something."""
+        return self.is_known and (self.n_units is None or self.n_units >= LEAST_OF_INTERVAL)
+
+    @property
     def is_of_few(self) -> bool:
         """Whether it is estimated from so few participants (or problems) that no difference is claimed."""
         return self.n_units is not None and self.n_units < LEAST_UNITS
@@ -253,7 +258,7 @@ class ScoreEstimate:
         """For example ``95% interval +0.0020 to +0.0220``, with the selection that it is corrected for."""
         if not self.is_known:
             return "no interval: the difference is the same for all participants"
-        if self.n_units is not None and self.n_units < LEAST_OF_INTERVAL:
+        if not self.has_interval:
             return f"no interval: fewer than {LEAST_OF_INTERVAL} participants or problems"
         low, high = self.interval_of_chosen(n_compared)
         chosen = (

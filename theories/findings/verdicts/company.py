@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -236,11 +236,12 @@ def _measured(
     line = partial(_line, learner=learner, n_options=answers.n_options)
     theories = tuple(line(known.name(name), name, own) for name, own in found.own.items())
     own = known.told.record.published if known.told else {}
-    seeds = [
-        one
+    competing = (
+        (own.get(one.theory, one.name), one)
         for one in theories
         if known.checked[one.theory].record.author == "published" or one.theory in own
-    ]
+    )
+    seeds = best_of_each_form(competing)
     others = [
         line(
             theory.name,
@@ -273,6 +274,17 @@ def _measured(
         text="",
     )
     return record.model_copy(update={"text": describe(record)})
+
+
+def best_of_each_form(
+    competing: Iterable[tuple[str, TheoryCompleteness]],
+) -> list[TheoryCompleteness]:
+    """Of theories with the titles of their published forms, the best of each form, so that none counts twice."""
+    best: dict[str, TheoryCompleteness] = {}
+    for title, one in competing:
+        if title not in best or one.score > best[title].score:
+            best[title] = one
+    return list(best.values())
 
 
 def _line(
@@ -358,8 +370,8 @@ def describe(
         low, high = measured.estimate(own.completeness, own.completeness_error).interval
         ends = f"{own.completeness:.2f} (95% interval {low:.2f} to {high:.2f}; {measured.basis})"
         parts.append(
-            f"It predicts better than {LEARNERS}, so completeness cannot be measured by them: its score relative to "
-            f"guessing (0) and these learners (1) is {ends}."
+            f"It predicts better than {LEARNERS}, which are therefore no upper bound: its score relative to guessing "
+            f"(0) and these learners (1) is {ends}."
             if low > 1
             else f"Its completeness{SCALE} is {ends}."
         )

@@ -35,7 +35,7 @@ from lakatos.theories.engine.scoring.score import (
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.engine.state import TheoriesState
 from lakatos.theories.findings.verdicts.company import describe
-from lakatos.theories.findings.verdicts.headline import headline, verdict_of
+from lakatos.theories.findings.verdicts.headline import headline, no_finding, verdict_of
 from lakatos.theories.findings.verdicts.record import (
     EXPLORATORY,
     LEADERBOARD,
@@ -174,12 +174,16 @@ def conclude_from(
         n_others=len({*tied} - {known_as}),
     )
     pooled = all(evidence.trials(name).pooled for name in evidence.experiments.collected)
-    parts = [first, *random_choices_in_words(evidence.theory(leader), own, pooled=pooled)]
-    parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, leader, tied)]
-    parts += _guessing_in_words(evidence.theories.name(leader), gain)
-    parts += _what_it_says(evidence, leader)
-    parts += [*_on_each_data_set(evidence, leader, rival), _error_in_words(errors[0])]
-    parts += _truth_in_words(truth, leader)
+    if few := no_finding(board, pooled=pooled):
+        first, parts, told = few, [few], ()
+    else:
+        parts = [first, *random_choices_in_words(evidence.theory(leader), own, pooled=pooled)]
+        parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, leader, tied)]
+        parts += _guessing_in_words(evidence.theories.name(leader), gain)
+        parts += _what_it_says(evidence, leader)
+        parts += _on_each_data_set(evidence, leader, rival)
+        told = [*_beside_published(evidence, decides), *told]
+    parts += [_error_in_words(errors[0]), *_truth_in_words(truth, leader)]
     if cross_validated:
         best = cross_validated[0]
         parts.append(
@@ -195,7 +199,7 @@ def conclude_from(
         headline=first,
         unexplained=left,
         marks=marks,
-        text=" ".join([*parts, *_beside_published(evidence, decides), *told]),
+        text=" ".join([*parts, *told]),
         stop=stop,
         advantage=decides.advantage.value if decides else None,
         advantage_error=decides.advantage.standard_error if decides else None,
@@ -402,8 +406,8 @@ def _nearest_of_all(
         return []
     gain = nearest.advantage
     return [
-        f"Of all other theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score of "
-        f"{theories.name(leader)} minus its score is {gain.value:+.4f} nats per choice "
+        f"Of the competing theories, {theories.name(nearest.rival)} has the best score on the sealed trials; the score "
+        f"of {theories.name(leader)} minus its score is {gain.value:+.4f} nats per choice "
         f"({gain.interval_in_words(nearest.n_compared)})."
     ]
 
@@ -595,9 +599,10 @@ def _on_each_data_set(evidence: TheoryEvidence, leader: Digest, rival: Digest | 
 def _error_in_words(own: ErrorOnTrials) -> str:
     """The leader's error on open and on sealed trials."""
     sealed = "" if own.sealed is None else f" and {own.sealed:.4f} on sealed trials"
+    presented = "presented" if own.sealed is None else "unsealed"
     return (
         "The mean squared error of its predicted choice proportions is "
-        f"{own.open:.4f} on the trials available to the search{sealed}."
+        f"{own.open:.4f} on the {presented} trials{sealed}."
     )
 
 

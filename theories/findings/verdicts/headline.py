@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from lakatos.experiments.interval import LEAST_UNITS
+from lakatos.theories.engine.scoreboard import Scoreboard
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.wording import in_a_list, plural
@@ -73,6 +75,17 @@ def ratio_in_words(left: ErrorRatio | None, theory: str = "") -> str:
     )
 
 
+def no_finding(board: Scoreboard, *, pooled: bool) -> str:
+    """That too few participants responded for any finding; else empty."""
+    n_units = board.leader.score.n_units if board.standings and not pooled else None
+    if n_units is None or n_units >= LEAST_UNITS:
+        return ""
+    return (
+        f"No finding: {plural(n_units, 'participant')} responded, and with fewer than {LEAST_UNITS} no difference is "
+        "claimed."
+    )
+
+
 def headline(
     verdict: Verdict,
     leader: str,
@@ -106,7 +119,7 @@ def headline(
             return f"No theory was shown to predict better than {published}; {words}{rest}."
         others = f" and {plural(n_others, 'other theory', 'other theories')}" if n_others else ""
         return (
-            f"Undecided: {leader} leads, but was not shown to predict better than {published}{others}; "
+            f"Undecided: {leader} was not shown to predict better than {published}{others}; "
             f"{ratio_in_words(left, leader)}{rest}."
         )
     others = "published one" if is_ahead_of_published else "initial theory"

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from lakatos.experiments.task import Stimuli, Trials
-from lakatos.theories.engine.scoring.score import advantage
+from lakatos.theories.engine.scoreboard import Scoreboard, TheoryStanding
+from lakatos.theories.engine.scoring.score import ScoreEstimate, advantage
 from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.conclude import guess_of_units
 from lakatos.theories.findings.verdicts.headline import (
     headline,
     is_better,
+    no_finding,
     ratio_in_words,
     verdict_of,
 )
@@ -23,6 +25,7 @@ from lakatos.theories.findings.verdicts.record import (
     CampaignConcluded,
     UnexplainedError,
 )
+from lakatos.traces.digest import Digest
 
 LEFT, NOTHING = ErrorRatio(2.0, 1.5, 2.8, 40), ErrorRatio(1.1, 0.8, 1.6, 40)
 SUPPORTED: dict[str, Any] = {
@@ -64,10 +67,10 @@ def test_each_verdict_is_one_sentence_with_what_is_left() -> None:
     )
     own = ratio.replace("its squared error", "the squared error of New")
     assert headline("published", "New", "Sum", LEFT, []) == (
-        f"Undecided: New leads, but was not shown to predict better than Sum; {own}."
+        f"Undecided: New was not shown to predict better than Sum; {own}."
     )
     assert headline("published", "New", "Sum", LEFT, [], n_others=2) == (
-        f"Undecided: New leads, but was not shown to predict better than Sum and 2 other theories; {own}."
+        f"Undecided: New was not shown to predict better than Sum and 2 other theories; {own}."
     )
     assert headline("nothing_left", "Sum", "Sum", NOTHING, ["side"]) == (
         "These data give no evidence of a misfit of Sum: its squared error on the presented trials is 1.10 times "
@@ -151,3 +154,18 @@ def test_guessing_is_among_the_available_options_of_each_trial() -> None:
     )  # fmt: skip
     assert guess_of_units(trials) == pytest.approx([-np.log(4) - 2 * np.log(2), -np.log(2)])
     assert guess_of_units(trials.in_counts()) == pytest.approx([-np.log(4), -3 * np.log(2)])
+
+
+@pytest.mark.parametrize(("n_units", "is_few"), [(2, True), (9, True), (10, False), (None, False)])
+def test_of_fewer_than_ten_participants_there_is_no_finding(
+    n_units: int | None, is_few: bool
+) -> None:
+    score = ScoreEstimate(-0.6, 0.1, n_units)
+    line = TheoryStanding(Digest("leader"), score, None, 0, 0.1, None, score, tied=True)
+    board = Scoreboard((line,), ("1.1",))
+    assert no_finding(board, pooled=True) == ""
+    assert no_finding(board, pooled=False) == (
+        f"No finding: {n_units} participants responded, and with fewer than 10 no difference is claimed."
+        if is_few
+        else ""
+    )
