@@ -141,7 +141,7 @@ def claim_of(domain, name):
     ("domain", "name", "words"),
     [
         ("recognition", "sdt", "Memory evidence is normally distributed and higher for old items (d' = 0.63)."),
-        ("recognition", "uvsd", "Memory evidence is slightly more variable for old items than for new ones (SD ratio "),
+        ("recognition", "uvsd", "Memory evidence is more variable for old items than for new ones (SD ratio "),
         ("recognition", "extreme_value_sdt", "Memory evidence has a Gumbel distribution and is higher for old items"),
         ("recognition", "two_high_threshold", "People guess if they do not detect an item as old or new."),
         ("intertemporal", "hyperbolic", "People discount delayed amounts hyperbolically (k = 0.0"),
