@@ -653,8 +653,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response separately (mean rate {rate} per second for the "
-                    "correct one, {wrong_rate} for a wrong one) and make the response that "
+                    "accumulate evidence for each response separately (mean rate {wrong_rate} per second for a "
+                    "wrong one, {rate} for the correct one) and make the response that "
                     "first reaches its bound (threshold {bound})"
                 )
             ),
@@ -677,8 +677,8 @@ PROCESS = (
         wording=(
             Wording(
                 clause=(
-                    "accumulate evidence for each response without noise within a trial (mean rate {rate} per "
-                    "second for the correct one, {wrong_rate} for a wrong one) and make the "
+                    "accumulate evidence for each response without noise within a trial (mean rate {wrong_rate} "
+                    "per second for a wrong one, {rate} for the correct one) and make the "
                     "response that first reaches its bound (threshold {bound})"
                 )
             ),

@@ -90,7 +90,7 @@ def _mechanisms(domain: DeclaredDomain) -> Iterator[Mechanism]:
         name="deterministic",
         code=DETERMINISTIC,
         clause=(
-            "choose the option that the evidence favours, however small the difference, and "
+            "choose the best option, however small the difference, and "
             "guess among the best if there are several"
         ),
         predictions=({"property": "deterministic"},),

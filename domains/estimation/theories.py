@@ -112,7 +112,7 @@ READING = (
         parameters={"reach": WIDTH},
         wording=Wording(
             clause=(
-                "predict by a smooth curve through nearby points, continued linearly beyond them "
+                "predict by a smooth curve fitted to the points, nearer ones more, continued linearly beyond them "
                 "(kernel width {reach} on an x-axis from -1 to 1)"
             )
         ),

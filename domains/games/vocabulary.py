@@ -25,8 +25,8 @@ stable = (own >= own[:, ::-1]) & (other >= other[:, :, ::-1])
 """What each cell pays oneself and the other, and the columns that pay the other more on average."""
 SCORES = (
     OptionScore("own.mean(axis=-1)", "mean payoff", 1, True, True),
-    OptionScore("own.min(axis=-1)", "worst payoff", 1, True, True),
-    OptionScore("own.max(axis=-1)", "best payoff", 1, True, True),
+    OptionScore("own.min(axis=-1)", "minimum payoff", 1, True, True),
+    OptionScore("own.max(axis=-1)", "maximum payoff", 1, True, True),
     OptionScore("(own * likely).sum(axis=-1)",
                 "payoff if the other player takes the column that pays them more on average", 2),
     OptionScore("(own**0.5).mean(axis=-1)", "mean square root of the payoffs", 2),

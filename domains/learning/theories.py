@@ -122,7 +122,7 @@ RATE = (
     Mechanism(
         slot="rate",
         name="averaging",
-        clause="average all outcomes of an option, so that each further outcome counts for less",
+        clause="value an option at the mean of its outcomes so far, so that each new one changes the value less",
         start=f'state["times"] = {TABLE}',
         learn='state["times"] = state["times"] + picked * paid[..., None, None]\n'
         'rate = 1 / (1 + (picked * state["times"]).sum(axis=(-2, -1)))',
@@ -307,7 +307,7 @@ PLANNING = (
         },
         wording=Wording(
             clause=(
-                "value a first choice in part by the best option in the state to which it mostly leads "
+                "value a first choice in part by the value of the best option in the state to which it mostly leads "
                 "(model-based weight {planning%})"
             ),
             parameter="planning",

@@ -429,7 +429,7 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the offer that the evidence favours, however small the difference, and guess "
+            "choose the best offer, however small the difference, and guess "
             "among the best if there are several"
         ),
         code=DETERMINISTIC,

@@ -691,7 +691,7 @@ SEEDS: Mapping[str, tuple[str, Composition]] = {
         ),
     ),
     "decaying_warm_glow": (
-        "Warm glow, decaying",
+        "Warm glow with decay",
         _composition(taste="warm glow", time=("decay", "nearness of the end")),
     ),
 }

@@ -402,8 +402,8 @@ DETECTION = (
             "doubt": uniform(0.02, 0.98, "ratio", "each category beside the surer one next to it")
         },
         wording=Wording(
-            clause="express what they detect with less than the highest confidence (each category {doubt} times as "
-            "often as the next surer one)",
+            clause="use each lower confidence category less often than the next higher one after detection (ratio "
+            "{doubt})",
             label="doubt",
         ),
         repairs=("categories",),

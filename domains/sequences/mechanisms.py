@@ -319,9 +319,9 @@ BIAS = (
         code='bias = bias + parameters["lean"]',
         parameters={"lean": normal(0.0, 0.3, 4.0, "log odds", "preference for the second place")},
         wording=Wording(
-            clause="{much}favour the sequence in the second place",
+            clause="{much}favour the sequence listed second",
             clause_short="towards the second",
-            opposite_clause="{much}favour the sequence in the first place",
+            opposite_clause="{much}favour the sequence listed first",
             opposite_short="towards the first",
             parameter="lean",
             unit=LOG_ODDS,

@@ -38,7 +38,7 @@ from lakatos.theories.findings.verdicts.conclude import (
     in_new_names,
     tied_with,
 )
-from lakatos.theories.findings.verdicts.headline import is_better, no_finding
+from lakatos.theories.findings.verdicts.headline import NO_FINDING, is_better
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.theories.language.theory import Theory
 from lakatos.traces.digest import Digest
@@ -178,8 +178,6 @@ class RunReading:
         found = self.concluded
         if found is None:
             return ""
-        if self.no_finding:
-            return self.no_finding
         is_contradicted = found.verdict == "better" and not self.is_shown
         if found.headline and not is_contradicted:
             return found.headline
@@ -196,11 +194,10 @@ class RunReading:
         """Participants (or problems) behind the leaderboard's scores, where they are known."""
         return self.board.leader.score.n_units if self.board.standings else None
 
-    @cached_property
-    def no_finding(self) -> str:
-        """That too few participants responded for any finding; else empty."""
-        collected = self.state.experiments.collected.values()
-        return no_finding(self.board, pooled=any(item.record.pooled for item in collected))
+    @property
+    def no_finding(self) -> bool:
+        """Whether the verdict is that too few participants responded for any finding."""
+        return self.headline.startswith(NO_FINDING)
 
     def left_by(self, theory: Digest) -> ErrorRatio | None:
         """What a theory leaves unexplained, as the verdict measured it; None where it did not."""

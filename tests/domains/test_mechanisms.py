@@ -141,7 +141,7 @@ def claim_of(domain, name):
     ("domain", "name", "words"),
     [
         ("recognition", "sdt", "Memory evidence is normally distributed and higher for old items (d' = 0.63)."),
-        ("recognition", "uvsd", "Memory evidence is slightly more variable for old items than for new ones (SD ratio "),
+        ("recognition", "uvsd", "Memory evidence is more variable for old items than for new ones (SD ratio "),
         ("recognition", "extreme_value_sdt", "Memory evidence has a Gumbel distribution and is higher for old items"),
         ("recognition", "two_high_threshold", "People guess if they do not detect an item as old or new."),
         ("intertemporal", "hyperbolic", "People discount delayed amounts hyperbolically (k = 0.0"),
@@ -150,8 +150,8 @@ def claim_of(domain, name):
         ("perception", "lognormal_race", "in a log-normal time (median 0.71 s without evidence, log SD 0.32)"),
         ("perception", "full_ddm", "The starting point varies between trials (range 45% of the greatest possible)."),
         ("perception", "lba", "without noise within a trial"),
-        ("risky", "expected_utility", "weight utilities by probabilities"),
-        ("risky", "cumulative_prospect_theory", "weight utilities by these decision weights"),
+        ("risky", "expected_utility", "weight outcomes by their probabilities"),
+        ("risky", "cumulative_prospect_theory", "weight outcomes by decision weights"),
     ],
 )  # fmt: skip
 def test_a_claim_uses_the_terms_of_its_field(domain, name, words):

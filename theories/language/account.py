@@ -10,7 +10,7 @@ A source lists its clauses beside its parameters::
     ]
 
 A clause continues "people ...". Where it names a parameter, that parameter's learned distribution over people decides
-which side of the clause is true, how strongly, and of how many people; no string of the source says so by itself.
+which side of the clause is true, and of how many people; no string of the source says so by itself.
 `theories.engine.checks.clause_check` tries each clause on the code, with the same numbers.
 
 The claim tells clauses in the order of thought, which is the order of the grammar: what people see, how they weigh and
@@ -34,8 +34,11 @@ from lakatos.theories.language.prior import Prior
 from lakatos.theories.language.topic import topic_of
 
 Array = NDArray[np.float64]
-STRENGTHS = ((0.12, "hardly "), (0.5, "slightly "), (2.0, ""), (np.inf, "strongly "))
-"""Distance from the null value, in units of the clause, below which a word applies."""
+HARDLY = 0.12
+"""Distance from the null value, in units of the clause, below which a clause is hardly true. Other words of strength
+would be no estimates."""
+ESTIMATES = ("exponent", "ratio")
+"""Units of parameters whose estimates stand beside their clauses, as readers know their scale."""
 MIXED = (0.1, 0.9)
 """Shares of people above the null value between which both sides are told."""
 NORMAL_95 = 1.96
@@ -99,7 +102,7 @@ FORMER = re.compile(r"\{(\w+)~\} (.*?) \(\{\1%\} of the time\)")
 class Wording:
     """How one part of a theory is stated, whatever its parameters turn out to be.
 
-    Clauses continue "people ...". They may contain places: ``{much}`` for a word of strength, ``{far}`` for the same
+    Clauses continue "people ...". They may contain places: ``{much}`` for "hardly", ``{far}`` for the same
     before "more" and "less", ``{who}`` for a number of people, and ``({name})``, ``({name%})`` or ``({name+})`` for an
     estimate as it is, in percent, or rounded up to a whole number. ``{name~}`` becomes "on 12% of trials", and
     ``{name#}`` a number of times in a row. Of ``[one|other]`` the second is stated where the first has values that were
@@ -115,7 +118,7 @@ class Wording:
     neutral: float = 0.0
     """Value of the parameter at which the mechanism has no effect."""
     unit: float = 1.0
-    """Distance from the neutral value that deserves the clause: half of it is "slightly", twice as much "strongly"."""
+    """Distance from the neutral value that deserves the clause: a small part of it is "hardly"."""
     log_ratio: bool = False
     """Whether that distance is the logarithm of a ratio."""
     multiplied_by: str = ""
@@ -189,7 +192,7 @@ class ToldClause:
     """1 or -1: the side of the null value where most people are; 0 where the range was not learned yet, or where
     nothing is to be decided."""
     strength: str
-    """One of `STRENGTHS`, without the space."""
+    """``hardly`` or nothing."""
     size: float
     """Distance from the null value in units of the clause."""
     at_limit: bool = False
@@ -356,8 +359,8 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
     stated = _exclusive([item for item in stated if not _is_implied(item.text, every)])
     most = [item for item in stated if item.is_most] if len(stated) > 1 else []
     stated = [item for item in stated if item not in most]
-    sentences = [f"People {item.text}." for item in most]
-    last = "people" if most else ""
+    sentences = [f"People {item.text}. On the other trials, the following holds." for item in most]
+    last = ""
     for number in range(1, N_PARTS + 1):
         own = [item for item in stated if item.wording.sentence == number]
         for subject, same in groupby(own, lambda item: _subject(item)):
@@ -365,8 +368,6 @@ def _sentences(told: Sequence[ToldClause]) -> list[str]:
             for text in _joined(texts) if subject else texts:
                 named = "they" if subject == last == "people" else subject
                 sentence = f"{named} {text}.".lstrip()
-                if len(sentences) == len(most) > 0:
-                    sentence = f"on the other trials, {sentence}"
                 sentences.append(f"{sentence[0].upper()}{sentence[1:]}")
                 last = subject
     return sentences
@@ -497,7 +498,7 @@ def _everybody(prior: Prior) -> Array:
 def tell_clause(
     clause: Wording, priors: Mapping[str, Prior], *, pooled: bool = False
 ) -> ToldClause:
-    """One clause at the learned numbers: the side that is true, how strongly, and of how many people."""
+    """One clause at the learned numbers: the side that is true, and of how many people."""
     if not clause.parameter:
         text = _filled(clause.clause, "", priors, pooled=pooled)
         strength = "hardly" if _is_rare(clause, priors) else ""
@@ -560,8 +561,8 @@ def _tell_settled(
     """
     middle = float(_distances(clause, prior.quantile(np.array([0.5])), priors)[0])
     size = abs(middle) if pooled else float(np.median(np.abs(distances)))
-    strength = next(word for limit, word in STRENGTHS if size < limit)
-    is_strong = strength != "hardly "
+    is_strong = size >= HARDLY
+    strength = "" if is_strong else "hardly "
     direction = 1 if middle >= 0 or not clause.opposite_clause else -1
     mixed = is_strong and not pooled and _are_divided(clause, prior, priors)
     if mixed:
@@ -570,16 +571,24 @@ def _tell_settled(
         text = _filled(clause.neutral_clause, "", priors, pooled=pooled)
     else:
         side = clause.clause if direction > 0 else clause.opposite_clause
+        if is_strong:
+            side = _with_estimate(side, clause, prior)
         text = _filled(side, strength, priors, pooled=pooled)
     limit = at_limit(prior)
     if is_strong and not mixed and _is_held_at(prior, direction):
-        # The range, not people's answers, may have kept the effect from being larger than slight.
-        text = text.replace("slightly ", "", 1)
         bound = "upper" if _is_at_high(prior) else "lower"
         aside = f"estimated at the {bound} bound of the allowed range"
         is_beside = text.endswith(")") and not _ends_with_value(clause, direction)
         text = f"{text} (strength {aside})" if is_beside else _with_aside(text, aside)
     return ToldClause(text, clause, direction, strength.strip(), size, limit, mixed)
+
+
+def _with_estimate(side: str, clause: Wording, prior: Prior) -> str:
+    """A side with a place for "hardly", and the parameter that decides it, if its scale is well known."""
+    has_word = "{much}" in side or "{far}" in side
+    if not has_word or prior.unit not in ESTIMATES or prior.low < 0 or "(" in side:
+        return side
+    return f"{side} ({prior.unit} {{{clause.parameter}}})"
 
 
 def _ends_with_value(clause: Wording, direction: int) -> bool:
@@ -679,7 +688,12 @@ def _mixed(clause: Wording, prior: Prior, above: float, priors: Mapping[str, Pri
             share, low, high = 1 - share, 1 - high, 1 - low
         who, rest = _people_in_words(share, low, high), "the rest"
         if low <= 0.5 <= high:
-            second += ", with no clear majority"
+            most = f"most people {first}"
+            if clause.subject:
+                most = f"{clause.subject} {first} for most people"
+            comma = "," if "," in first else ""
+            stated = f"{100 * share:.0f}%, {_interval_in_words(low, high)}"
+            return f"whether {most}{comma} is undecided ({stated})"
     if clause.subject:
         return f"for {who}, {clause.subject} {first}, and for {rest}, {second}"
     return f"{who} {first}, and {rest} {second}"
@@ -742,10 +756,10 @@ def _n_common(words: Sequence[str], others: Sequence[str]) -> int:
 
 
 def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bool = False) -> str:
-    """A clause with its word of strength and its learned values; values that were not learned are left out."""
+    """A clause with "hardly" where it applies, and its learned values; values that were not learned are left out."""
     if strength == "hardly " and "{much}" not in text and "{far}" not in text:
         text = "{much}" + text
-    text = text.replace("{much}", strength).replace("{far}", strength.replace("strongly", "much"))
+    text = text.replace("{much}", strength).replace("{far}", strength)
 
     def is_known(part: str) -> bool:
         names = (match["name"] for match in PLACE.finditer(part))
@@ -760,7 +774,8 @@ def _filled(text: str, strength: str, priors: Mapping[str, Prior], *, pooled: bo
         if not differ:
             return match[0]
         value, mark, further = match[0][:-1].partition(";")
-        return f"{value} for the {MIDDLE}{mark}{further})"
+        link = "; " if " for " in value else " for the "
+        return f"{value}{link}{MIDDLE}{mark}{further})"
 
     has_range = False
 

@@ -23,6 +23,9 @@ from lakatos.domains.kit.parameter import LOG_ODDS, log_uniform, uniform
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.grammar import Mechanism
 
+WITH_DELAYS = ("discounting", "cost", "attention", "shortcut", "other")
+"""Slots whose mechanisms read the delays."""
+
 COMPARISON = (
     Mechanism(
         slot="comparison",
@@ -32,10 +35,12 @@ COMPARISON = (
         evidence = parameters["sensitivity"] * (value[..., 1] - value[..., 0])
         """,
         parameters=_sensitivity(1e-4, 10.0, "money unit"),
-        wording=Wording(
-            clause="compare values in money",
-            taken_for_granted=True,
+        clause="compare values in money",
+        wording=(
+            Wording(clause="compare the amounts and ignore the delays"),
+            Wording(clause="compare values in money", taken_for_granted=True),
         ),
+        beside=(WITH_DELAYS, ""),
         repairs=("amount_difference",),
         source="Samuelson (1937), Review of Economic Studies 4, 155-161; Luce (1959), Individual choice behavior",
     ),
@@ -43,6 +48,11 @@ COMPARISON = (
         slot="comparison",
         name="difference in value by the larger amount",
         clause="compare values relative to the larger amount",
+        wording=(
+            Wording(clause="ignore the delays"),
+            Wording(clause="compare values relative to the larger amount"),
+        ),
+        beside=(WITH_DELAYS, ""),
         code=f"""
         {VALUE}
         worth_at_most = xp.maximum(xp.abs(utility).max(axis=-1), 1e-9)
@@ -618,7 +628,7 @@ CHOICE = (
         slot="choice",
         name="deterministic",
         clause=(
-            "choose the option that the evidence favours, however small the difference, and guess if it favours none"
+            "choose the better option, however small the difference, and guess if none is better"
         ),
         code="p = 0.5 + 0.5 * xp.sign(evidence)",
         predictions=({"property": "deterministic"},),
@@ -699,7 +709,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 + 0.5 * xp.sign(gap) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="take the larger amount, whatever the delays, {other_share~}",
+            clause="instead take the larger amount {other_share~}, whatever the delays",
             parameter="other_share",
             unit=0.1,
             label="a mixture",
@@ -714,7 +724,7 @@ OTHER = (
         code='p = p + parameters["other_share"] * (0.5 - 0.5 * xp.sign(wait) - p)',
         parameters=SHARE,
         wording=Wording(
-            clause="take the sooner option, whatever the amounts, {other_share~}",
+            clause="instead take the sooner option {other_share~}, whatever the amounts",
             parameter="other_share",
             unit=0.1,
             label="a mixture",

@@ -216,10 +216,7 @@ TIME = (
         code='time = xp.maximum(delays - parameters["present_days"][..., None], 0.0)',
         parameters={"present_days": log_uniform(0.5, 60.0, "days", "how long the present lasts")},
         wording=Wording(
-            clause=(
-                "treat delays of up to [{present_days} days|some days] as no delay, and longer ones as that "
-                "much shorter"
-            ),
+            clause=("subtract a grace period from every delay ({present_days} days)"),
             label="extended present",
         ),
         repairs=("front_end_delay", "today_difference", "delay_difference"),

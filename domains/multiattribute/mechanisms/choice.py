@@ -323,7 +323,7 @@ CHOICE = (
     ),
     _choice(
         name="guessing",
-        clause="but still guess",
+        clause="guess, whatever the cues favour",
         code="p = 0.5 + 0.0 * evidence",
     ),
 )

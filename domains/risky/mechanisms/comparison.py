@@ -39,7 +39,7 @@ by_priority = xp.where(
 
 AVERAGE = "average = xp.where(shown, outcomes, 0.0).sum(axis=-1) / shown.sum(axis=-1)"
 
-DISTORTED = (("weighting",), "weight utilities by these decision weights")
+DISTORTED = (("weighting",), "weight outcomes by decision weights")
 
 
 def _value(*, code: str, **more: Any) -> Mechanism:
@@ -55,7 +55,7 @@ def _heuristic(*, breaks: tuple[str, ...] = (), **more: Any) -> Mechanism:
 COMPARISON = (
     _value(
         name="weighted sum",
-        clause="weight utilities by probabilities",
+        clause="weight outcomes by their probabilities",
         beside=DISTORTED,
         code="value = (weights * utility).sum(axis=-1)",
         repairs=("ev_difference", "relative_ev_difference"),
@@ -74,7 +74,7 @@ value = value - parameters["disappointment"][:, :, None] * shortfall
             )
         },
         wording=(
-            Wording(clause="weight utilities by probabilities"),
+            Wording(clause="weight outcomes by their probabilities"),
             Wording(
                 clause="{much}overweight outcomes below the mean of a gamble (disappointment)",
                 clause_short="those below it (disappointment)",

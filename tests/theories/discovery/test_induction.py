@@ -333,7 +333,7 @@ class TestTerms:
         rows = np.arange(60)
         data = Trials("games", stimuli, 0 * rows, rows, rows % 2, np.ones(60, dtype=np.int64))
         words = [term.words for term in gates(read_answers(GamesDomain(), [data])).items]
-        best = "the product whose worst payoff is better is"
+        best = "the product with the higher minimum payoff is"
         assert f"{best} also the only one with the cell with the largest joint payoff" in words
         assert not [text for text in words if "er the cell" in text]
 

@@ -40,7 +40,7 @@ FIRST = "follow the first of these rules that applies: "
     ("node", "words"),
     [
         (MORE, ["take more", "guess at ties"]),
-        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less with a probability of 80% or, at ties, choose B"]),
+        (LeadLeaf(0, 0.2, ConstantLeaf(1.0)), ["take less 80% of the time or, at ties, choose B"]),
         (LeadLeaf(0, 1.0, EARLY), ["take more or, at ties, take early", "guess at ties"]),
         (
             SplitNode(0, MORE, ConstantLeaf(0.0)),
@@ -48,7 +48,7 @@ FIRST = "follow the first of these rules that applies: "
         ),
         (
             SplitNode(0, SplitNode(1, ConstantLeaf(0.8), GUESS), GUESS),
-            ["choose B with a probability of 80% if both are high and both are near, and otherwise guess"],
+            ["choose B 80% of the time if both are high and both are near, and otherwise guess"],
         ),
         (SplitNode(0, MORE, GUESS), ["take more if both are high, and otherwise guess"]),
         (
@@ -152,8 +152,8 @@ def test_superlatives_fit_the_noun():
 
 
 def test_random_choices_are_apart_from_how_consistently_a_rule_is_followed():
-    stated = [wording.clause for wording in rule_clauses(["take less with a probability of 80%"])]
+    stated = [wording.clause for wording in rule_clauses(["take less 80% of the time"])]
     assert stated == [
-        "take less with a probability of 80%",
+        "take less 80% of the time",
         "ignore the rule and choose at random {lapse~}",
     ]

@@ -38,11 +38,11 @@ def learned(
     ("center", "words"),
     [
         (0.02, "hardly like it"),
-        (0.2, "slightly like it"),
+        (0.2, "like it"),
         (0.7, "like it"),
-        (1.5, "strongly like it"),
-        (-0.2, "slightly dislike it"),
-        (-1.5, "strongly dislike it"),
+        (1.5, "like it"),
+        (-0.2, "dislike it"),
+        (-1.5, "dislike it"),
     ],
 )
 def test_sign_and_size_choose_the_words(center, words):
@@ -82,7 +82,7 @@ def test_what_no_trial_depends_on_is_kept_apart_and_no_part_of_the_claim():
 def test_a_centre_at_a_limit_is_said():
     assert (
         tell_clause(PULL, {"pull": learned(4.0)}).text
-        == "strongly like it (estimated at the upper bound of the allowed range)"
+        == "like it (estimated at the upper bound of the allowed range)"
     )
     assert "the lower bound of" in tell_clause(PULL, {"pull": learned(-4.0)}).text
     assert "range" not in tell_clause(PULL, {"pull": learned(3.5)}).text
@@ -176,7 +176,7 @@ def test_what_is_taken_for_granted_hardly_done_or_without_effect_is_no_part_of_t
     ]
     assert account_of("Adding", [plain], weak).claim == "People choose the better one."
     strong = {"pull": learned(1.5)}
-    assert account_of("Adding", [adding, PULL], strong).claim == "People add and strongly like it."
+    assert account_of("Adding", [adding, PULL], strong).claim == "People add and like it."
     silent = account_of("Adding", [adding, PULL], strong, silent=[PULL.clause])
     assert (silent.name, silent.claim) == ("Adding", "People add.")
     based = replace(PULL, neutral_clause="look at it")
@@ -353,7 +353,7 @@ def test_a_name_takes_the_label_of_the_strongest_clause_on_its_side_and_a_claim_
     priors = {"pull": learned(0.6), "turn": learned(-1.5)}
     account = account_of("Adding", [PULL, other], priors)
     assert account.name == "Adding with staying"
-    assert account.claim == "People like it. They strongly stay."
+    assert account.claim == "People like it. They stay."
     assert account_of("Adding", [PULL], {"pull": learned(0.01)}).name == "Adding"
 
 
@@ -467,9 +467,7 @@ def test_a_share_has_the_interval_of_as_many_people_as_its_spread_is_known_from(
     told = tell_clause(PULL, {"pull": learned(0.5, 1.0)}).text
     assert told.startswith("69% of people (95% interval 52% to 83%) like it")
     even = tell_clause(PULL, {"pull": learned(0.05, 1.0)}).text
-    assert even == (
-        "52% of people (95% interval 35% to 68%) like it, and the rest dislike it, with no clear majority"
-    )
+    assert even == ("whether most people like it is undecided (52%, 95% interval 35% to 68%)")
     below = tell_clause(PULL, {"pull": learned(-0.5, 1.0)}).text
     assert below.startswith("69% of people (95% interval 52% to 83%) dislike it")
     nearly = tell_clause(
@@ -484,7 +482,7 @@ def test_random_choices_on_most_trials_are_stated_first():
     clauses = [Wording("add"), Wording("choose at random {lapse~}", sentence=3)]
     often, seldom = ({"lapse": learned(center, 0.001, 0.0, 1.0)} for center in (0.91, 0.2))
     assert account_of("Adding", clauses, often).claim == (
-        "People choose at random on 91% of trials. On the other trials, they add."
+        "People choose at random on 91% of trials. On the other trials, the following holds. People add."
     )
     assert account_of("Adding", clauses, seldom).claim == (
         "People add. They choose at random on 20% of trials."
@@ -583,15 +581,13 @@ def test_a_clause_with_a_subject_of_its_own_does_not_continue_people():
         clauses = [Wording("look"), criterion, spread, Wording("guess")]
         return account_of("Signals", clauses, {"pull": learned(*prior)}).claim
 
-    assert claim(1.5) == (
-        "People look. The criterion is strongly conservative and is wide. People guess."
-    )
+    assert claim(1.5) == ("People look. The criterion is conservative and is wide. People guess.")
     assert claim(0.5, 1.0) == (
         "People look. For 69% of people (95% interval 52% to 83%), the criterion is conservative, and for the rest, "
         "liberal. The criterion is wide. People guess."
     )
     assert tell_clause(criterion, {"pull": learned(1.5)}).statement == (
-        "the criterion is strongly conservative"
+        "the criterion is conservative"
     )
     open_range = {"pull": Prior("uniform", -4.0, 4.0)}
     assert general_clause([criterion], open_range) == (
@@ -603,10 +599,10 @@ def test_a_bound_is_stated_in_the_parentheses_of_its_own_number_or_of_the_streng
     prior = {"pull": learned(4.0), "rate": learned(0.5)}
     at_bound = "estimated at the upper bound of the allowed range"
     own = Wording("{much}like it (weight {pull})", parameter="pull", unit=0.5)
-    assert tell_clause(own, prior).text == f"strongly like it (weight 4; {at_bound})"
+    assert tell_clause(own, prior).text == f"like it (weight 4; {at_bound})"
     other = Wording("{much}like it (rate {rate})", parameter="pull", unit=0.5)
-    assert tell_clause(other, prior).text == (f"strongly like it (rate 0.5) (strength {at_bound})")
-    assert tell_clause(PULL, prior).text == f"strongly like it ({at_bound})"
+    assert tell_clause(other, prior).text == (f"like it (rate 0.5) (strength {at_bound})")
+    assert tell_clause(PULL, prior).text == f"like it ({at_bound})"
 
 
 def test_of_two_kinds_of_people_the_second_are_a_share_of_the_others():
@@ -635,4 +631,40 @@ def test_a_last_choice_that_is_repeated_whatever_its_outcome_is_named_once():
     ]
     assert account_of("Habit", wordings, {}).claim == (
         "People tend to repeat their last choice after a reward and after no reward."
+    )
+
+
+def test_an_exponent_or_a_ratio_stands_beside_its_clause_and_no_word_of_strength():
+    curved = Wording(
+        "value gains {far}more",
+        "power",
+        "value gains {far}less",
+        neutral=1.0,
+        unit=0.4,
+        log_ratio=True,
+    )
+    for unit, beside in (("exponent", " (exponent 0.3)"), ("log odds", "")):
+        prior = replace(learned(0.3, 0.01, 0.05, 4.0), unit=unit)
+        assert tell_clause(curved, {"power": prior}).text == f"value gains less{beside}"
+    near = replace(learned(1.01, 0.01, 0.05, 4.0), unit="exponent")
+    assert tell_clause(curved, {"power": near}).text == "value gains hardly more"
+
+
+def test_a_majority_that_the_interval_leaves_open_is_undecided():
+    subject = replace(PULL, clause="is high", opposite_clause="is low", subject="the criterion")
+    prior = {"pull": learned(0.05, 1.0)}
+    assert tell_clause(subject, prior).text == (
+        "whether the criterion is high for most people is undecided (52%, 95% interval 35% to 68%)"
+    )
+    listed = replace(PULL, clause="like A, and avoid B")
+    assert account_of("Liking", [listed], prior).claim == (
+        "Whether most people like A, and avoid B, is undecided (52%, 95% interval 35% to 68%)."
+    )
+
+
+def test_of_two_values_in_parentheses_a_range_is_not_followed_by_a_second_for():
+    clause = Wording("add (rate {slow} for a wrong one, {fast} for the right one)")
+    priors = {"slow": learned(0.5), "fast": learned(1.0, 0.4)}
+    assert tell_clause(clause, priors).text == (
+        "add (rate 0.5 for a wrong one, 0.49 to 1.5 for the right one; middle 80% of people)"
     )

@@ -428,7 +428,7 @@ def rule_words(
 def often(p: float) -> str:
     """How probably the more frequent of two things is done; nothing where it is always done."""
     surely = max(p, 1 - p)
-    return "" if surely == 1 else f" with a probability of {100 * surely:.0f}%"
+    return "" if surely == 1 else f" {100 * surely:.0f}% of the time"
 
 
 def is_guess(node: Node) -> bool:

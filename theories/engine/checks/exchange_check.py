@@ -1,6 +1,6 @@
 """Clauses of a composed theory that hang on no number, tried by exchanging the part of the theory that they tell.
 
-"Weight utilities by probabilities" has no strength that could be at a null value. But it is about how
+"Weight outcomes by their probabilities" has no strength that could be at a null value. But it is about how
 people choose: the same people, for whom that part of the code is left out, or exchanged for the plainest other one of
 its slot, must choose otherwise on the trials that were asked.
 """

@@ -175,7 +175,7 @@ def conclude_from(
     )
     pooled = all(evidence.trials(name).pooled for name in evidence.experiments.collected)
     if few := no_finding(board, pooled=pooled):
-        first, parts, told = few, [few], ()
+        first, parts = few, [few]
     else:
         parts = [first, *random_choices_in_words(evidence.theory(leader), own, pooled=pooled)]
         parts += [*_advantage_in_words(evidence, found), *_ties_in_words(evidence, leader, tied)]

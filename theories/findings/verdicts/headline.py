@@ -15,6 +15,8 @@ from lakatos.theories.engine.scoring.unexplained import ErrorRatio
 from lakatos.theories.findings.verdicts.record import EXPLORATORY, CampaignConcluded
 from lakatos.traces.wording import in_a_list, plural
 
+NO_FINDING = "No finding"
+"""Beginning of the verdict on too few participants."""
 Verdict = Literal["better", "published", "nothing_left"]
 
 
@@ -81,7 +83,7 @@ def no_finding(board: Scoreboard, *, pooled: bool) -> str:
     if n_units is None or n_units >= LEAST_UNITS:
         return ""
     return (
-        f"No finding: {plural(n_units, 'participant')} responded, and with fewer than {LEAST_UNITS} no difference is "
+        f"{NO_FINDING}: {plural(n_units, 'participant')} responded, and with fewer than {LEAST_UNITS} no difference is "
         "claimed."
     )
 
