@@ -88,6 +88,8 @@ def sequence_of_steps(
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)
+    if not isinstance(domain, HasOutcomes):
+        check_code_of_rewards(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
     for key in needed:
         if key not in columns.feedback:
@@ -413,6 +415,23 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
     )
 
 
+def check_code_of_rewards(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question a reward of 1 and 2 alone, which may be a code of won and lost, unless its name speaks of amounts."""
+    reward = columns.feedback.get("reward", "")
+    if reward not in cells.frame.columns or set(words_of(reward)) & OF_PAYMENTS:
+        return
+    if set(numbers_of(cells.frame[reward]).dropna()) == {1, 2}:
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: {reward} is 1 or 2, which may be amounts, or a code. Is 2 nothing won (--column "
+            f"'recode.{reward}={{1 = 1, 2 = 0}}'), something lost (--column 'recode.{reward}={{1 = 1, 2 = -1}}'), or "
+            f"won, and 1 nothing won (--column 'recode.{reward}={{1 = 0, 2 = 1}}')? In a study: "
+            "participants.columns.recode",
+        )
+
+
 def _lost_beside(reward: str, cells: RowCells, response: str) -> str:
     """The column of losses beside one of gains, called alike but for the words for both; empty without any."""
     words = set(words_of(reward))
@@ -432,8 +451,10 @@ REWARDS = {
     "reward", "rew", "points", "outcome", "payoff", "payout", "feedback", "fb", "won", "win", "money", "gain", "coin",
     "coins", "treasure", "score", "punkte", "bonus", "earned", "earnings", "result", "prize",
 }  # fmt: skip
-PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
 OUTCOMES = {"outcome", "actual", "event", "occurred", "result", "shown", "came"}
+OF_PAYMENTS = REWARDS - OUTCOMES - {"feedback", "fb", "won", "win"}
+"""Those that speak of amounts, and not of what happened."""
+PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
 TOTALS = {"total", "cum", "cumulative", "bank", "balance", "sum", "running", "konto"}
 """Words in names of columns."""
 COMMON, RARE = (
