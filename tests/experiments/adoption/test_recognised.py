@@ -269,6 +269,34 @@ def test_divisions_between_oneself_and_another_one_are_games(rng: np.random.Gene
     assert found.mapping.responses == {"X": 0, "Y": 1}
 
 
+@pytest.mark.parametrize("name", ["choice_x", "chose_x", "x_chosen"])
+def test_a_name_with_the_suffix_of_an_option_says_that_1_is_this_option(
+    name: str, rng: np.random.Generator
+) -> None:
+    frame = people(4, 30)
+    for column in ("self_x", "other_x", "self_y", "other_y"):
+        frame[column] = rng.integers(2, 16, 120)
+    is_first = rng.random(120) < 1 / (1 + np.exp(frame["self_y"] - frame["self_x"]))
+    frame[name] = is_first.astype(int)
+    found = read(frame)
+    assert only(found).response.tolist() == (~is_first).astype(int).tolist()
+    assert f"A: {frame['self_x'][0]}|{frame['other_x'][0]}, B: " in found.read_back[0]
+    assert any("two divisions with another one" in line for line in described(frame).odd)
+
+
+def test_divisions_are_seen_to_be_coded_the_other_way_round(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["self_x"], frame["self_y"] = rng.integers(2, 16, 120), rng.integers(2, 16, 120)
+    frame["other_x"], frame["other_y"] = 18 - frame["self_x"], 18 - frame["self_y"]
+    frame["choice"] = 1 * (frame["self_y"] < frame["self_x"])
+    with pytest.raises(ImplausibleError, match="accept reversed_code"):
+        read(frame)
+    frame["other_x"], frame["other_y"] = frame["self_x"], frame["self_y"]
+    with pytest.raises(ImplausibleError, match="accept dominated_choices"):
+        read(frame)
+    assert set(only(read(frame, responses={"0": 1, "1": 0})).response) == {0, 1}
+
+
 def test_an_offer_out_of_a_sum_is_taken_or_refused(rng: np.random.Generator) -> None:
     frame = people(4, 30)
     frame["pie"] = rng.choice([10, 20], 120)
@@ -468,6 +496,8 @@ def test_rows_of_which_one_in_each_choice_was_chosen_are_alternatives_and_no_del
     nameless = described(frame.drop(columns="Alternative"))
     assert nameless.domain == ""
     assert "--column alternative=COLUMN --column choice_set=Aufgabe" in nameless.doubts[0]
+
+
 
 
 @pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])
