@@ -718,7 +718,12 @@ def _shown_pairs(
         filled = ((one.cells != "") & (other.cells != "")).to_numpy()
         differ = (one.cells != other.cells).to_numpy()[filled]
         is_pair = one.name != other.name and set(one.distinct) == set(other.distinct)
-        if is_pair and 2 <= len(one.distinct) <= MOST_STIMULI and bool(differ.all()):
+        if (
+            is_pair
+            and 2 <= len(one.distinct) <= MOST_STIMULI
+            and len(differ)
+            and bool(differ.all())
+        ):
             yield one, other
 
 
