@@ -45,6 +45,7 @@ from lakatos.experiments.adoption.mapping import (
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import TRUTH, code_of_pair
 from lakatos.experiments.adoption.option_kind import KINDS
+from lakatos.experiments.adoption.own_tasks import NOT_READ
 from lakatos.experiments.adoption.plausible import bad_rows_in_words, rows_that_count
 from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
 from lakatos.experiments.adoption.recognised import (
@@ -477,6 +478,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)
+    own_task = ""
+    if not (chosen or nameless or games):
+        own_task = own_task_question(table, meanings, changes.get("alternative", ""))
+    is_read = not own_task.endswith(NOT_READ)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
         mapping = with_numbers(mapping, table, columns, task, said, reading.response)
@@ -489,13 +494,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping=mapping,
         facts=tuple(facts_of(table, mapping, columns)),
         doubts=(
-            *doubts_of(
-                reading,
-                kinds,
-                ""
-                if chosen or nameless or games
-                else own_task_question(table, meanings, is_long="alternative" in changes),
-            ),
+            *doubts_of(reading, kinds, own_task),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
             *((items,) if items and not chosen else ()),

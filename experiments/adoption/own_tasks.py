@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -76,12 +77,14 @@ NOT_READ = "the file is not read"
 """How messages end where nothing can be done."""
 
 
-def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
+def own_task_in_words(table: TableSignature, fewest_options: int = 3, way_out: str = "") -> str:
     """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised.
 
     Args:
         table: The columns.
         fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
+        way_out: The option that leaves out rows of an alternative, with OTHERS for the other ones; empty where rows
+            are choices.
     """
     if _is_go_no_go(table):
         return (
@@ -101,7 +104,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
         options, attributes = menu
         return (
             f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
-            f"your own, with these options and attributes. {DECLARE}"
+            f"your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu, way_out)}"
         )
     if gift := _gift(table):
         given, coins = gift
@@ -272,6 +275,27 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
         if is_menu and all(found) and all(rest == found[0] for rest in found):
             return sorted(column.distinct), sorted(found[0])
     return None
+
+
+def _none_in_words(
+    table: TableSignature, options: Sequence[str], attributes: Sequence[str], way_out: str
+) -> str:
+    """How to declare an option that is 0 or empty in all of its columns, as none of the others is; else nothing."""
+    for option in options:
+        label = _parts(option)
+        own = [item for name, item in table.columns.items() if _holds(_parts(name), label)]
+        own = [item for item in own if " ".join(_without(_parts(item.name), label)) in attributes]
+        if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
+            continue
+        others = json.dumps([other for other in options if other != option], ensure_ascii=False)
+        left_out = way_out.replace("OTHERS", others) or f"--column missing.RESPONSE={option}"
+        return (
+            f". {option} has no properties, so that it seems to be none of the others. Options of a task have all "
+            f"attributes: give it level 0 of each, and declare one such as taken (levels 0 and 1, --column "
+            f"'taken={[int(other != option) for other in options]}') that tells it from an option with these "
+            f"properties; or declare the others alone, and leave its choices out: {left_out}"
+        )
+    return ""
 
 
 def _parts(name: str) -> list[str]:
