@@ -162,6 +162,8 @@ def _two_stages(
         TrialsError: The choices or the states are not two.
     """
     second, state = str(columns.stimulus[SECOND]), str(columns.stimulus.get("state", ""))
+    if state == second:
+        cells, state = _with_states_apart(cells, second, columns, notes)
     said = cells.text(state)
     cells.refuse_empty(said == "", state)
     counts = pd.Series(said).value_counts()
@@ -193,6 +195,19 @@ def _two_stages(
     for who, trial in zip(participant.tolist(), rows, strict=True):
         people[who].append(trial)
     return two_step_trials(name, people)
+
+
+def _with_states_apart(
+    cells: RowCells, second: str, columns: AnswerColumns, notes: list[str]
+) -> tuple[RowCells, str]:
+    """The rows with a column of states, where options of the second stage are numbered 1 and 2, 3 and 4."""
+    number = cells.numbers(second)
+    cells.refuse(~np.isin(number, (1, 2, 3, 4)), second, f"is none of 1, 2, 3 and 4; {SAY_STATE}")
+    notes.append(f"{second}: 1 and 2 are the options of one state, and 3 and 4 those of the other")
+    state, place = np.divmod((number - 1).astype(int), 2)
+    options = np.array(sorted(columns.responses, key=columns.responses.__getitem__))
+    made = {f"state of {second}": (state + 1).astype(str), second: options[place]}
+    return cells.of(cells.frame.assign(**made)), f"state of {second}"
 
 
 def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state: str) -> Array:

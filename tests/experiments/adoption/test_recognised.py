@@ -542,6 +542,24 @@ def test_an_option_of_zeros_is_none_of_the_others(rng: np.random.Generator) -> N
     assert only(some).n_responses == 48 - n_none
 
 
+def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) -> None:
+    frame = people(4, 50).rename(columns={"s": "subjID", "t": "trial"})
+    frame["level1_choice"] = rng.integers(1, 3, 200)
+    frame["level2_choice"] = rng.integers(1, 5, 200)
+    frame["reward"] = rng.integers(0, 2, 200)
+    found = read(frame)
+    apart = frame.assign(state=(frame["level2_choice"] + 1) // 2)
+    apart["level2_choice"] = (frame["level2_choice"] - 1) % 2 + 1
+    one, other = only(found), only(read(apart))
+    assert one.response.tolist() == other.response.tolist()
+    for name in one.feedback:
+        assert one.feedback[name].tolist() == other.feedback[name].tolist()
+    assert any("1 and 2 are the options of one state" in note for note in found.notes)
+    frame.loc[3, "level2_choice"] = 7
+    with pytest.raises(TrialsError, match="--column state=COLUMN"):
+        read(frame, stimulus={"state": "level2_choice", "second_choice": "level2_choice"})
+
+
 
 
 @pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])
