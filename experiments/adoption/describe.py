@@ -520,7 +520,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
             *(() if chosen else marks_in_words(table, columns)),
             *oddities(table, mapping, columns),
             *always_the_same(table, mapping),
-            *heaped(table, columns),
+            *heaped(table, mapping, columns),
         ),
         beyond_grid=tuple(beyond_the_grid(table, mapping, columns, task)),
         source=source,

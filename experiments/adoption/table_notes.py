@@ -464,11 +464,13 @@ def always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     ]
 
 
-def heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
-    """Columns of numbers that people rounded, as far as their names say that they are answers."""
+def heaped(
+    table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]
+) -> list[str]:
+    """Responses that people rounded; of all columns that may be responses by their names where none is known."""
     found = []
     for item in columns:
-        if may_be_answers(item):
+        if may_be_answers(item) and mapping.response in (OPEN_QUESTION, "", item.name):
             numbers = numbers_of(table.frame[item.name]).dropna()
             if said := heaping_in_words(numbers.tolist()):
                 found.append(f"{item.name}: {said}")

@@ -560,6 +560,14 @@ def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) ->
         read(frame, stimulus={"state": "level2_choice", "second_choice": "level2_choice"})
 
 
+def test_only_responses_are_said_to_be_rounded(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["price"], frame["choice"] = 100 * rng.integers(1, 60, 120), rng.choice(["a", "b"], 120)
+    assert not any("multiples of" in line for line in described(frame).odd)
+    (line,) = [own for own in described(frame.drop(columns="choice")).odd if "multiples" in own]
+    assert line.startswith("price: ")
+
+
 
 
 @pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])
