@@ -677,6 +677,10 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
         said = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
     elif "for each option" in words:
         said = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
+    elif "two lists" in words:
+        said = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
+    elif words.startswith("column"):
+        return f"--column {key}=COLUMN"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
         said = '["COLUMN", "COLUMN"]'
     else:

@@ -12,6 +12,7 @@ from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
 from lakatos.domains.declared.task import DeclaredDomain
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.plausible import rows_that_do_not_count
 from lakatos.experiments.adoption.signatures import (
@@ -568,6 +569,15 @@ def test_only_responses_are_said_to_be_rounded(rng: np.random.Generator) -> None
     assert line.startswith("price: ")
 
 
+@pytest.mark.parametrize(
+    ("domain", "part"), [("games", "own"), ("games", "other"), ("multiattribute", "ratings")]
+)
+def test_a_part_of_two_lists_is_asked_for_as_two_lists(domain: str, part: str) -> None:
+    table = table_of_frame("a.csv", people(4, 5).assign(choice=0, x=1))
+    mapping = describe_table(table, DOMAINS[domain]).mapping
+    with pytest.raises(TrialsError) as error:
+        adopt(table, mapping, DOMAINS[domain])
+    assert f"""{part}='[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'""" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])
