@@ -11,6 +11,7 @@ import numpy as np
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import DECLARE
+from lakatos.experiments.adoption.plausible import marks_of_missing
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -191,10 +192,13 @@ def _not_of_choices(table: TableSignature) -> str:
     n_people = int(table.person.max(initial=0)) + 1
     stems: dict[str, list[str]] = {}
     for name, own in columns.items():
-        if own.is_whole and MOST_LEVELS >= len(own.distinct) > 2 and not own.words & CHOICES:
+        n_levels = len(own.distinct) - len(marks_of_missing(own.values[np.isfinite(own.values)]))
+        if own.is_whole and MOST_LEVELS >= n_levels > 2 and not own.words & CHOICES:
             stems.setdefault(name.rstrip("0123456789"), []).append(name)
-    items = max(stems.values(), key=len, default=[])
-    if len(items) >= FEWEST_ITEMS and n_people == len(table.person):
+    several = [name for own in stems.values() if len(own) >= FEWEST_OF_SCALE for name in own]
+    items = several if len(several) >= MANY_ITEMS else max(stems.values(), key=len, default=[])
+    is_of_people = n_people == len(table.person) or (not table.participant and items == several)
+    if len(items) >= FEWEST_ITEMS and is_of_people:
         return f"{items[0]} to {items[-1]} seem to be items of a questionnaire"
     response = next((name for name, own in table.named.items() if own == "response"), "")
     if response and not [
@@ -220,6 +224,8 @@ def _not_of_choices(table: TableSignature) -> str:
 
 CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
 """Words in names of columns."""
+FEWEST_OF_SCALE, MANY_ITEMS = 3, 12
+"""Columns of one scale of a questionnaire, and of several scales, so that rows are people where nothing says it."""
 FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2
 """Columns of a questionnaire, rows of a signal, words of a text, and the step of what counts trials."""
 

@@ -561,6 +561,18 @@ def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) ->
         read(frame, stimulus={"state": "level2_choice", "second_choice": "level2_choice"})
 
 
+def test_items_of_scales_are_a_questionnaire_and_no_products(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame({"age": rng.integers(18, 60, 40), "country": rng.choice(["US", "GB"], 40)})
+    for scale in "ENC":
+        for number in range(1, 6):
+            frame[f"{scale}{number}"] = np.resize(rng.permutation(5) + 1, 40)
+    found = described(frame)
+    assert found.domain == ""
+    assert found.doubts == (
+        "E1 to C5 seem to be items of a questionnaire: that is no kind of task here, and the file is not read",
+    )
+
+
 def test_only_responses_are_said_to_be_rounded(rng: np.random.Generator) -> None:
     frame = people(4, 30)
     frame["price"], frame["choice"] = 100 * rng.integers(1, 60, 120), rng.choice(["a", "b"], 120)
