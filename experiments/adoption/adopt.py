@@ -65,7 +65,11 @@ from lakatos.experiments.adoption.plausible import (
     question,
     turned_ratings,
 )
-from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.prepared import (
+    alternative_rows,
+    prepared,
+    with_questions_marked,
+)
 from lakatos.experiments.adoption.read_back import (
     columns_not_read,
     conditions_not_read,
@@ -247,6 +251,7 @@ def _adopted(
     rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
         rows = prepared(rows, columns)
+    rows, columns = with_questions_marked(rows, columns)
     frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
     if NUMBER in columns.wide:
