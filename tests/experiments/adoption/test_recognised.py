@@ -11,7 +11,6 @@ import pytest
 from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
-from lakatos.domains.declared.task import DeclaredDomain
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.plausible import rows_that_do_not_count
@@ -500,33 +499,6 @@ def test_rows_of_which_one_in_each_choice_was_chosen_are_alternatives_and_no_del
     assert "--column alternative=COLUMN --column choice_set=Aufgabe" in nameless.doubts[0]
 
 
-CONTRACTS = """
-name = "contracts"
-question = "Which one do you choose?"
-options = ["A", "B", "C", "D"]
-instructions = ["You will choose among contracts."]
-[attributes.laufzeit]
-kind = "number"
-label = "Laufzeit"
-unit = "months"
-levels = [0, 1, 12, 24]
-[attributes.preis]
-kind = "number"
-label = "Preis"
-unit = "€"
-levels = [0, 62.5, 69.9, 78.0, 85.5, 94.9]
-[attributes.taken]
-kind = "number"
-label = "Taken"
-unit = ""
-levels = [0, 1]
-[space]
-trials = 200
-dominated = true
-same = "in this order"
-"""
-
-
 def test_an_option_of_zeros_is_none_of_the_others(rng: np.random.Generator) -> None:
     frame = alternatives(rng, 4).rename(columns={"Laufzeit_Monate": "Laufzeit"})
     frame.loc[frame["Alternative"] == "D", ["Laufzeit", "Preis"]] = 0
@@ -534,13 +506,6 @@ def test_an_option_of_zeros_is_none_of_the_others(rng: np.random.Generator) -> N
     assert "D has no properties, so that it seems to be none of the others" in doubt
     assert "--column 'taken=[1, 1, 1, 0]'" in doubt
     assert """--column 'where.Alternative=["A", "B", "C"]'""" in doubt
-    task = DeclaredDomain(CONTRACTS)
-    found = read(frame, task, stimulus={"taken": [1, 1, 1, 0]})
-    assert only(found).stimuli["taken"].tolist() == [[1, 1, 1, 0]] * len(only(found).stimuli)
-    three = DeclaredDomain(CONTRACTS.replace(', "D"]', "]"))
-    some = read(frame, three, stimulus={"taken": [1, 1, 1]}, where={"Alternative": ["A", "B", "C"]})
-    n_none = (frame["chosen"] == "1")[frame["Alternative"] == "D"].sum()
-    assert only(some).n_responses == 48 - n_none
 
 
 def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) -> None:
