@@ -75,7 +75,8 @@ def _divisions(numbers: Sequence[ColumnSignature]) -> Reading | None:
                 "own": [[name, name] for name in own[0]],
                 "other": [[name, name] for name in other[0]],
             }
-            return Reading(stimulus, (*own[0], *other[0]), sides)
+            note = f"{', '.join(names)} are taken for two divisions with another one, who chooses nothing"
+            return Reading(stimulus, (*own[0], *other[0]), sides, notes=(note,))
     return None
 
 
@@ -138,10 +139,31 @@ def _properties(stimuli: Stimuli) -> Mapping[str, Array]:
     }
 
 
+def _divided(stimuli: Stimuli) -> tuple[Array, Array]:
+    """``(n_trials, 2)`` what each gets by both options where the other one chooses nothing; 0 in other games."""
+    own, other = stimuli["own"], stimuli["other"]
+    is_alike = (own[:, :, 0] == own[:, :, 1]) & (other[:, :, 0] == other[:, :, 1])
+    is_division = is_alike.all(axis=1, keepdims=True)
+    return own[:, :, 0] * is_division, other[:, :, 0] * is_division
+
+
+def _for_second(stimuli: Stimuli) -> Array:
+    """How much more oneself gets by the second of two divisions."""
+    return np.diff(_divided(stimuli)[0], axis=1)[:, 0]
+
+
+def _dominance(stimuli: Stimuli) -> Array:
+    """Above 0 where the second of two divisions leaves nobody with less and is no less equal, below 0 if the first."""
+    own, other = _divided(stimuli)
+    gains = np.diff([own, other, -np.abs(own - other)], axis=2)[:, :, 0]
+    low, high = gains.min(axis=0), gains.max(axis=0)
+    return np.where(low >= 0, high, np.where(high <= 0, low, 0.0))
+
+
 LAYOUT = StimulusLayout(
     {
         "own": "two lists of two columns: what the person gets, by the own row and the other's column",
-        "other": "likewise what the other player gets",
+        "other": "two lists of two columns: what the other player gets",
     },
     PLAYERS,
     _games,
@@ -150,5 +172,7 @@ LAYOUT = StimulusLayout(
     kind="matrix games, and offers accepted or rejected",
     guess_rank=0,
     properties=_properties,
+    in_favour=_for_second,
+    dominance=_dominance,
 )
 """The trials of this kind of task as columns."""

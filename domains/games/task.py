@@ -84,7 +84,8 @@ def check(stimuli: Stimuli) -> None:
         for row in np.flatnonzero(~fine.all(axis=(1, 2))):
             raise StimuliError(
                 f"trial {row} of the games domain: {name} is {payoffs[row].tolist()}; give payoffs from 0 to "
-                f'{HIGHEST_PAYOFF:g}; where some are negative, add one number to all columns, as in "COLUMN + 10".'
+                f'{HIGHEST_PAYOFF:g}; where some are negative, add one number to all columns, as in "COLUMN + 10"; '
+                'where some are larger, divide all by one number, as in "COLUMN / 10".'
             )
 
 
@@ -289,7 +290,9 @@ class GamesDomain(OneShot):
         own, other = stimuli["own"][row], stimuli["other"][row]
         return ", ".join(
             f"{label}: "
-            + " or ".join(f"{own[place, k]:.10g}|{other[place, k]:.10g}" for k in (0, 1))
+            + " or ".join(
+                dict.fromkeys(f"{own[place, k]:.10g}|{other[place, k]:.10g}" for k in (0, 1))
+            )
             for place, label in enumerate(self.options)
         )
 

@@ -98,6 +98,8 @@ def sequence_of_steps(
         notes: What is assumed is added to them.
     """
     check_reward(cells, columns, notes)
+    if not isinstance(domain, HasOutcomes):
+        check_code_of_rewards(cells, columns, notes)
     n_options, needed = number_of_options(columns, domain), _outcomes_of(domain)
     for key in needed:
         if key not in columns.feedback:
@@ -280,6 +282,8 @@ def _two_stages(
         TrialsError: The choices or the states are not two.
     """
     second, state = str(columns.stimulus[SECOND]), str(columns.stimulus.get("state", ""))
+    if state == second:
+        cells, state = _with_states_apart(cells, second, columns, notes)
     said = cells.text(state)
     cells.refuse_empty(said == "", state)
     counts = pd.Series(said).value_counts()
@@ -311,6 +315,19 @@ def _two_stages(
     for who, trial in zip(participant.tolist(), rows, strict=True):
         people[who].append(trial)
     return two_step_trials(name, people), np.repeat(np.arange(len(first)), 2)
+
+
+def _with_states_apart(
+    cells: RowCells, second: str, columns: AnswerColumns, notes: list[str]
+) -> tuple[RowCells, str]:
+    """The rows with a column of states, where options of the second stage are numbered 1 and 2, 3 and 4."""
+    number = cells.numbers(second)
+    cells.refuse(~np.isin(number, (1, 2, 3, 4)), second, f"is none of 1, 2, 3 and 4; {SAY_STATE}")
+    notes.append(f"{second}: 1 and 2 are the options of one state, and 3 and 4 those of the other")
+    state, place = np.divmod((number - 1).astype(int), 2)
+    options = np.array(sorted(columns.responses, key=columns.responses.__getitem__))
+    made = {f"state of {second}": (state + 1).astype(str), second: options[place]}
+    return cells.of(cells.frame.assign(**made)), f"state of {second}"
 
 
 def _second_choices(cells: RowCells, columns: AnswerColumns, second: str, state: str) -> Array:
@@ -533,6 +550,23 @@ def check_reward(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> N
     )
 
 
+def check_code_of_rewards(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> None:
+    """Question a reward of 1 and 2 alone, which may be a code of won and lost, unless its name speaks of amounts."""
+    reward = columns.feedback.get("reward", "")
+    if reward not in cells.frame.columns or set(words_of(reward)) & OF_PAYMENTS:
+        return
+    if set(numbers_of(cells.frame[reward]).dropna()) == {1, 2}:
+        question(
+            columns,
+            notes,
+            "doubtful_reward",
+            f"{cells.name}: {reward} is 1 or 2, which may be amounts, or a code. Is 2 nothing won (--column "
+            f"'recode.{reward}={{1 = 1, 2 = 0}}'), something lost (--column 'recode.{reward}={{1 = 1, 2 = -1}}'), or "
+            f"won, and 1 nothing won (--column 'recode.{reward}={{1 = 0, 2 = 1}}')? In a study: "
+            "participants.columns.recode",
+        )
+
+
 def _lost_beside(reward: str, cells: RowCells, response: str) -> str:
     """The column of losses beside one of gains, called alike but for the words for both; empty without any."""
     words = set(words_of(reward))
@@ -552,8 +586,10 @@ REWARDS = {
     "reward", "rew", "points", "outcome", "payoff", "payout", "feedback", "fb", "won", "win", "money", "gain", "coin",
     "coins", "treasure", "score", "punkte", "bonus", "earned", "earnings", "result", "prize",
 }  # fmt: skip
-PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
 OUTCOMES = {"outcome", "actual", "event", "occurred", "result", "shown", "came"}
+OF_PAYMENTS = REWARDS - OUTCOMES - {"feedback", "fb", "won", "win"}
+"""Those that speak of amounts, and not of what happened."""
+PREDICTIONS = {"prediction", "predicted", "predict", "guess", "guessed", "forecast", "expected"}
 TOTALS = {"total", "cum", "cumulative", "bank", "balance", "sum", "running", "konto"}
 """Words in names of columns."""
 COMMON, RARE = (
@@ -863,7 +899,12 @@ def _shown_pairs(
         filled = ((one.cells != "") & (other.cells != "")).to_numpy()
         differ = (one.cells != other.cells).to_numpy()[filled]
         is_pair = one.name != other.name and set(one.distinct) == set(other.distinct)
-        if is_pair and 2 <= len(one.distinct) <= MOST_STIMULI and bool(differ.all()):
+        if (
+            is_pair
+            and 2 <= len(one.distinct) <= MOST_STIMULI
+            and len(differ)
+            and bool(differ.all())
+        ):
             yield one, other
 
 

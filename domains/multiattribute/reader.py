@@ -16,7 +16,7 @@ from lakatos.experiments.adoption.layouts import (
     Reading,
     StimulusLayout,
     as_table,
-    by_side,
+    words_and_sides,
 )
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.recognised import ACCURACY
@@ -27,9 +27,12 @@ Array = NDArray[np.float64]
 
 
 def _guess_rated(names: Sequence[str]) -> dict[str, Any]:
-    ratings = by_side(names, RATINGS)
-    if not ratings or len(ratings[0]) != len(ratings[1]):
+    found = words_and_sides(names, RATINGS)
+    if not found or len(found[1][0]) != len(found[1][1]):
         return {}
+    sides, ratings = found
+    if sides == ("1", "2") and any(f"{name.removesuffix('1')}3" in names for name in ratings[0]):
+        return {}  # numbers of items of a questionnaire
     n_cues = len(ratings[0])
     if n_cues < 2:
         return {}  # one rating may stand beside properties of other names

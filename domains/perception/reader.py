@@ -7,13 +7,14 @@ strong the evidence was, and for which response.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import permutations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from lakatos.domains.kit.strengths import PLACE_OF, STRENGTHS, read_strengths
@@ -35,10 +36,16 @@ from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusL
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.plausible import FEWEST, JUDGED, question
 from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.signatures import NEARLY_ALL, ColumnSignature, TableSignature
+from lakatos.experiments.adoption.signatures import (
+    NEARLY_ALL,
+    ColumnSignature,
+    TableSignature,
+    signed_pair,
+)
 from lakatos.experiments.adoption.tables import distinct_rows
 from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
@@ -185,6 +192,8 @@ def recognise(table: TableSignature) -> Reading | None:
     if not time:
         return None
     columns = [item for item in table.free if item.name not in (time, table.response)]
+    if reading := _both_sides(table, columns, time):
+        return reading
     named = [item for item in columns if _is_strength(item)]
     words = [item for item in columns if _is_word_or_not(item)]
     if len(named) != 1 and not (words and not named):
@@ -207,6 +216,31 @@ def recognise(table: TableSignature) -> Reading | None:
         stimulus |= {"right_key": named[0].name}
         return Reading(stimulus, shown, response=pressed[0], time=time, responses=pressed[1])
     return None
+
+
+def _both_sides(
+    table: TableSignature, columns: Sequence[ColumnSignature], time: str
+) -> Reading | None:
+    """Strengths in two columns, left and right: the right one less the left one is evidence for the second response."""
+    pair = signed_pair(item for item in columns if item.words & STRENGTHS)
+    if not pair:
+        return None
+    left, right = pair
+    signed = f"{right.name} - {left.name}"
+    cells = pd.Series(np.nan_to_num(right.values) - np.nan_to_num(left.values)).astype(str)
+    if (pressed := _signed_response(table, ColumnSignature(signed, cells))) is None:
+        return None
+    response, code = pressed
+    missed = tuple(cell for cell in table.columns[response].distinct if cell not in code)
+    note = (
+        f"{left.name} and {right.name} are taken for one strength with its side; empty cells are 0"
+    )
+    reading = Reading({"strength": signed, "right_key": signed}, (left.name, right.name), time=time)
+    recode = {item.name: {"": "0"} for item in pair if (item.cells == "").any()}
+    marks = {response: missed} if missed else {}
+    return replace(
+        reading, response=response, responses=code, recode=recode, missing=marks, notes=(note,)
+    )
 
 
 def _is_strength(item: ColumnSignature) -> bool:
@@ -255,12 +289,15 @@ def _signed_response(
     """The column of two responses that goes with the sign of evidence, and which of them is the second one."""
     for item in table.columns.values():
         is_response = item.name == table.response or bool(item.words & PRESSED)
-        if not is_response or len(item.distinct) != 2 or item is signed:
+        said = sorted(item.distinct)
+        if said == ["-1", "0", "1"] and (item.cells == "0").mean() <= MOST_MISSED:
+            said.remove("0")  # nobody responded
+        if not is_response or len(said) != 2 or item is signed:
             continue
-        first, second = sorted(item.distinct)
+        first, second = said
         is_second = (item.cells == second).to_numpy()
         positive = signed.values > 0
-        known = signed.values != 0
+        known = (signed.values != 0) & item.cells.isin(said).to_numpy()
         agreement = float((is_second == positive)[known].mean())
         if max(agreement, 1 - agreement) < MOSTLY_RIGHT:
             continue

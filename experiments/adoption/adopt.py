@@ -66,7 +66,11 @@ from lakatos.experiments.adoption.plausible import (
     question,
     turned_ratings,
 )
-from lakatos.experiments.adoption.prepared import alternative_rows, prepared
+from lakatos.experiments.adoption.prepared import (
+    alternative_rows,
+    prepared,
+    with_questions_marked,
+)
 from lakatos.experiments.adoption.read_back import (
     columns_not_read,
     conditions_not_read,
@@ -247,6 +251,7 @@ def _adopted(
     rows = replace(table, frame=chosen_rows(table, columns, left_out), notes=())
     if not columns.wide and items is None:
         rows = prepared(rows, columns)
+    rows, columns = with_questions_marked(rows, columns)
     frame = without_copies(rows.frame, columns, table.name, notes, left_out)
     notes += alike_names(frame, columns)
     if NUMBER in columns.wide:
@@ -677,6 +682,10 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
         said = json.dumps(_without_questions(value, layout.neutral.get(part, "COLUMN")))
     elif "for each option" in words:
         said = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
+    elif "two lists" in words:
+        said = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
+    elif words.startswith("column"):
+        return f"--column {key}=COLUMN"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
         said = '["COLUMN", "COLUMN"]'
     else:

@@ -42,6 +42,7 @@ from lakatos.experiments.adoption.layouts import (
     layouts_to_guess,
 )
 from lakatos.experiments.adoption.mapping import (
+    ALL_COLUMNS,
     ONE_PARTICIPANT,
     OPEN_QUESTION,
     AnswerColumns,
@@ -50,8 +51,14 @@ from lakatos.experiments.adoption.mapping import (
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import TRUTH, code_of_pair
 from lakatos.experiments.adoption.option_kind import KINDS
+from lakatos.experiments.adoption.own_tasks import NOT_READ
 from lakatos.experiments.adoption.plausible import bad_rows_in_words, rows_that_count
-from lakatos.experiments.adoption.prepared import AlternativeRows, alternative_rows, prepared
+from lakatos.experiments.adoption.prepared import (
+    AlternativeRows,
+    alternative_rows,
+    prepared,
+    with_questions_marked,
+)
 from lakatos.experiments.adoption.recognised import (
     MISSED,
     completed,
@@ -344,6 +351,8 @@ def _prepared(
     elif NUMBER in said.wide:
         changes["wide"] = said.wide
     changes = {key: value for key, value in changes.items() if value}
+    wide = said.model_copy(update={"wide": said.wide or changes.get("wide", "")})
+    source, rest = with_questions_marked(source, wide)
     if NUMBER in changes.get("wide", ""):
         kept = chosen_rows(source, AnswerColumns(where=changes.get("where", {})))
         note = wide_in_words(source.frame, changes["wide"])
@@ -366,6 +375,13 @@ def _prepared(
         experiment=said.experiment or by_meaning.get("experiment", ""),
         **{key: value for key, value in changes.items() if key != "participant"},
     )
+    if wide.wide:  # what is missing in columns that are not there yet
+        marks = {
+            name: own
+            for name, own in rest.missing.items()
+            if name in {*source.columns, ALL_COLUMNS}
+        }
+        known = known.model_copy(update={"missing": marks})
     labels = {name: _labels_of_options(source, name, said) for name in source.labels}
     if labels := {name: own for name, own in labels.items() if own}:
         changes["recode"] = {**changes.get("recode", {}), **labels}
@@ -482,6 +498,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)
+    own_task = ""
+    if not (chosen or nameless or games):
+        own_task = own_task_question(table, meanings, changes.get("alternative", ""))
+    is_read = not own_task.endswith(NOT_READ)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:
         mapping = with_numbers(mapping, table, columns, task, said, reading.response)
@@ -494,16 +514,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping=mapping,
         facts=tuple(facts_of(table, mapping, columns)),
         doubts=(
-            *doubts_of(
-                reading,
-                kinds,
-                ""
-                if chosen or nameless or games
-                else own_task_question(table, meanings, is_long="alternative" in changes),
-            ),
+            *doubts_of(reading, kinds, own_task),
             *alternatives_in_words(changes, said),
             *((nameless_in_words(nameless),) if nameless else ()),
-            *((items,) if items and not chosen else ()),
+            *((items,) if items and not chosen and is_read else ()),
             *((games,) if games and (not chosen or reading.questions) else ()),
         ),
         odd=(
@@ -523,10 +537,10 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
                 | set(said.where)
                 | set(changes.get("where", {})),
             ),
-            *(() if chosen else marks_in_words(table, columns)),
+            *(() if chosen or not is_read else marks_in_words(table, columns)),
             *oddities(table, mapping, columns),
             *always_the_same(table, mapping),
-            *heaped(table, columns),
+            *heaped(table, mapping, columns),
         ),
         beyond_grid=tuple(beyond_the_grid(table, mapping, columns, task)),
         source=source,

@@ -323,6 +323,8 @@ def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, st
     state = [n for n in table.columns if "state" in words_of(n) and n not in second]
     if len(second) != 1:
         return {}
+    if not state and set(table.frame[second[0]].str.strip()) - {""} == {"1", "2", "3", "4"}:
+        state = second  # its options are those of one state or of the other
     return {"second_choice": second[0], "state": state[0] if len(state) == 1 else OPEN_QUESTION}
 
 

@@ -55,13 +55,13 @@ def number_outcomes(
     fine = (values >= places[0]) & (values <= places[-1])
     if not scale.edges:
         fine &= np.isin(values, scale.places)
-    ends = columns.stimulus.get(ANSWER_RANGE, (-1, 1))
-    half = (ends[1] - ends[0]) / 2
-    low, high = (ends[0] + half * (place + 1) for place in (places[0], places[-1]))
+    low, high = columns.stimulus.get(ANSWER_RANGE, (places[0], places[-1]))
+    fine &= (given >= low) & (given <= high)
     cells.refuse(
         ~fine,
         column,
-        f"is outside of the range of answers, {low:g} to {high:g}; --column "
+        f"is outside of the range of answers, {low:g} to {high:g}. If it stands for a missing value, say --column "
+        f"missing.{column}=CELL; --column "
         f"{ANSWER_RANGE}='[LOW, HIGH]' says which numbers of the file stand for -1 and 1 "
         f"(participants.columns.stimulus.{ANSWER_RANGE})",
     )

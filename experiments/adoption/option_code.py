@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import ColumnExpression
 from lakatos.experiments.adoption.layouts import SIDES
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.row_cells import MANY_ROWS, RowCells, read_part
 from lakatos.experiments.adoption.tables import whole
 from lakatos.experiments.errors import TrialsError
@@ -341,6 +341,8 @@ def _option_named(
     if bool(shown[0]) != bool(shown[1]):
         return int(bool(shown[1]))
     words = set(words_of(name))
+    if (marked := _by_mark(words, columns.stimulus)) is not None:
+        return marked
     by_label = [
         place for place, label in enumerate(labels) if names_option(words, {label.casefold()})
     ]
@@ -352,6 +354,22 @@ def _option_named(
     if words & (ACCEPT | REJECT) and (offered := option_offered(columns.stimulus)) is not None:
         return offered if words & ACCEPT else 1 - offered
     return by_label[0] if len(by_label) == 1 else None
+
+
+def _by_mark(words: set[str], stimulus: Mapping[str, Any]) -> int | None:
+    """The option whose columns alone all have a word, as ``self_x`` and ``other_x`` do, that ``choice_x`` has too.
+
+    A number is no such word, since ``choice_2`` may be the second choice.
+    """
+    names = [
+        [set(words_of(leaf)) for leaf in leaves_of_option(stimulus, place) if isinstance(leaf, str)]
+        for place in (0, 1)
+    ]
+    if not all(names) or not words & (CHOICES | VERBS):
+        return None
+    marks = {word for word in words - CHOICES - VERBS if not word.isdigit()}
+    own = [bool(marks & set.intersection(*names[k]) - set.union(*names[1 - k])) for k in (0, 1)]
+    return own.index(True) if len(marks) == 1 and own[0] != own[1] else None
 
 
 def _is_computed(name: str, columns: Sequence[str]) -> bool:

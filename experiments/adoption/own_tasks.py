@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ import numpy as np
 from lakatos.experiments.adoption.cell_units import dated_amounts
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import DECLARE
+from lakatos.experiments.adoption.plausible import marks_of_missing
 from lakatos.experiments.adoption.signatures import (
     PARTS_OF_NAMES,
     ColumnSignature,
@@ -76,12 +78,14 @@ NOT_READ = "the file is not read"
 """How messages end where nothing can be done."""
 
 
-def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
+def own_task_in_words(table: TableSignature, fewest_options: int = 3, way_out: str = "") -> str:
     """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised.
 
     Args:
         table: The columns.
         fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
+        way_out: The option that leaves out rows of an alternative, with OTHERS for the other ones; empty where rows
+            are choices.
     """
     if _is_go_no_go(table):
         return (
@@ -101,7 +105,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
         options, attributes = menu
         return (
             f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
-            f"your own, with these options and attributes. {DECLARE}"
+            f"your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu, way_out)}"
         )
     if gift := _gift(table):
         given, coins = gift
@@ -188,10 +192,13 @@ def _not_of_choices(table: TableSignature) -> str:
     n_people = int(table.person.max(initial=0)) + 1
     stems: dict[str, list[str]] = {}
     for name, own in columns.items():
-        if own.is_whole and MOST_LEVELS >= len(own.distinct) > 2 and not own.words & CHOICES:
+        n_levels = len(own.distinct) - len(marks_of_missing(own.values[np.isfinite(own.values)]))
+        if own.is_whole and MOST_LEVELS >= n_levels > 2 and not own.words & CHOICES:
             stems.setdefault(name.rstrip("0123456789"), []).append(name)
-    items = max(stems.values(), key=len, default=[])
-    if len(items) >= FEWEST_ITEMS and n_people == len(table.person):
+    several = [name for own in stems.values() if len(own) >= FEWEST_OF_SCALE for name in own]
+    items = several if len(several) >= MANY_ITEMS else max(stems.values(), key=len, default=[])
+    is_of_people = n_people == len(table.person) or (not table.participant and items == several)
+    if len(items) >= FEWEST_ITEMS and is_of_people:
         return f"{items[0]} to {items[-1]} seem to be items of a questionnaire"
     response = next((name for name, own in table.named.items() if own == "response"), "")
     if response and not [
@@ -217,6 +224,8 @@ def _not_of_choices(table: TableSignature) -> str:
 
 CLOCKS = {"time", "date", "timestamp", "t", "ms", "sec", "sample", "frame"}
 """Words in names of columns."""
+FEWEST_OF_SCALE, MANY_ITEMS = 3, 12
+"""Columns of one scale of a questionnaire, and of several scales, so that rows are people where nothing says it."""
 FEWEST_ITEMS, FEWEST_SAMPLES, WORDS_OF_TEXT, MOST_COUNTED = 6, 20, 3, 2
 """Columns of a questionnaire, rows of a signal, words of a text, and the step of what counts trials."""
 
@@ -272,6 +281,27 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
         if is_menu and all(found) and all(rest == found[0] for rest in found):
             return sorted(column.distinct), sorted(found[0])
     return None
+
+
+def _none_in_words(
+    table: TableSignature, options: Sequence[str], attributes: Sequence[str], way_out: str
+) -> str:
+    """How to declare an option that is 0 or empty in all of its columns, as none of the others is; else nothing."""
+    for option in options:
+        label = _parts(option)
+        own = [item for name, item in table.columns.items() if _holds(_parts(name), label)]
+        own = [item for item in own if " ".join(_without(_parts(item.name), label)) in attributes]
+        if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
+            continue
+        others = json.dumps([other for other in options if other != option], ensure_ascii=False)
+        left_out = way_out.replace("OTHERS", others) or f"--column missing.RESPONSE={option}"
+        return (
+            f". {option} has no properties, so that it seems to be none of the others. Options of a task have all "
+            f"attributes: give it level 0 of each, and declare one such as taken (levels 0 and 1, --column "
+            f"'taken={[int(other != option) for other in options]}') that tells it from an option with these "
+            f"properties; or declare the others alone, and leave its choices out: {left_out}"
+        )
+    return ""
 
 
 def _parts(name: str) -> list[str]:

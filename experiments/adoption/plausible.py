@@ -18,6 +18,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
+from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
 from lakatos.experiments.adoption.tables import numbers_of, places_of
 from lakatos.experiments.errors import ImplausibleError
 from lakatos.experiments.task import Stimuli, Trials
@@ -668,6 +669,16 @@ def check_steps(
 ) -> None:
     """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say."""
     used = set(map(str, leaves_of(columns.model_dump())))
+    free = [name for name in map(str, cells.frame.columns) if not set(words_of(name)) & JUDGED]
+    said = {name: pd.Series(cells.text(name)).str.strip() for name in free if name not in used}
+    if pair := [item.name for item in signed_pair(map(ColumnSignature, said, said.values()))]:
+        question(
+            columns,
+            notes,
+            "one_set_of_options",
+            f"{cells.name}: {' and '.join(pair)} say how strong a stimulus was on the left or on the right, and are "
+            "not read. If participants judged stimuli, say --domain perception",
+        )
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
         if words & JUDGED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -49,6 +50,23 @@ def prepared(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     table = without_units(_recoded(_without_marks(table, columns), columns), columns)
     table = _with_feedback_below(_with_computed_columns(table, columns), columns)
     return with_a_row_for_each_choice(table, columns) if columns.alternative else table
+
+
+def with_questions_marked(
+    table: AnswerTable, columns: AnswerColumns
+) -> tuple[AnswerTable, AnswerColumns]:
+    """The table without marks of missing values in questions that become rows, and the mapping of the other marks."""
+    asked = {
+        name: marks
+        for name, marks in columns.missing.items()
+        if name in table.columns
+        and any(fnmatchcase(name, own.replace("#", "*")) for own in columns.wide.split(","))
+    }
+    if not asked:
+        return table, columns
+    rest = {name: marks for name, marks in columns.missing.items() if name not in asked}
+    marked = _without_marks(table, columns.model_copy(update={"missing": asked}))
+    return marked, columns.model_copy(update={"missing": rest})
 
 
 def _without_marks(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:

@@ -99,8 +99,9 @@ class RowCells:
         self.refuse(
             filled & ~np.isfinite(values),
             column,
-            "is no number; write numbers alone, all in one unit (a difference of dates such as 2025-01-31 is a number "
-            "of days: DATE - DATE), or say what words mean: --column "
+            "is no number; write numbers alone, all in one unit, and an amount and its delay in two columns (a "
+            "difference of dates such as 2025-01-31 is a number of days: DATE - DATE), or say what words mean: "
+            "--column "
             f"'recode.{column}={{CELL = NUMBER}}', or --column missing.{column}=CELL for no value",
         )
         return np.asarray(values)

@@ -391,6 +391,20 @@ def is_function_of(column: ColumnSignature, *others: ColumnSignature) -> bool:
     return int(pairs.max()) + 1 == n_places
 
 
+def signed_pair(columns: Iterable[ColumnSignature]) -> tuple[ColumnSignature, ...]:
+    """Two columns of strengths on the left and on the right, of which one is empty or 0 in each row; else nothing."""
+    sided = [item for item in columns if item.words & {"left", "right", "l", "r"}]
+    known = {item.name: item for item in sided if item.is_number and len(item.distinct) > 2}
+    pairs = counterparts(list(known))
+    for sides in (("left", "right"), ("right", "left"), ("l", "r"), ("r", "l")):
+        for pair in pairs.get(sides, ()):
+            found = [known[name] for name in (pair if sides[0][0] == "l" else pair[::-1])]
+            left, right = (np.nan_to_num(item.values) for item in found)
+            if left.any() and right.any() and not (left * right).any() and min(*left, *right) >= 0:
+                return tuple(found)
+    return ()
+
+
 def is_one_to_one(one: ColumnSignature, other: ColumnSignature) -> bool:
     """Whether each of two columns follows from the other one."""
     return is_function_of(one, other) and is_function_of(other, one)

@@ -171,12 +171,16 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     )
 
 
-def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
-    """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked."""
+def own_task_question(table: AnswerTable, meanings: Mapping[str, str], alternative: str) -> str:
+    """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked.
+
+    Rows were alternatives where a column ``alternative`` names them.
+    """
     signature = table_signature(without_practice(table.frame), meanings)
     if told := _places_in_words(table, meanings):
         return told
-    words = own_task_in_words(signature, 2 if is_long else 3)
+    way_out = f"--column 'where.{alternative}=OTHERS'" if alternative else ""
+    words = own_task_in_words(signature, 2 if alternative else 3, way_out)
     is_wide = bool(items_in_words(table.frame, signature.participant))
     if (
         not words
@@ -460,11 +464,13 @@ def always_the_same(table: AnswerTable, mapping: AnswerColumns) -> list[str]:
     ]
 
 
-def heaped(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list[str]:
-    """Columns of numbers that people rounded, as far as their names say that they are answers."""
+def heaped(
+    table: AnswerTable, mapping: AnswerColumns, columns: Sequence[ColumnSummary]
+) -> list[str]:
+    """Responses that people rounded; of all columns that may be responses by their names where none is known."""
     found = []
     for item in columns:
-        if may_be_answers(item):
+        if may_be_answers(item) and mapping.response in (OPEN_QUESTION, "", item.name):
             numbers = numbers_of(table.frame[item.name]).dropna()
             if said := heaping_in_words(numbers.tolist()):
                 found.append(f"{item.name}: {said}")

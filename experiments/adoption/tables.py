@@ -84,6 +84,7 @@ MOST_NAMES = 12
 """Alternatives of a choice."""
 MISSING_AMONG_NUMBERS = {"none", "-", "--", "\u2013", "\u2014", "missing", "nil", "empty"}
 """What people write there; it may be a word like others, except in a column whose other cells are numbers."""
+UNICODE_MINUS = re.compile(r"^\u2212(?=[\d.,])")
 NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?")
 WHOLE = re.compile(r"([+-]?\d+)\.0*")
 """A whole number as programs write it that keep numbers with decimals."""
@@ -335,11 +336,14 @@ def _read_text(path: Path) -> AnswerTable:
             frame, told = read_z_tree(path, lines)
         return _with_decimal_points(AnswerTable(path.name, frame, (*notes, *told)), may_group=False)
     frame, told = read_delimited(path, encoding)
+    frame, signs = _with_plain_minus(frame)
     asked = {str(name): str(frame[name].iloc[0]) for name in frame.columns} if len(frame) else {}
     frame, found = _without_question_texts(frame)
     questions = asked if found else {}
     frame, units = _with_units(frame)
-    read = AnswerTable(path.name, frame, (*notes, *told, *found, *units), questions=questions)
+    read = AnswerTable(
+        path.name, frame, (*notes, *told, *signs, *found, *units), questions=questions
+    )
     read = _with_empty_cells(read)
     return _with_decimal_points(_without_groups(read), may_group=not told)
 
@@ -360,6 +364,14 @@ def _without_question_texts(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str
                 f"an export of Qualtrics: rows 2 to {place + 2} hold questions, not answers"
             ]
     return frame, []
+
+
+def _with_plain_minus(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The table with ``-`` for the minus sign of Unicode where numbers begin with it."""
+    signed = [name for name in frame.columns if any(map(UNICODE_MINUS.match, frame[name].unique()))]
+    plain = {name: frame[name].str.replace(UNICODE_MINUS, "-", regex=True) for name in signed}
+    told = [f"the minus sign U+2212 in {', '.join(signed)} is read as -"] if signed else []
+    return frame.assign(**plain), told
 
 
 def _with_units(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -50,6 +50,53 @@ def described(frame: pd.DataFrame) -> Any:
     return describe_table(table_of_frame("rows.csv", frame))
 
 
+def gratings(n_people: int = 5, n_trials: int = 60, seed: int = 1) -> pd.DataFrame:
+    """Gratings on the left or on the right, whose contrasts stand in two columns; -1 is the response to the right."""
+    frame = dots(n_people, n_trials, seed)
+    is_right = (frame["direction"] == "right").to_numpy()
+    contrast = frame["coherence"].astype(str)
+    contrast[::7] = "0"
+    return pd.DataFrame(
+        {
+            "subject": frame["subject"],
+            "trial": frame["trial"],
+            "contrastLeft": contrast.where(~is_right, ""),
+            "contrastRight": contrast.where(is_right, ""),
+            "choice": np.where(frame["response"] == "right", "-1", "1"),
+            "feedbackType": np.where(frame["response"] == frame["direction"], "1", "-1"),
+            "response_times": frame["rt"] / 1000,
+        }
+    )
+
+
+def test_contrasts_on_the_left_and_on_the_right_are_one_signed_strength():
+    frame = gratings()
+    frame.loc[frame.index[3::50], "choice"] = "0"
+    found = described(frame)
+    assert found.domain == "perception"
+    assert found.mapping.stimulus["right_key"] == "contrastRight - contrastLeft"
+    assert found.mapping.responses == {"1": 0, "-1": 1}
+    answered = frame[frame["choice"] != "0"].reset_index(drop=True)
+    (trials,) = lakatos.adopt(frame).trials
+    told = answered[["contrastLeft", "contrastRight"]].replace("", "0").astype(float)
+    strength = told.max(axis=1)
+    assert trials.stimuli["strength"][trials.trial] == pytest.approx(strength / 0.512)
+    side = np.where(answered["contrastLeft"].replace("", "0").astype(float) > 0, -1, 1)
+    assert (trials.stimuli["side"][trials.trial] == side).all()
+    is_right = (answered["choice"] == "-1") == (side == 1)
+    assert (np.array(trials.response) < SCALE.n_outcomes // 2).mean() in (
+        pytest.approx(is_right.mean()),
+        pytest.approx(1 - is_right.mean()),
+    )
+
+
+def test_no_advice_takes_one_of_two_contrasts_for_an_experiment():
+    with pytest.raises(TrialsError, match=r"contrastLeft and contrastRight .* --domain perception"):
+        read(
+            gratings(), DOMAINS["learning"], response="choice", feedback={"reward": "feedbackType"}
+        )
+
+
 def test_dots_are_recognised_and_read_row_by_row():
     frame = dots()
     assert described(frame).domain == "perception"

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from lakatos.experiments.adoption.cell_units import days_of, marks_of, plain_number, with_unit
+from lakatos.experiments.adoption.tables import read_answers
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 from tests.experiments.adoption.reading import delays, only, read
 
@@ -195,3 +196,12 @@ def test_a_file_without_participants_is_of_one_if_the_user_says_so() -> None:
     assert f"accepted (one_participant): all {len(one)} rows are of one participant" in found.notes
     several = read(frame, accept=["one_participant"])  # a column that names them goes before
     assert only(several).n_people > 1
+
+
+def test_a_minus_sign_of_unicode_is_read_as_minus(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("Betrag;Text\n63,00;\u2212\n\u221249,50;a \u2212 b\n", encoding="utf-8")
+    table = read_answers(file)
+    assert table.frame["Betrag"].tolist() == ["63.00", "-49.50"]
+    assert table.frame["Text"].tolist() == ["\u2212", "a \u2212 b"]
+    assert "the minus sign U+2212 in Betrag is read as -" in table.notes

@@ -115,3 +115,22 @@ def test_a_column_of_what_is_lost_is_turned_round(name: str) -> None:
     assert found.feedback["reward"].tolist() == [0, -1] * 6
     with pytest.raises(ImplausibleError, match=f"Say --column feedback.reward=-{name} "):
         read(table, DOMAINS["learning"], feedback={"reward": name})
+
+
+# Codes of rewards ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["outcome", "feedback", "won"])
+def test_a_reward_of_1_and_2_may_be_a_code_and_is_asked_about(name: str) -> None:
+    table = STEPS.assign(**{name: [1, 2] * 6})
+    with pytest.raises(ImplausibleError, match=rf"recode.{name}={{1 = 1, 2 = 0}}"):
+        read(table)
+    found = only(read(table, recode={name: {"1": 1, "2": 0}}))
+    assert found.feedback["reward"].tolist() == [1.0, 0.0] * 6
+    accepted = only(read(table, accept=["doubtful_reward"]))
+    assert accepted.feedback["reward"].tolist() == [0.5, 1.0] * 6
+
+
+@pytest.mark.parametrize("name", ["points", "reward", "money"])
+def test_1_and_2_in_a_column_called_like_amounts_are_amounts(name: str) -> None:
+    assert only(read(STEPS.assign(**{name: [1, 2] * 6}))).feedback["reward"].max() == 1.0

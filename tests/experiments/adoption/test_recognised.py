@@ -11,6 +11,7 @@ import pytest
 from reading import bandits, conflicts, delays, gambles, only, read
 
 from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.plausible import rows_that_do_not_count
 from lakatos.experiments.adoption.signatures import (
@@ -269,6 +270,34 @@ def test_divisions_between_oneself_and_another_one_are_games(rng: np.random.Gene
     assert found.mapping.responses == {"X": 0, "Y": 1}
 
 
+@pytest.mark.parametrize("name", ["choice_x", "chose_x", "x_chosen"])
+def test_a_name_with_the_suffix_of_an_option_says_that_1_is_this_option(
+    name: str, rng: np.random.Generator
+) -> None:
+    frame = people(4, 30)
+    for column in ("self_x", "other_x", "self_y", "other_y"):
+        frame[column] = rng.integers(2, 16, 120)
+    is_first = rng.random(120) < 1 / (1 + np.exp(frame["self_y"] - frame["self_x"]))
+    frame[name] = is_first.astype(int)
+    found = read(frame)
+    assert only(found).response.tolist() == (~is_first).astype(int).tolist()
+    assert f"A: {frame['self_x'][0]}|{frame['other_x'][0]}, B: " in found.read_back[0]
+    assert any("two divisions with another one" in line for line in described(frame).odd)
+
+
+def test_divisions_are_seen_to_be_coded_the_other_way_round(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["self_x"], frame["self_y"] = rng.integers(2, 16, 120), rng.integers(2, 16, 120)
+    frame["other_x"], frame["other_y"] = 18 - frame["self_x"], 18 - frame["self_y"]
+    frame["choice"] = 1 * (frame["self_y"] < frame["self_x"])
+    with pytest.raises(ImplausibleError, match="accept reversed_code"):
+        read(frame)
+    frame["other_x"], frame["other_y"] = frame["self_x"], frame["self_y"]
+    with pytest.raises(ImplausibleError, match="accept dominated_choices"):
+        read(frame)
+    assert set(only(read(frame, responses={"0": 1, "1": 0})).response) == {0, 1}
+
+
 def test_an_offer_out_of_a_sum_is_taken_or_refused(rng: np.random.Generator) -> None:
     frame = people(4, 30)
     frame["pie"] = rng.choice([10, 20], 120)
@@ -468,6 +497,64 @@ def test_rows_of_which_one_in_each_choice_was_chosen_are_alternatives_and_no_del
     nameless = described(frame.drop(columns="Alternative"))
     assert nameless.domain == ""
     assert "--column alternative=COLUMN --column choice_set=Aufgabe" in nameless.doubts[0]
+
+
+def test_an_option_of_zeros_is_none_of_the_others(rng: np.random.Generator) -> None:
+    frame = alternatives(rng, 4).rename(columns={"Laufzeit_Monate": "Laufzeit"})
+    frame.loc[frame["Alternative"] == "D", ["Laufzeit", "Preis"]] = 0
+    doubt = described(frame).doubts[0]
+    assert "D has no properties, so that it seems to be none of the others" in doubt
+    assert "--column 'taken=[1, 1, 1, 0]'" in doubt
+    assert """--column 'where.Alternative=["A", "B", "C"]'""" in doubt
+
+
+def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) -> None:
+    frame = people(4, 50).rename(columns={"s": "subjID", "t": "trial"})
+    frame["level1_choice"] = rng.integers(1, 3, 200)
+    frame["level2_choice"] = rng.integers(1, 5, 200)
+    frame["reward"] = rng.integers(0, 2, 200)
+    found = read(frame)
+    apart = frame.assign(state=(frame["level2_choice"] + 1) // 2)
+    apart["level2_choice"] = (frame["level2_choice"] - 1) % 2 + 1
+    one, other = only(found), only(read(apart))
+    assert one.response.tolist() == other.response.tolist()
+    for name in one.feedback:
+        assert one.feedback[name].tolist() == other.feedback[name].tolist()
+    assert any("1 and 2 are the options of one state" in note for note in found.notes)
+    frame.loc[3, "level2_choice"] = 7
+    with pytest.raises(TrialsError, match="--column state=COLUMN"):
+        read(frame, stimulus={"state": "level2_choice", "second_choice": "level2_choice"})
+
+
+def test_items_of_scales_are_a_questionnaire_and_no_products(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame({"age": rng.integers(18, 60, 40), "country": rng.choice(["US", "GB"], 40)})
+    for scale in "ENC":
+        for number in range(1, 6):
+            frame[f"{scale}{number}"] = np.resize(rng.permutation(5) + 1, 40)
+    found = described(frame)
+    assert found.domain == ""
+    assert found.doubts == (
+        "E1 to C5 seem to be items of a questionnaire: that is no kind of task here, and the file is not read",
+    )
+
+
+def test_only_responses_are_said_to_be_rounded(rng: np.random.Generator) -> None:
+    frame = people(4, 30)
+    frame["price"], frame["choice"] = 100 * rng.integers(1, 60, 120), rng.choice(["a", "b"], 120)
+    assert not any("multiples of" in line for line in described(frame).odd)
+    (line,) = [own for own in described(frame.drop(columns="choice")).odd if "multiples" in own]
+    assert line.startswith("price: ")
+
+
+@pytest.mark.parametrize(
+    ("domain", "part"), [("games", "own"), ("games", "other"), ("multiattribute", "ratings")]
+)
+def test_a_part_of_two_lists_is_asked_for_as_two_lists(domain: str, part: str) -> None:
+    table = table_of_frame("a.csv", people(4, 5).assign(choice=0, x=1))
+    mapping = describe_table(table, DOMAINS[domain]).mapping
+    with pytest.raises(TrialsError) as error:
+        adopt(table, mapping, DOMAINS[domain])
+    assert f"""{part}='[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'""" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Aufgabe", "Trial_No", "x"])

@@ -145,3 +145,46 @@ def test_a_participant_with_two_rows_hides_no_questionnaire_of_amounts() -> None
     assert found.domain == "intertemporal"
     assert found.mapping.wide == "Q#"
     assert found.n_rows == 72
+
+
+def questions(n_people: int = 40) -> pd.DataFrame:
+    """Answers of 1 and 2, and a few of 99, to questions that nothing describes."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"ResponseId": [f"R_{who}" for who in range(n_people)]})
+    for number in range(1, 10):
+        frame[f"MCQ_{number}"] = rng.integers(1, 3, n_people)
+    frame.loc[frame.index[:3], "MCQ_5"] = 99
+    return frame
+
+
+def test_marks_of_missing_values_make_no_questionnaire_of_choices() -> None:
+    found = describe_table(table_of_frame("a.csv", questions()))
+    assert not any("the file is not read" in line for line in found.doubts)
+    assert any("--column 'wide=MCQ_*' --column items=FILE" in line for line in found.doubts)
+    assert any("--column missing.MCQ_5=99 says so" in line for line in found.odd)
+
+
+def test_what_is_not_read_has_no_advice_how_to_read_it() -> None:
+    scale = questions().replace({99: 4})
+    for name in scale.columns[1:]:
+        scale[name] = np.resize([1, 2, 3, 4], len(scale))
+    found = describe_table(table_of_frame("a.csv", scale))
+    assert [line.endswith("the file is not read") for line in found.doubts] == [True]
+
+
+@pytest.mark.parametrize("marked", ["MCQ_5", "response"])
+def test_a_mark_of_a_question_is_missing_in_its_column_and_in_that_of_responses(
+    marked: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    questions().to_csv(file, index=False)
+    rows = [f"MCQ_{number},{number + 10},{number + 20},{7 * number}" for number in range(1, 10)]
+    (tmp_path / "items.csv").write_text("\n".join(["item,now,later,days", *rows]) + "\n")
+    said = {
+        "wide": "MCQ_*", "items": "items.csv", "item": "item", "response": "response",
+        "missing": {marked: [99]}, "stimulus": {"amounts": ["now", "later"], "delays_days": [0, "days"]},
+    }  # fmt: skip
+    domain = DOMAINS["intertemporal"]
+    found = describe_table(read_answers(file), domain).with_columns(said)
+    assert only(adopt_file(file, found.mapping, domain)).n_responses == 40 * 9 - 3
+    assert found.mapping.missing == {marked: ("99",)}
