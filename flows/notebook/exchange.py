@@ -149,14 +149,15 @@ def import_theory(
     returns: str = "",
     seconds: Seconds = CALL_SECONDS,
 ) -> PlainText:
-    """Translate a model of AutoCog or GeCCo, or a likelihood function, into a theory of Lakatos, and print it.
+    """Translate a model of another program, or a likelihood function, into a theory of Lakatos, and print it.
 
     A study lists theories of AutoCog and GeCCo in theories.files. With --likelihood, the function of one
     participant's columns and parameters is called unchanged and checked on responses; `lakatos theory score` and
     `fit` accept the printed theory.
 
     Args:
-        file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function (.py, .ipynb).
+        file: YAML or JSON of AutoCog, YAML of hBayesDM, a model of GeCCo, PyMC or HSSM in Python, or a likelihood
+            function (.py, .ipynb).
         name: Name of the theory; its name in the file by default.
         cues: AutoCog: number of cues, if a parameter has one value for each cue.
         answers: Responses that the theory predicts: cues of AutoCog are counted in them, likelihood functions are
