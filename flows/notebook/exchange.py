@@ -22,6 +22,7 @@ from lakatos.flows.notebook.likelihood import (
     bounds_of,
     code_of_notebook,
     imported_likelihood,
+    is_model,
     pairs,
 )
 from lakatos.flows.notebook.study import read_run
@@ -44,8 +45,6 @@ from lakatos.theories.findings.exchange.export import exported, to_json
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
-from lakatos.theories.findings.exchange.pymc_model import is_pymc
-from lakatos.theories.findings.exchange.stan_model import is_stan
 from lakatos.theories.findings.exchange.standalone import write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
@@ -150,14 +149,15 @@ def import_theory(
     returns: str = "",
     seconds: Seconds = CALL_SECONDS,
 ) -> PlainText:
-    """Translate a model of AutoCog or GeCCo, or a likelihood function, into a theory of Lakatos, and print it.
+    """Translate a model of another program, or a likelihood function, into a theory of Lakatos, and print it.
 
     A study lists theories of AutoCog and GeCCo in theories.files. With --likelihood, the function of one
     participant's columns and parameters is called unchanged and checked on responses; `lakatos theory score` and
     `fit` accept the printed theory.
 
     Args:
-        file: YAML or JSON of AutoCog, a cognitive model of GeCCo in Python, or a likelihood function (.py, .ipynb).
+        file: YAML or JSON of AutoCog, YAML of hBayesDM, a model of GeCCo, PyMC or HSSM in Python, or a likelihood
+            function (.py, .ipynb).
         name: Name of the theory; its name in the file by default.
         cues: AutoCog: number of cues, if a parameter has one value for each cue.
         answers: Responses that the theory predicts: cues of AutoCog are counted in them, likelihood functions are
@@ -182,13 +182,15 @@ def import_theory(
     """
     file = Path(file)
     text = read_theory_file(file)
+    if file.suffix == ".ipynb":
+        text = code_of_notebook(text)
     if (which or listed) and (likelihood or file.suffix == ".py"):
         raise TheoryError(
             "--which and --list are for files of AutoCog; --function names one of several functions."
         )
     if listed:
         return PlainText("\n".join(f"{item.label}: {item.words}" for item in theories_in(text)))
-    if likelihood or is_pymc(text) or is_stan(file, text):
+    if likelihood or is_model(file, text):
         if answers is None:
             raise TheoryError(
                 "a likelihood function is tried on responses; name them with --responses."
@@ -202,8 +204,6 @@ def import_theory(
             returns=returns,
             skip=pairs(skip, "--skip COLUMN=CELL", may_be_empty=True),
         )
-        if file.suffix == ".ipynb":
-            text = code_of_notebook(text)
         found = imported_likelihood(file, text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
     with Sandbox() as sandbox:

@@ -22,6 +22,7 @@ from lakatos.flows.notebook.time_left import TimeLeft
 from lakatos.theories.engine.sandbox.likelihoods import Columns, LikelihoodSandbox, limits_of_calls
 from lakatos.theories.engine.scoring.score import UnitScores
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.exchange.hssm_model import is_hssm, read_hssm
 from lakatos.theories.findings.exchange.likelihood import (
     ImportedLikelihood,
     Likelihood,
@@ -88,11 +89,13 @@ class FittedFunction:
 def imported_likelihood(
     file: Path, source: str, answers: Any, said: Said, seconds: float
 ) -> ImportedLikelihood:
-    """A likelihood function, or a model of PyMC or hBayesDM as one, that was tried on a file of responses."""
+    """A likelihood function, or a model of another program as one, that was tried on a file of responses."""
     table = table_of(answers).frame
     translated = None
     if is_stan(file, source):
         translated = read_hbayesdm(file, read_theory_file, table)
+    elif is_hssm(source):
+        translated = read_hssm(source, table)
     elif is_pymc(source):
         translated = read_pymc(source)
     if translated is not None:
@@ -101,6 +104,11 @@ def imported_likelihood(
         found = import_likelihood(source, table, sandbox, said, seconds=seconds)
     notes = translated.notes if translated is not None else ()
     return replace(found, notes=(*found.notes, *notes))
+
+
+def is_model(file: Path, source: str) -> bool:
+    """Whether a file holds a model of PyMC, HSSM or hBayesDM."""
+    return is_stan(file, source) or is_hssm(source) or is_pymc(source)
 
 
 def code_of_notebook(text: str) -> str:
