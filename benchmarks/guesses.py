@@ -266,7 +266,7 @@ INPUTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "missed_coded_zero.csv": ("learning", BANDIT),
     "na_lower_case.csv": ("attention", CORRECT | {"response_time_unit": "s"}),
     "pairs_of_stimuli.csv": ("learning", {
-        "participant": "subjID", "response": "choice", "feedback.reward": "reward", "experiment": "type"}),
+        "participant": "subjID", "response": "choice", "feedback.reward": "reward", "stimulus.cue": "type"}),
     "psychopy_one_person.csv": ("attention", {
         "participant": "participant", "response": "keyResp_test_run.keys", "response_time": "keyResp_test_run.rt",
         "stimulus.congruence": "congruent", "stimulus.right_key": "corrAns"}),

@@ -117,7 +117,7 @@ def sequence_of_steps(
     notes += _parts_that_go_on(cells, columns, participant)
     step, begins = _steps_of_games(game, participant)
     cue = position = None
-    if CUE in columns.stimulus:
+    if CUE in columns.stimulus and columns.stimulus[CUE] != columns.experiment:
         known = domain.cue_names if isinstance(domain, HasCues) else ()
         cue, step, begins, position = _with_cues(cells, columns, participant, game, known, notes)
     n_steps = len(begins)
@@ -727,7 +727,8 @@ def _recognised_choices(table: TableSignature) -> Reading | None:
     notes += _worth_in_words(paid, worth)
     if cues:
         notes.append(
-            f"{' and '.join(item.name for item in cues)} is taken for the cue of each step"
+            f"{' and '.join(item.name for item in cues)} is taken for the cue of each step; --column cue= says that "
+            "options are the same at all steps"
         )
     if game:
         notes.append(

@@ -15,6 +15,7 @@ from lakatos.experiments.errors import StimuliError
 from lakatos.experiments.task import Stimuli, Trials
 from lakatos.theories.engine.running.sequence import follow
 from lakatos.theories.engine.sandbox.client import Sandbox
+from lakatos.theories.engine.scoring.columns import step_columns
 from lakatos.theories.language.grammar import Composition
 from lakatos.theories.language.theory import TheoryProgram, read_program
 
@@ -202,8 +203,8 @@ def test_other_numbers_of_cues_change_no_score(sandbox):
             np.testing.assert_allclose(*found, atol=1e-9, err_msg=str(composition.slots))
 
 
-def test_steps_of_another_cue_between_change_no_value(sandbox):
-    """With two cues in turn, each person is two people with one cue each."""
+def in_turn_and_apart():
+    """A person with two cues in turn, and the same responses as two people with one cue each."""
     rng = np.random.default_rng(4)
     response, reward = rng.integers(2, size=20), rng.integers(2, size=20) * 1.0
     nothing, who = np.zeros(20), np.zeros(20, int)
@@ -216,6 +217,16 @@ def test_steps_of_another_cue_between_change_no_value(sandbox):
         np.concatenate([response[::2], response[1::2]]), np.ones(20, int),
         feedback={"reward": np.concatenate([reward[::2], reward[1::2]]), "next_state": nothing},
     )  # fmt: skip
+    return both, apart
+
+
+def test_generic_learners_see_what_was_done_with_the_same_cue():
+    both, apart = (step_columns(DOMAIN, item) for item in in_turn_and_apart())
+    np.testing.assert_array_equal(np.concatenate([both[::2], both[1::2]]), apart)
+
+
+def test_steps_of_another_cue_between_change_no_value(sandbox):
+    both, apart = in_turn_and_apart()
     for name in (
         "rescorla_wagner",
         "pearce_hall",

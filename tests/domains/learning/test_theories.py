@@ -81,14 +81,18 @@ def test_every_mechanism_works_within_rescorla_wagner_and_changes_what_it_predic
     found = []
     for program in (theory, plain):
         own = {name: people[name] for name in program.priors} or {"": np.zeros(64)}
-        for plan in ({"n_steps": 60, "n_options": 3}, {"task": "two_step", "n_steps": 60}):
+        for plan in (
+            {"n_steps": 60, "n_options": 3},
+            {"task": "two_step", "n_steps": 60},
+            {"task": "go_nogo", "n_steps": 60},
+        ):
             stimuli = DOMAIN.candidates(plan, np.random.default_rng(1), 1)
             with sandbox.open_session(
                 program.program.source, [], n_options=DOMAIN.n_options(stimuli)
             ) as session:
                 order, rng = np.arange(60)[None], np.random.default_rng(2)
                 found.append(simulate(session, DOMAIN, own, stimuli, order, rng).probabilities)
-    gap = max(np.abs(a - b).max() for a, b in zip(found[:2], found[2:], strict=True))
+    gap = max(np.abs(a - b).max() for a, b in zip(found[:3], found[3:], strict=True))
     assert (gap > 0.02) == (changed.key != base.key)
 
 

@@ -135,12 +135,15 @@ def test_missed_responses_are_no_option(odd_files: Path) -> None:
     assert found.response.tolist() == (rows["choice"][rows["choice"] > 0] - 1).tolist()
 
 
-def test_pairs_of_stimuli_are_asked_about(odd_files: Path) -> None:
+def test_pairs_of_stimuli_are_cues_unless_the_mapping_says_otherwise(odd_files: Path) -> None:
     file = odd_files / "pairs_of_stimuli.csv"
-    with pytest.raises(ImplausibleError, match=r"type .* --column experiment=type"):
-        read(file, DOMAINS["learning"])
+    trials = only(read(file, DOMAINS["learning"]))
+    assert set(trials.stimuli["cue"]) == {0, 1, 2}
+    with pytest.raises(ImplausibleError, match=r"type .* --column cue=type"):
+        read(file, DOMAINS["learning"], stimulus={"cue": ""})
     found = read(file, DOMAINS["learning"], experiment="type").trials
     assert sorted(item.experiment for item in found) == ["12", "34", "56"]
+    assert not any("cue" in item.stimuli.arrays for item in found)
 
 
 def test_both_choices_of_a_two_stage_trial_are_read(odd_files: Path) -> None:

@@ -21,12 +21,11 @@ def test_ten_files_with_names_of_laboratories_are_guessed_right(tmp_path: Path) 
     assert [item for item in guessed_of_own(tmp_path) if item.wrong] == []
 
 
-def test_of_small_files_of_others_all_but_two_need_no_help(odd_files: Path) -> None:
-    """Whether each pair is learned apart, and units that differ between participants, are asked for."""
+def test_of_small_files_of_others_all_but_one_need_no_help(odd_files: Path) -> None:
+    """Units that differ between participants are asked for."""
     found = guessed_of_inputs(odd_files)
     assert all(item.kind for item in found)
     assert [item.name for item in found if not item.columns] == [
-        "pairs_of_stimuli.csv",
         "seconds_and_milliseconds.csv",
     ]
 

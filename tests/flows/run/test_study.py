@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lakatos.domains import ARCHIVES, FAMILIES
+from lakatos.domains import ARCHIVES, DOMAINS, FAMILIES
+from lakatos.experiments.outcomes import lacking_inputs
 from lakatos.flows.errors import StudyError
 from lakatos.flows.operations.carry import read_study
 from lakatos.flows.run.source import archive_trials
@@ -259,11 +260,22 @@ def test_what_a_study_cannot_say_is_refused_in_one_line(changes, message):
 
 @pytest.mark.parametrize("domain", FAMILIES)
 def test_every_published_theory_of_a_domain_can_be_a_seed(domain):
-    names = list(FAMILIES[domain].seeds)
+    closed = lacking_inputs(DOMAINS[domain], {})
+    names = list(FAMILIES[domain].without(closed).seeds)
     study = parse_study(
         changed(domain=domain, theories__seeds=names, participants__theory=names[0]), "s"
     )
     assert study.theories.seeds == tuple(names)
+
+
+def test_theories_of_cues_are_refused_for_a_task_without_cues():
+    seeds = {"theories__seeds": ["rlwm", "random"], "participants__theory": "rescorla_wagner"}
+    with pytest.raises(
+        StudyError, match=r"theories.seeds: 'rlwm' needs another task: its steps have no cues"
+    ):
+        parse_study(changed(domain="learning", **seeds), "s")
+    study = parse_study(changed(domain="learning", space={"n_cues": 3}, **seeds), "s")
+    assert set(study.closed_inputs) == {"go"}
 
 
 @pytest.mark.parametrize("archive", ARCHIVES)

@@ -70,10 +70,19 @@ def test_a_theory_that_learns_goes_through_one_person_s_answers() -> None:
         theirs = laboratory.look(
             theory, [stimuli], lambda view: follow(view._session, domain, values, trials)
         )
-    shown = {name: np.asarray(array) for name, array in domain.shown(stimuli.arrays, {}).items()}
-    shown["state"] = np.zeros(n)
-    found = held["negative_log_likelihood"](held["START"], shown, response, feedback)
+    found = held["negative_log_likelihood"](
+        held["START"], columns_of(domain, stimuli), response, feedback
+    )
     assert -found == pytest.approx(float(theirs.log_likelihood[0, 0]), abs=1e-9)
+
+
+def columns_of(domain, stimuli) -> dict[str, np.ndarray]:
+    """What people see, with a row for each trial; what follows from earlier choices has no axis of draws."""
+    shown = domain.shown(stimuli.arrays, {})
+    return {
+        name: np.asarray(array) if name in stimuli.arrays else np.asarray(array)[0]
+        for name, array in shown.items()
+    }
 
 
 class Watched(dict):
@@ -114,11 +123,10 @@ def test_the_head_names_exactly_the_columns_that_the_code_reads(task: str, names
         held: dict = {}
         exec(text, held)
         stimuli = domain.probes(np.random.default_rng(0))[0]
-        columns = dict(domain.shown(stimuli.arrays, {}))
+        columns = columns_of(domain, stimuli)
         told = set(re.findall(r"trials\['(\w+)'\]: \(n_trials", head))
         if theory.learns:
             n = len(stimuli)
-            columns["state"] = np.zeros(n)
             (said,) = re.findall(r"a column for each of: (.*)\.", head) or [""]
             feedback = {key: np.zeros(n) for key in said.split(", ") if key}
             given = {key: columns[key] for key in told} or columns
