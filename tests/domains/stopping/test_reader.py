@@ -228,3 +228,12 @@ def test_learners_see_the_pumps_so_far_and_the_history():
 
 def test_no_rules_are_induced_from_decisions():
     assert induce(DOMAIN, [only(balloons())], np.random.default_rng(0)) == []
+
+
+def test_missed_balloons_are_left_out():
+    frame = balloons().astype({"pumps": object, "explosion": object})
+    frame.loc[[3, 40], "explosion"] = "no response"
+    frame.loc[[3, 40], "pumps"] = ""
+    adopted = lakatos.adopt(frame)
+    (trials,) = adopted.trials
+    assert (trials.feedback["pumps"] == 0).sum() == 118
