@@ -20,6 +20,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.plausible import FEWEST, question
+from lakatos.experiments.adoption.recognised import missed_cells
 from lakatos.experiments.adoption.row_cells import RowCells, read_part, whole_numbers
 from lakatos.experiments.adoption.signatures import ColumnSignature, TableSignature
 from lakatos.experiments.errors import TrialsError
@@ -98,11 +99,8 @@ def recognise(table: TableSignature) -> Reading | None:
     ]
     if len(pumps) != 1:
         return None
-    ends = [
-        item
-        for item in table.free
-        if item is not pumps[0] and code_of_bursts(item.name, item.distinct)
-    ]
+    said = {item.name: _said(table, item) for item in table.free if item is not pumps[0]}
+    ends = [table.columns[name] for name, own in said.items() if code_of_bursts(name, own)]
     if table.response:
         ends = [item for item in ends if item.name == table.response]
     ends = [item for item in ends if item.words & BURST] or ends
@@ -118,9 +116,15 @@ def recognise(table: TableSignature) -> Reading | None:
     return Reading(
         parts,
         response=ends[0].name,
-        responses=code_of_bursts(ends[0].name, ends[0].distinct),
+        responses=code_of_bursts(ends[0].name, said[ends[0].name]),
         notes=(note,),
     )
+
+
+def _said(table: TableSignature, column: ColumnSignature) -> list[str]:
+    """Different cells of a column without those that stand for a missed response."""
+    missed = missed_cells(table, column)
+    return [cell for cell in column.distinct if cell not in missed]
 
 
 def _largest(table: TableSignature, pumps: ColumnSignature) -> str:

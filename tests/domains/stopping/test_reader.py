@@ -11,11 +11,14 @@ import pytest
 import lakatos
 from lakatos.domains import DOMAINS
 from lakatos.domains.stopping.reader import COLLECT, PUMP, code_of_bursts, estimated_bursts
+from lakatos.domains.stopping.task import SEEN
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
 from lakatos.experiments.outcomes import knows_outcomes
+from lakatos.theories.discovery.induction.induce import induce
+from lakatos.theories.engine.scoring.columns import step_columns
 
 DOMAIN = DOMAINS["stopping"]
 
@@ -212,3 +215,25 @@ def test_bursts_that_follow_no_law_are_not_estimated():
     trials = only(balloons(20, bursts_at=lambda rng, n: rng.integers(8, 11, n)), **MAPPING)
     with pytest.raises(TrialsError, match="bursts are neither equally likely"):
         estimated_bursts(trials, 3, np.random.default_rng(0))
+
+
+def test_learners_see_the_pumps_so_far_and_the_history():
+    trials = only(balloons())
+    columns = step_columns(DOMAIN, trials)[:, 0].T
+    within = np.concatenate([np.arange(n) for n in np.bincount(trials.participant)])
+    for name in SEEN:
+        wanted = np.where(within > 0, np.append(0.0, trials.feedback[name][:-1]), 0.0)
+        assert any(np.array_equal(own, wanted) for own in columns), name
+
+
+def test_no_rules_are_induced_from_decisions():
+    assert induce(DOMAIN, [only(balloons())], np.random.default_rng(0)) == []
+
+
+def test_missed_balloons_are_left_out():
+    frame = balloons().astype({"pumps": object, "explosion": object})
+    frame.loc[[3, 40], "explosion"] = "no response"
+    frame.loc[[3, 40], "pumps"] = ""
+    adopted = lakatos.adopt(frame)
+    (trials,) = adopted.trials
+    assert (trials.feedback["pumps"] == 0).sum() == 118

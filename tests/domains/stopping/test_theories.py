@@ -240,6 +240,7 @@ BOLDNESS = {
 }  # fmt: skip
 """Ranges in which what a theory states shows."""
 STRICT = {"expected_value", "bart_ewmv"}
+MIDDLE = np.array([0.1, 0.5, 0.9])
 RIVALS = ("fixed_target", "moving_target", "bart_par4", "expected_value", "bart_ewmv")
 SESSION = {"n_steps": 200, "most": 16}
 
@@ -270,10 +271,7 @@ def test_the_population_of_forty_participants_is_recovered(seed):
         )
         (people,) = laboratory.people_of([form], [{}], taught)
     for name in ("boldness", "sensitivity", "fall", "rise"):
-        known, found = (
-            truth.priors[name].quantile([0.1, 0.5, 0.9]),
-            people[name].quantile([0.1, 0.5, 0.9]),
-        )
+        known, found = (own[name].quantile(MIDDLE) for own in (truth.priors, people))
         # a median of 40 has an error of 1.25 standard deviations over their root; parameters trade off besides
         error = 1.25 * (known[2] - known[0]) / 2.56 / np.sqrt(40)
         assert abs(found[1] - known[1]) < 4 * error, name
