@@ -20,7 +20,7 @@ from lakatos.traces.step import JOURNAL_FILE
 from lakatos.traces.stores.store import EventRow
 
 
-def _rehashed(row: EventRow, previous_hash: str) -> EventRow:
+def rehashed(row: EventRow, previous_hash: str) -> EventRow:
     """A row chained to the one before it, with every digest computed anew."""
     row = row._replace(previous_hash=previous_hash)
     row = row._replace(record_digest=standalone.record_digest_of(stored_of(row)).decode())
@@ -69,7 +69,7 @@ def replace_rows(folder: Path, rows: Sequence[EventRow]) -> list[EventRow]:
         database.execute("BEGIN")
         database.execute("DELETE FROM event")
         for seq, row in enumerate(rows, start=1):
-            written.append(_rehashed(row._replace(seq=seq), previous))
+            written.append(rehashed(row._replace(seq=seq), previous))
             previous = written[-1].hash
         marks = ",".join("?" * len(EventRow._fields))
         database.executemany(f"INSERT INTO event VALUES ({marks})", written)

@@ -7,8 +7,10 @@ import json
 import math
 import os
 import secrets
+import shutil
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -213,10 +215,22 @@ def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+@contextmanager
+def whole_folder(place: Path) -> Iterator[None]:
+    """Remove a folder that was not there before, with what is in it, if what is written into it meanwhile fails."""
+    is_new = not place.exists()
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
 def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """Write a file so that after a crash or power cut it is either absent (or as before) or complete.
 
-    A device such as ``/dev/null`` is written to, never replaced.
+    What is no file, such as ``/dev/null`` or a pipe, is written to, never replaced.
 
     Args:
         path: Of the file.
@@ -228,7 +242,7 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
     """
     temporary = path.parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
     try:
-        if path.is_char_device():
+        if path.exists() and not (path.is_file() or path.is_dir()):
             path.write_bytes(data)
             return
         if not path.parent.is_dir():
@@ -241,7 +255,8 @@ def write_whole(path: Path, data: bytes, *, private: bool = False) -> None:
         temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # its folder may be none
+            temporary.unlink()
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             problem = f"disk is full while writing {path}; free space and `lakatos resume`."
         else:

@@ -222,12 +222,12 @@ def show(
 def _write_table(table: Any, out: Path | None) -> None:
     """Write a data frame as CSV: to a file, or to the standard output."""
     from lakatos.flows.report.spreadsheet import csv_of
+    from lakatos.traces.artifact import write_whole
 
     if out is None:
         write(csv_of(table))
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(csv_of(table), encoding="utf-8", newline="")
+    write_whole(out, csv_of(table).encode())
     Console(soft_wrap=True).print(f"written: {escape(str(out))}")
 
 

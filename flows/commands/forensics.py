@@ -23,6 +23,7 @@ from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.result import PlainText, Written
 from lakatos.flows.run.console import Console, escape
+from lakatos.traces.artifact import whole_folder
 
 Workers = Annotated[int, Argument(help="Theories that run at the same time.", least=1)]
 Form = Literal["crate", "prov", "otel", "inspect", "html", "tables"]
@@ -120,7 +121,8 @@ def export(
         "html": lambda: write_report(folder, out),
         "tables": lambda: write_tables(folder, place),
     }
-    written = write[to]()
+    with whole_folder(place):
+        written = write[to]()
     if out is not None:
         note_export(folder, out)
     return Written(*(written if isinstance(written, list) else [written]))

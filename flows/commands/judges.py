@@ -28,6 +28,7 @@ from lakatos.judges.answer import anchor_accuracy
 from lakatos.judges.program import ProgramJudge
 from lakatos.judges.rubrics import RUBRICS
 from lakatos.judges.rubrics.rule import RULES, RuleJudge
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Trace
 
 
@@ -239,11 +240,7 @@ def anchor_split(
 
 
 def _write_anchor(out: Path, anchor: AnchorSet) -> Iterator[Shown]:
-    text = json.dumps(anchor.to_json())
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.suffix == ".gz":
-        out.write_bytes(gzip.compress(text.encode(), mtime=0))
-    else:
-        out.write_text(text, encoding="utf-8")
+    text = json.dumps(anchor.to_json()).encode()
+    write_whole(out, gzip.compress(text, mtime=0) if out.suffix == ".gz" else text)
     sizes = ", ".join(f"{len(found)} in {part}" for part, found in anchor.parts.items())
     yield (f"anchor set {anchor.digest[:10]}: {sizes}; written to {escape(str(out))}")

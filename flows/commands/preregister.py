@@ -19,6 +19,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Trace
 
 
@@ -115,5 +116,5 @@ def preregister(
     )
     if out is None:
         return PlainText(text)
-    out.write_text(text, encoding="utf-8")
+    write_whole(out, text.encode())
     return None

@@ -23,6 +23,7 @@ from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.flows.notebook.asked import Answers, read_asked
 from lakatos.flows.notebook.effect_figure import draw_effects, draw_people
 from lakatos.flows.notebook.fitted import NamedTheories, forms_of, left_out
+from lakatos.flows.report.plot_style import write_figure
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
 from lakatos.theories.engine.laboratory import Laboratory
@@ -162,8 +163,7 @@ class EffectsOnParameters(Result):
             beside = self.figure.with_stem(f"{self.figure.stem}_people")
             drawn[beside] = draw_people(first)
         for file, figure in drawn.items():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(file, dpi=150)
+            write_figure(figure, file)
             yield f"written: {escape(str(file))}"
 
     def _powers(self) -> Table:

@@ -50,6 +50,7 @@ from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.theory import TheoryProgram
 from lakatos.theories.language.theory_file import read_theory_file
+from lakatos.traces.artifact import write_whole
 
 TheoryFile = str | os.PathLike[str]
 
@@ -313,15 +314,15 @@ def export_theory(
         )
     if out is None:
         return PlainText(text, notes)
-    pd.DataFrame(program.table).to_csv(data, index=False)
+    write_whole(data, pd.DataFrame(program.table).to_csv(index=False).encode())
     if isinstance(responses, str | os.PathLike) and names_run(responses, runs):
         note_export(find_run(str(responses), Path(runs)), data)
-    beside.write_text(text, encoding="utf-8")
+    write_whole(beside, text.encode())
     return Written(beside, data, notes=notes)
 
 
 def _kept(text: str, out: str | os.PathLike[str] | None) -> PlainText | Written:
     if out is None:
         return PlainText(text)
-    Path(out).write_text(text, encoding="utf-8")
+    write_whole(Path(out), text.encode())
     return Written(out)

@@ -41,6 +41,7 @@ from lakatos.theories.findings.likelihood_fit import (
     score_left_out,
 )
 from lakatos.theories.language.theory_file import read_theory_file
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.wording import plural
 
 Seconds = Annotated[float, Argument(flag="--seconds", least=0.01)]
@@ -230,7 +231,8 @@ def fit_function(
                 "are left empty, and the population is uncertain; the most likely values (_ml) are not affected",
             )
         if simulate is not None:
-            _simulate(item, fitted, people, sandbox, seconds).to_csv(simulate, index=False)
+            simulated = _simulate(item, fitted, people, sandbox, seconds)
+            write_whole(Path(simulate), simulated.to_csv(index=False).encode())
             notes = (*notes, f"responses of simulated participants are in {simulate}")
     return FittedFunction(fitted, each or simulate is not None, notes)
 

@@ -40,6 +40,7 @@ from lakatos.theories.findings.participant_estimate import (
     simulate_participants,
 )
 from lakatos.theories.language.theory import Theory, read_program
+from lakatos.traces.artifact import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -355,9 +356,8 @@ def write_responses(
     ]
     table = table_of_simulated(own, answers)
     truth = parameters_beside(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    table.frame.to_csv(file, index=False)
-    about.assign(**simulated.parameters).to_csv(truth, index=False)
+    write_whole(file, table.frame.to_csv(index=False).encode())
+    write_whole(truth, about.assign(**simulated.parameters).to_csv(index=False).encode())
     how = (
         "in the columns of the participants' own file, of which all but the response and what follows from it are as "
         "they were"

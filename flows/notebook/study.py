@@ -34,6 +34,7 @@ from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig, load_study
 from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.step import Trace
 
 T = TypeVar("T")
@@ -248,11 +249,10 @@ def _changed(config: CampaignConfig, change: Mapping[str, Mapping[str, Any]]) ->
 
 def _kept(data: Any, runs: Path) -> Path:
     """A data frame as a file beside the runs."""
-    runs.mkdir(parents=True, exist_ok=True)
     number = 1
     while (file := runs / f"answers-{number}.csv").exists():
         number += 1
-    as_pandas(data).to_csv(file, index=False)
+    write_whole(file, as_pandas(data).to_csv(index=False).encode())
     return file
 
 

@@ -44,6 +44,7 @@ from lakatos.flows.notebook.likelihood import (
 from lakatos.flows.notebook.participants import fit_participants
 from lakatos.flows.notebook.predictors import are_predictors, scores_of_predictor
 from lakatos.flows.notebook.time_left import TimeLeft
+from lakatos.flows.report.plot_style import write_figure
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.likelihoods import CALL_SECONDS
 from lakatos.theories.engine.scoring.score import UnitScores, mean_score, paired_difference
@@ -235,7 +236,7 @@ def fit(
         fitted, known, recovery=recovery, simulate=None if simulate is None else Path(simulate), by=wanted
     )  # fmt: skip
     if figure is not None:
-        told.plot().savefig(Path(figure), dpi=150)
+        write_figure(told.plot(), Path(figure))
     return told
 
 

@@ -39,7 +39,7 @@ from lakatos.flows.run.run import read_state
 from lakatos.flows.run.state import RunState
 from lakatos.flows.run.study import CampaignConfig
 from lakatos.flows.run.task import domain_of
-from lakatos.traces.artifact import write_whole
+from lakatos.traces.artifact import whole_folder, write_whole
 from lakatos.traces.digest import canonical_json
 from lakatos.traces.step import Recorded, Trace
 
@@ -85,9 +85,10 @@ def export(
         )
     notes = _grid_words(people, domain)
     files = (_as_psych_ds if psych_ds else _as_tables)(config, domain, rows, persons, notes)
-    for name, content in files.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out / name, content, private=name.endswith(".csv"))
+    with whole_folder(out):
+        for name, content in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(out / name, content, private=name.endswith(".csv"))
     list_export(folder, out, n_rows=len(rows))
     return [out / name for name in files]
 

@@ -43,6 +43,7 @@ from lakatos.theories.language.family import find_family
 from lakatos.theories.language.prior import learned_ends
 from lakatos.theories.language.theory import Theory, TheoryProgram, read_program
 from lakatos.theories.language.theory_file import read_theory_file
+from lakatos.traces.artifact import write_whole
 from lakatos.traces.digest import Digest, Fingerprint
 from lakatos.traces.files import read_named
 from lakatos.traces.place import run_folders
@@ -485,9 +486,9 @@ def read_target(data: str, experiments: str, folder: Path | None) -> tuple[Trial
 
 def write_transfer(measured: TransferMeasured, folder: Path) -> Path:
     """Write the record as JSON; returns the file."""
-    folder.mkdir(parents=True, exist_ok=True)
     file = folder / TRANSFER_FILE
-    file.write_text(json.dumps(measured.model_dump(mode="json"), indent=1) + "\n", encoding="utf-8")
+    text = json.dumps(measured.model_dump(mode="json"), indent=1) + "\n"
+    write_whole(file, text.encode())
     return file
 
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lakatos.flows.report.svg import Drawing
 from lakatos.flows.report.templating import TEMPLATES
+from lakatos.traces.artifact import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _PAGE: Final = (TEMPLATES / "page.css").read_text(encoding="utf-8")
 _LIGHT: Final = dict(re.findall(r"--([\w-]+): ([^;]+);", _PAGE[: _PAGE.index("@media")]))
@@ -64,6 +68,17 @@ def standalone(chart: Drawing) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {opening}><style>{rules}</style>'
         f'<rect width="100%" height="100%" fill="{PAPER}"/><g class="chart">{content}</g></svg>\n'
     )
+
+
+def write_figure(figure: Figure, file: Path) -> None:
+    """Write a figure of Matplotlib, whole or not at all, in the format that the end of its name states, or as PNG.
+
+    Raises:
+        ArtifactError: It cannot be written.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=150, format=file.suffix[1:] or "png")
+    write_whole(file, drawn.getvalue())
 
 
 def forest(

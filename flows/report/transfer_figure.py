@@ -9,7 +9,7 @@ from typing import Any, cast
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest
+from lakatos.flows.report.plot_style import MUTED, SERIES, SETTINGS, forest, write_figure
 from lakatos.theories.findings.transfer import WAYS, TransferLine
 
 MOST_PUBLISHED = 8
@@ -55,7 +55,7 @@ def draw_transfer(title: str, lines: Sequence[TransferLine], file: Path) -> None
         all_axes[-1].set_xlabel(
             "nats per choice ahead of the best published theory, fitted to these responses"
         )
-        figure.savefig(file, dpi=150)
+        write_figure(figure, file)
 
 
 def _shown(lines: Sequence[TransferLine]) -> list[TransferLine]:

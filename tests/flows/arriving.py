@@ -12,8 +12,11 @@ import numpy as np
 
 from lakatos.experiments.design import design_from_json
 from lakatos.experiments.participants.answers import PersonAnswers
+from lakatos.experiments.participants.timed_answer import TimedPress, timed_columns, timed_task
 from lakatos.experiments.participants.web.collection import collection_key
+from lakatos.experiments.task import Stimuli
 from lakatos.flows.run.run import read_state
+from lakatos.flows.run.task import domain_of
 from lakatos.flows.start import run_study
 from lakatos.traces.inbox import Inbox
 from lakatos.traces.step import INBOX_FILE
@@ -39,6 +42,8 @@ class Asked:
 
     folder: Path
     people: list[PersonAnswers]
+    contrary: list[PersonAnswers]
+    """The same people, had they chosen the other option or key in every trial."""
 
     def copy(self, place: Path) -> Path:
         """A run of the test's own."""
@@ -52,9 +57,11 @@ class Asked:
             inbox.deliver("file", person.to_json(), batch_key=person.person, salt=f"{number:032x}")
 
 
-def ask(folder: Path, n_people: int = 14) -> Asked:
-    """Begin a run and make up answers of people who nearly always take the option with the higher sum of ratings."""
-    run_study(small_study(**STUDY), folder, n_workers=1)
+def ask(folder: Path, n_people: int = 14, **changes: Any) -> Asked:
+    """Begin a run and make up answers of people who nearly always take the better option or the right key."""
+    config = small_study(**(STUDY | changes))
+    domain = domain_of(config)
+    run_study(config, folder, n_workers=1)
     collection_key(folder)
     state, trace = read_state(folder)
     with trace:
@@ -62,30 +69,46 @@ def ask(folder: Path, n_people: int = 14) -> Asked:
         design = design_from_json(
             trace.artifacts.get_json(state.experiments.preregistrations[name].record.design)
         )
-    sums = design.stimuli["ratings"].sum(axis=2)
-    better = (sums[:, 1] > sums[:, 0]).astype(int)
-    people = []
-    for number in range(n_people):
+    task = timed_task(domain)
+    better = task.right_keys(design.stimuli) if task else better_options(design.stimuli)
+
+    def answers(number: int, *, is_contrary: bool = False) -> PersonAnswers:
         rng = np.random.default_rng(number)
-        trials = rng.permutation(np.repeat(np.arange(len(sums)), design.repetitions))
-        responses = np.where(rng.random(trials.size) < 0.95, better[trials], 1 - better[trials])
-        people.append(
-            PersonAnswers(
-                experiment=name,
-                person=f"{number:064x}",
-                source="file",
-                status="completed",
-                trial=tuple(trials.tolist()),
-                response=tuple(responses.tolist()),
-                response_time_ms=tuple((700.0 + trials).tolist()),
-                feedback={},
-                checks=(),
-                comprehension_attempts=0,
-                consent="",
-                language="",
-            )
+        trials = rng.permutation(np.repeat(np.arange(len(better)), design.repetitions))
+        chosen = np.where(rng.random(trials.size) < 0.95, better[trials], 1 - better[trials])
+        responses, times = np.abs(chosen - is_contrary).tolist(), (700.0 + trials).tolist()
+        columns: dict[str, Any] = {
+            "trial": tuple(trials.tolist()),
+            "response": tuple(responses),
+            "response_time_ms": tuple(times),
+        }
+        if task:
+            presses = map(TimedPress, trials.tolist(), responses, times)
+            columns = timed_columns(task, design.stimuli, list(presses), "left_out")
+        return PersonAnswers(
+            experiment=name,
+            person=f"{number:064x}",
+            source="file",
+            status="completed",
+            feedback={},
+            checks=(),
+            comprehension_attempts=0,
+            consent="",
+            language="",
+            **columns,
         )
-    return Asked(folder, people)
+
+    people = [answers(number) for number in range(n_people)]
+    contrary = [answers(number, is_contrary=True) for number in range(n_people)]
+    return Asked(folder, people, contrary)
+
+
+def better_options(stimuli: Stimuli) -> Any:
+    """The option with the higher sum of ratings of each trial; of other tasks, each option by turns."""
+    if "ratings" not in stimuli.arrays:
+        return np.arange(len(stimuli)) % 2
+    sums = stimuli["ratings"].sum(axis=2)
+    return (sums[:, 1] > sums[:, 0]).astype(int)
 
 
 def outcome(folder: Path) -> dict[str, Any]:

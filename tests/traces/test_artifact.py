@@ -2,6 +2,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lakatos.traces.artifact import ArtifactStore, pack_arrays, unpack_arrays, write_whole
+from lakatos.traces.artifact import (
+    ArtifactStore,
+    pack_arrays,
+    unpack_arrays,
+    whole_folder,
+    write_whole,
+)
 from lakatos.traces.digest import digest_bytes
 from lakatos.traces.errors import ArtifactCorruptError, ArtifactError, ArtifactMissingError
 
@@ -141,6 +148,35 @@ def test_a_device_is_written_to_and_never_replaced(tmp_path):
     write_whole(device, b"anything")
     assert device.is_char_device()
     assert [path.name for path in tmp_path.iterdir()] == ["null"]
+
+
+def test_a_pipe_is_written_to_and_never_replaced(tmp_path):
+    pipe, found = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    write_whole(pipe, b"anything")
+    reader.join(10)
+    assert found == [b"anything"]
+    assert pipe.is_fifo()
+
+
+def test_a_folder_is_removed_where_writing_fails_unless_it_was_there_before(tmp_path):
+    before = tmp_path / "before"
+    before.mkdir()
+
+    def write_two(place):
+        with whole_folder(place):
+            write_whole(place / "first", b"whole")
+            write_whole(place / "first" / "second", b"whole")
+
+    for place in (before, tmp_path / "new"):
+        with pytest.raises(ArtifactError):
+            write_two(place)
+    assert [path.name for path in tmp_path.rglob("*")] == ["before", "first"]
+    with whole_folder(tmp_path / "new"):
+        write_whole(tmp_path / "new" / "first", b"whole")
+    assert (tmp_path / "new" / "first").read_bytes() == b"whole"
 
 
 def test_a_write_that_fails_leaves_nothing(store, request):

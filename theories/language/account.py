@@ -249,6 +249,12 @@ def read_clauses(literal: Any, parameters: Mapping[str, Any]) -> tuple[Wording, 
             raise TheorySourceError(
                 f"CLAUSES, number {number}: {item!r} must have 'says', and of {sorted(names)} only."
             )
+        for key, value in entry.items():
+            kind = type(getattr(Wording, names[key], ""))
+            if type(value) not in ((int, float) if kind is float else (kind,)):
+                raise TheorySourceError(
+                    f"CLAUSES, number {number}: {key!r} is {value!r}, and must be a {kind.__name__}."
+                )
         entry = entry | {"says": FORMER.sub(r"\2 {\1~}", entry["says"])}
         clause = Wording(**{names[key]: value for key, value in entry.items()})
         named = {

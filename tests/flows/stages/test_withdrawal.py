@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from lakatos.experiments.participants.answers import PersonAnswers
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle
 from lakatos.flows.commands.main import app
@@ -53,12 +54,33 @@ PLACES = ("LAKATOS_HOME", "LAKATOS_HEADS")
 TIMES = re.compile(rb'"(at|time_utc)":("[^"]*"|[0-9.]+)')
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    place = tmp_path_factory.mktemp("worlds")
-    asked = ask(place / "asked")
+KINDS: dict[str, dict[str, Any]] = {
+    "multiattribute": {},
+    "perception": {
+        "domain": "perception",
+        "space": {},
+        "theories__seeds": ["ddm", "lba"],
+        "design__trials": 4,
+    },
+    "sequences": {
+        "domain": "sequences",
+        "space": {"lengths": [4]},
+        "theories__seeds": ["representativeness", "local_balance"],
+    },
+}
+"""Changes of the small study for each kind of task."""
+
+
+def begun(place: Path, kind: str) -> Asked:
+    """A run to which everybody has responded but the participant who will withdraw."""
+    asked = ask(place / "asked", **KINDS[kind])
     asked.deliver(asked.folder, *(number for number in range(13) if number != GONE))
     return asked
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Asked:
+    return begun(tmp_path_factory.mktemp("worlds"), "multiattribute")
 
 
 def enter(
@@ -75,15 +97,13 @@ def live(
     asked: Asked,
     laboratory: dict[str, str],
     place: Path,
-    responses: tuple[int, ...],
+    people: list[PersonAnswers],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Path:
-    """A world with its own laboratory, in which the participant gave these responses and withdrew after the verdict."""
+    """A world with its own laboratory, in which one of these participants responded and withdrew after the verdict."""
     enter(place, monkeypatch, laboratory)
     folder = asked.copy(place / "run")
-    people = [*asked.people]
-    people[GONE] = replace(people[GONE], response=responses)
-    Asked(folder, people).deliver(folder, GONE)
+    replace(asked, people=people).deliver(folder, GONE)
     assert isinstance(resume_run(folder, n_workers=1), CampaignConcluded)
     write_report(folder)
     for words in IN_FOLDER:
@@ -133,13 +153,14 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(KINDS))
 def test_worlds_in_which_a_withdrawn_participant_responded_otherwise_are_alike(
-    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own, laboratory = asked.people[GONE].response, {name: os.environ[name] for name in PLACES}
+    asked, laboratory = begun(tmp_path, kind), {name: os.environ[name] for name in PLACES}
     worlds = [
-        live(asked, laboratory, tmp_path / str(number), responses, monkeypatch)
-        for number, responses in enumerate([own, tuple(1 - response for response in own)])
+        live(asked, laboratory, tmp_path / str(number), people, monkeypatch)
+        for number, people in enumerate([asked.people, asked.contrary])
     ]
     # After the withdrawal, every artifact that is left is one that both worlds have; nothing computed is left.
     one, other = ({path.name for path in folder.glob("artifacts/*/*")} for folder in worlds)

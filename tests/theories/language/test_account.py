@@ -398,6 +398,8 @@ def test_a_mechanism_states_in_general_both_sides_of_its_range_and_no_values():
         ([{"by": "pull"}], "must have 'says'"),
         ([{"says": "x", "by": "push"}], "push is no declared parameter"),
         ([{"says": "x ({push})"}], "push is no declared parameter"),
+        ([{"says": "x", "by": b"pull"}], "'by' is b'pull', and must be a str"),
+        ([{"says": "x", "plain": 1}], "'plain' is 1, and must be a bool"),
     ],
 )
 def test_clauses_that_cannot_be_read_are_refused(literal, words):

@@ -10,23 +10,28 @@ from functools import partial
 
 import numpy as np
 
+from lakatos.experiments.answer_scale import scale_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.outcomes import outcome_schedules
 from lakatos.experiments.task import Domain, Stimuli, Trials
+from lakatos.theories.discovery.rivals import sample_of_space
 from lakatos.theories.engine.checks.clause_check import TriedClause
 from lakatos.theories.engine.checks.exchange_check import try_exchanges
 from lakatos.theories.engine.checks.naming import names_after_learning
 from lakatos.theories.engine.evidence import TheoryEvidence
 from lakatos.theories.engine.record import TheoriesTold
+from lakatos.theories.engine.scoring.distance import find_duplicate
 from lakatos.theories.errors import GrammarError, TheoryError
 from lakatos.theories.language.account import Wording
 from lakatos.theories.language.family import Family
 from lakatos.theories.language.grammar import composition_of
-from lakatos.theories.language.theory import Theory
+from lakatos.theories.language.theory import Theory, read_program
 from lakatos.traces.digest import Digest
 
 MOST_TRIALS = 100
 """Number of trials of each experiment on which clauses are tested."""
+SAME = 0.005
+"""Root mean square difference of probabilities up to which two theories predict the same: copies are within 0.0001."""
 COMPARE = {"<": operator.lt, ">": operator.gt}
 
 
@@ -54,6 +59,8 @@ def tell_of(evidence: TheoryEvidence, names: Sequence[Digest]) -> TheoriesTold:
     for name in names:
         if checked[name].record.author == "published":
             published[name] = checked[name].record.name
+    if names[0] not in published and (title := published_twin(evidence, evidence.form(names[0]))):
+        published[names[0]] = title
     entered = [replace(evidence.form(name), name=checked[name].record.name) for name in names]
     return TheoriesTold(
         leader=names[0],
@@ -135,6 +142,32 @@ def published_forms(family: Family, theories: Sequence[Theory]) -> dict[Digest, 
         if title is not None:
             found[theory.digest] = title
     return found
+
+
+def published_twin(evidence: TheoryEvidence, form: Theory) -> str:
+    """The title of a published theory that predicts as this one does; empty where there is none.
+
+    A text of which the grammar knows no form may be a copy with other names, another arrangement, or a part without
+    effect. People of each of the two must be able to give all pairs of one person's responses nearly the probabilities
+    that they have with the other. Theories that learn are not compared, since their predictions depend on earlier
+    responses, nor are numbers and times, of which each is too rare to tell two theories apart.
+
+    Args:
+        evidence: What the run knows.
+        form: The theory with its declared ranges.
+    """
+    if form.composition is not None or form.learns or scale_of(evidence.domain) is not None:
+        return ""
+    stimuli = sample_of_space(evidence, np.random.default_rng(0), MOST_TRIALS)
+    for name in evidence.open_family.seeds:
+        known = [read_program(evidence.open_family.program(name))]
+        find = partial(
+            find_duplicate, form, known, stimuli, level="person", limit=SAME, n_workers=1
+        )
+        with suppress(TheoryError):  # either does not run on these trials
+            if evidence.laboratory.with_sandbox(find) is not None:
+                return known[0].name
+    return ""
 
 
 def _form(family: Family, slots: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
