@@ -41,7 +41,7 @@ from lakatos.theories.findings.exchange.autocog import (
     import_autocog,
     theories_in,
 )
-from lakatos.theories.findings.exchange.export import exported, to_json
+from lakatos.theories.findings.exchange.export import exported, source_in, to_json
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
@@ -207,6 +207,8 @@ def import_theory(
         )
         found = imported_likelihood(file, text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
+    if own := source_in(text):
+        return PlainText(own)
     with Sandbox() as sandbox:
         if file.suffix == ".py":
             program = import_gecco(text, sandbox, name=name, function=function)

@@ -18,7 +18,7 @@ import pytest
 import lakatos
 from lakatos.domains import DOMAINS, FAMILIES
 from lakatos.experiments.task import Trials
-from lakatos.flows.notebook.exchange import export_theory
+from lakatos.flows.notebook.exchange import export_theory, import_theory
 from lakatos.flows.notebook.study import read_run
 from lakatos.flows.operations.people_export import EXPORTS_FILE
 from lakatos.theories.findings.exchange.export import exported, to_json
@@ -326,6 +326,12 @@ def test_json_holds_the_source_and_the_population() -> None:
     assert (rate["low"], rate["high"], rate["distribution"]) == (1e-4, 1.0, "log_uniform")
     assert rate["quantiles"]["0.5"] == pytest.approx(1e-2)
     assert found["task"] == "intertemporal"
+
+
+def test_a_theory_comes_in_again_from_its_json(tmp_path: Path) -> None:
+    file = tmp_path / "hyperbolic.json"
+    export_theory("hyperbolic", form="json", domain="intertemporal", out=file)
+    assert import_theory(file).text == FAMILIES["intertemporal"].program("hyperbolic").source
 
 
 def test_the_command_writes_program_and_responses(tmp_path: Path) -> None:

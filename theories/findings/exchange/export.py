@@ -271,3 +271,13 @@ def to_json(theory: Theory, domain: Domain) -> str:
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 JSON_FORMAT: Final = "lakatos-theory-1"
+
+
+def source_in(text: str) -> str:
+    """The source of a theory that `to_json` wrote; empty for another text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    is_own = isinstance(value, dict) and value.get("format") == JSON_FORMAT
+    return str(value.get("source", "")) if is_own else ""
