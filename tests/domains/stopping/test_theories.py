@@ -231,26 +231,22 @@ def test_without_a_largest_number_of_pumps_theories_that_need_it_are_left_out(na
 PRONOUNCED = {
     "first_belief": log_uniform(0.1, 0.3, "x", "x"), "experience": log_uniform(0.02, 0.1, "x", "x"),
     "sensitivity": log_uniform(0.8, 1.6, "x", "x"), "fall": normal(0.3, 0.05, 1.0, "x", "x"),
-    "rise": normal(0.08, 0.02, 1.0, "x", "x"), "loss_aversion": log_uniform(1.5, 3.0, "x", "x"),
-    "risk_seeking": normal(0.0, 0.01, 0.5, "x", "x"), "fading": log_uniform(0.005, 0.02, "x", "x"),
+    "rise": normal(0.08, 0.02, 1.0, "x", "x"),
 }  # fmt: skip
 BOLDNESS = {
     "fixed_target": log_uniform(4.0, 9.0, "x", "x"), "moving_target": log_uniform(5.0, 9.0, "x", "x"),
     "bart_par4": log_uniform(0.5, 1.2, "x", "x"),
 }  # fmt: skip
 """Ranges in which what a theory states shows."""
-STRICT = {"expected_value", "bart_ewmv"}
 MIDDLE = np.array([0.1, 0.5, 0.9])
-RIVALS = ("fixed_target", "moving_target", "bart_par4", "expected_value", "bart_ewmv")
+RIVALS = ("fixed_target", "moving_target", "bart_par4")
 SESSION = {"n_steps": 200, "most": 16}
 
 
 def people_who_follow(name):
     """A theory with pronounced numbers, as the truth of simulated responses."""
     composition = SEEDS[name][1]
-    ranges = PRONOUNCED | ({"boldness": BOLDNESS[name]} if name in BOLDNESS else {})
-    if name in STRICT:
-        ranges = ranges | {"sensitivity": log_uniform(2.0, 5.0, "x", "x")}
+    ranges = PRONOUNCED | {"boldness": BOLDNESS[name]}
     known = set(GRAMMAR.parameters(composition))
     own = {key: value for key, value in ranges.items() if key in known}
     source = GRAMMAR.write(Composition(composition.slots, own), "Hidden")
@@ -277,24 +273,21 @@ def test_the_population_of_forty_participants_is_recovered(seed):
         assert abs(found[1] - known[1]) < 4 * error, name
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", RIVALS)
 def test_planted_theories_are_told_apart_and_never_mistaken(hidden):
-    """In four samples of 30 participants nobody is clearly ahead of the truth; over all samples the truth leads."""
+    """On new sessions nobody is clearly ahead of the truth; what learns is clearly ahead of what does not."""
     forms = {name: read_program(FAMILY.program(name)) for name in RIVALS}
-    truth, scores = people_who_follow(hidden), {name: [] for name in RIVALS}
+    truth, rng, scores = people_who_follow(hidden), np.random.default_rng(0), {}
     with Laboratory(DOMAIN, 1) as laboratory:
-        for seed in range(4):
-            rng = np.random.default_rng(seed)
-            taught, new = (
-                laboratory.simulate([truth], session(2 * seed + place), 30, rng, n_draws=64)[0]
-                for place in (0, 1)
-            )
-            people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
-            for (name, form), own in zip(forms.items(), people, strict=True):
-                evidence = laboratory.evidence(form.with_people(own), [new], 256)[0]
-                scores[name].append(log_predictive(evidence))
+        taught, new = (
+            laboratory.simulate([truth], session(seed), 20, rng, n_draws=64)[0] for seed in (0, 1)
+        )
+        people = laboratory.people_of(list(forms.values()), [{}] * len(forms), [taught])
+        for (name, form), own in zip(forms.items(), people, strict=True):
+            evidence = laboratory.evidence(form.with_people(own), [new], 128)[0]
+            scores[name] = log_predictive(evidence)
     for name in set(RIVALS) - {hidden}:
-        pairs = list(zip(scores[name], scores[hidden], strict=True))
-        assert all(paired_difference([own], [of]).interval[0] <= 0 for own, of in pairs), name
-        assert paired_difference(scores[name], scores[hidden]).value < 0, name
+        low, high = paired_difference([scores[name]], [scores[hidden]]).interval
+        # a belief that never changes is a fixed target, so that updating beliefs can say the same
+        assert low <= 0 if hidden == "fixed_target" else high < 0, name
