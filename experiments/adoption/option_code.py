@@ -368,8 +368,10 @@ def _by_mark(words: set[str], stimulus: Mapping[str, Any]) -> int | None:
     if not all(names) or not words & (CHOICES | VERBS):
         return None
     marks = {word for word in words - CHOICES - VERBS if not word.isdigit()}
-    own = [bool(marks & set.intersection(*names[k]) - set.union(*names[1 - k])) for k in (0, 1)]
-    return own.index(True) if len(marks) == 1 and own[0] != own[1] else None
+    shared = [set.intersection(*own) for own in names]
+    of_any = [{word for leaf in own for word in leaf} for own in names]
+    named = [bool(marks & shared[place] - of_any[1 - place]) for place in (0, 1)]
+    return named.index(True) if len(marks) == 1 and named[0] != named[1] else None
 
 
 def _is_computed(name: str, columns: Sequence[str]) -> bool:

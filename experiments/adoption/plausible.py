@@ -670,8 +670,8 @@ def check_steps(
     """Question steps of learning whose stimuli a column holds that is not read, by its name or by what rewards say."""
     used = set(map(str, leaves_of(columns.model_dump())))
     free = [name for name in map(str, cells.frame.columns) if not set(words_of(name)) & JUDGED]
-    said = {name: pd.Series(cells.text(name)).str.strip() for name in free if name not in used}
-    if pair := [item.name for item in signed_pair(map(ColumnSignature, said, said.values()))]:
+    unread = {name: pd.Series(cells.text(name)).str.strip() for name in free if name not in used}
+    if pair := [item.name for item in signed_pair(map(ColumnSignature, unread, unread.values()))]:
         question(
             columns,
             notes,
