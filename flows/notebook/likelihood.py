@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from lakatos.experiments.adoption.tables import AnswerTable
+from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.task import Domain
 from lakatos.flows.argument import Argument
 from lakatos.flows.notebook.answers import PeoplesAnswers, table_of
 from lakatos.flows.notebook.fitted import TheoryLike
@@ -296,6 +298,23 @@ def scores_of_functions(
             found[name] = [score_left_out(draws)]
     _check_alike(found)
     return found
+
+
+def check_comparable(names: Iterable[str], domain: Domain) -> None:
+    """Refuse functions beside theories that give probabilities of intervals: a density has another unit.
+
+    Raises:
+        TheoryError: Responses of the domain are numbers or times, and there is a function.
+    """
+    scale = scale_of(domain)
+    if scale is None or not scale.edges:
+        return
+    for name in names:
+        raise TheoryError(
+            f"{name} cannot be compared with these theories: they give probabilities of {scale.n_bins} intervals "
+            f"between {scale.edges[0]:g} and {scale.edges[-1]:g} {scale.unit}, and a function gives a density, or "
+            "says nothing of them. Score it without them."
+        )
 
 
 def _check_alike(found: Mapping[str, Sequence[UnitScores]]) -> None:

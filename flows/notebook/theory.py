@@ -37,6 +37,7 @@ from lakatos.flows.notebook.frames import in_kind, interval_columns
 from lakatos.flows.notebook.likelihood import (
     FittedFunction,
     Seconds,
+    check_comparable,
     divide_theories,
     fit_function,
     scores_of_functions,
@@ -131,6 +132,7 @@ def score(
         return in_kind(_score_table(scored, {}, sizes), answers, ())
     asked = read_asked(answers, theories, runs=runs, domain=domain, columns=columns)
     known, named = asked.answers, asked.theories is not None
+    check_comparable(functions, known.domain)
     with Laboratory(known.domain, n_workers, seconds=seconds) as laboratory:
         chosen = forms_of(asked.theories, known, laboratory)
         starts: list[dict[str, Prior]] = [{}] * len(chosen)

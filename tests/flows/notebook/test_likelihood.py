@@ -12,8 +12,9 @@ import pytest
 from scipy.special import expit
 from typer.testing import CliRunner, Result
 
+from lakatos.domains import DOMAINS
 from lakatos.flows.commands.main import app
-from lakatos.flows.notebook.likelihood import code_of_notebook
+from lakatos.flows.notebook.likelihood import check_comparable, code_of_notebook
 from lakatos.theories.errors import TheoryError
 from tests.test_documentation import DOCS
 
@@ -94,6 +95,18 @@ def test_rows_that_theories_do_not_have_are_refused(place: Path) -> None:
     found = ask("score", place / "gaps.csv", place / "mine.py", "random")
     assert found.exit_code != 0
     assert "has no choice" in str(found.exception)
+
+
+@pytest.mark.parametrize("domain", ["perception", "attention", "estimation"])
+def test_densities_are_not_compared_with_probabilities_of_intervals(domain: str) -> None:
+    with pytest.raises(TheoryError, match=r"mine cannot be compared .* intervals between"):
+        check_comparable(["mine"], DOMAINS[domain])
+    check_comparable([], DOMAINS[domain])
+
+
+@pytest.mark.parametrize("domain", ["learning", "public_goods", "recognition"])
+def test_functions_are_compared_where_responses_are_options_or_levels(domain: str) -> None:
+    check_comparable(["mine"], DOMAINS[domain])
 
 
 def test_code_cells_of_a_notebook_are_read_without_its_commands() -> None:
