@@ -543,8 +543,8 @@ HEADS = (
     (("choice:guessing",), "Guessing"),
     (("planning:model-based",), "Model-based planning"),
     (("planning:hybrid",), "Planning and learning"),
-    (("memory:working memory",), "Learning and working memory"),
-    (("bias:Pavlovian",), "Pavlovian and learned responses"),
+    (("memory:working memory",), "Learning with memory"),
+    (("bias:Pavlovian",), "Pavlovian learning"),
     (("rate:none", "habit:win-stay lose-shift"), "Win-stay lose-shift"),
     (("rate:none", "habit"), "Habit alone"),
     (("rate:none",), "No learning"),
@@ -629,7 +629,7 @@ SEEDS = {
     ),
     "gng_noise": ("Go/no-go learning", _composition(expectation="nothing", lapse="random")),
     "gng_bias": (
-        "Go/no-go learning with a go bias",
+        "Go/no-go learning with bias",
         _composition(expectation="nothing", lapse="random", bias="responding"),
     ),
     "gng_pavlovian": (

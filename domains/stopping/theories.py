@@ -311,8 +311,8 @@ BIAS = Mechanism(
         opposite_clause="{much}tend to collect, however many pumps a balloon has",
         parameter="bias",
         unit=LOG_ODDS,
-        label="a bias to pump",
-        opposite_label="a bias to collect",
+        label="a pumping bias",
+        opposite_label="a collecting bias",
     ),
     repairs=("constant",),
     # beside a target alone it is another target
@@ -351,7 +351,7 @@ LAPSE = lapse(
 HEADS = (
     (("choice:regardless",), "Constant stopping"),
     (("evaluation:worth of a pump", "risk"), "Mean and variance"),
-    (("evaluation:worth of a pump",), "Worth of each pump"),
+    (("evaluation:worth of a pump",), "Pump values"),
     (("adaptation",), "Moving target"),
     (("belief",), "Target from beliefs"),
     ((), "Fixed target"),

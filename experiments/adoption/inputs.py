@@ -140,11 +140,11 @@ def missing_inputs(
         if not set(needed.parts) & set(columns.stimulus)
     }
     if lacking:
-        told, words = (
-            "; ".join(getattr(needed, key) for needed in lacking.values())
-            for key in ("told_by_it", "words")
+        told = (
+            f"{needed.told_by_it}, since no column or number says {needed.words}"
+            for needed in lacking.values()
         )
-        notes.append(f"not considered: {told}, since no column or number says {words}")
+        notes.append(f"not considered: {'; '.join(told)}")
     reasons |= {
         name: f"no column or number says {needed.words}" for name, needed in lacking.items()
     }

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.plausible import MARKS
+from lakatos.experiments.adoption.recognised import NOTHING
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import AnswerScale, heaping_in_words
 from lakatos.experiments.errors import TrialsError
@@ -55,13 +57,20 @@ def number_outcomes(
     fine = (values >= places[0]) & (values <= places[-1])
     if not scale.edges:
         fine &= np.isin(values, scale.places)
-    low, high = columns.stimulus.get(ANSWER_RANGE, (places[0], places[-1]))
-    fine &= (given >= low) & (given <= high)
+    ends = columns.stimulus.get(ANSWER_RANGE, (-1, 1))
+    is_beyond = (given < ends[0]) | (given > ends[1])
+    cells.refuse(
+        is_beyond & np.isin(given, sorted(NOTHING | MARKS)),
+        column,
+        f"is beyond {ends[0]:g} to {ends[1]:g} and may stand for a missing value; say --column missing.{column}=CELL "
+        f"(participants.columns.missing.{column}), or a wider {ANSWER_RANGE}",
+    )
+    half = (ends[1] - ends[0]) / 2
+    low, high = (ends[0] + half * (place + 1) for place in (places[0], places[-1]))
     cells.refuse(
         ~fine,
         column,
-        f"is outside of the range of answers, {low:g} to {high:g}. If it stands for a missing value, say --column "
-        f"missing.{column}=CELL; --column "
+        f"is outside of the range of answers, {low:g} to {high:g}; --column "
         f"{ANSWER_RANGE}='[LOW, HIGH]' says which numbers of the file stand for -1 and 1 "
         f"(participants.columns.stimulus.{ANSWER_RANGE})",
     )

@@ -118,7 +118,7 @@ state["cue_value"] = state["cue_value"] + here * (rate * missed)[..., None]
         parameter="pavlovian",
         unit=0.2,
         label="a Pavlovian bias",
-        opposite_label="a reversed Pavlovian bias",
+        opposite_label="reversed Pavlovian bias",
     ),
     breaks=("last_reward", "last_choice", "ignores last_reward", "ignores last_choice"),
     source=f"{GUITART}.",

@@ -87,8 +87,8 @@ def test_columns_are_guessed() -> None:
 @pytest.mark.parametrize(
     ("changes", "said", "words"),
     [
-        ({"estimate": [50, 65, 47, 700]}, {}, "row 5: estimate is '700', which is outside .* answers, 0 to 100"),
-        ({"estimate": [50, 65, 47, -1]}, {}, "'-1', which is outside .*, 0 to 100. If it stands for a missing"),
+        ({"estimate": [50, 65, 47, 700]}, {}, "row 5: estimate is '700', which is outside .* answers, -5 to 105"),
+        ({"estimate": [50, 65, 47, -1]}, {}, "row 5: estimate is '-1', which is beyond 0 to 100 and may"),
         ({"estimate": [50, 65, 47, "?"]}, {}, "row 5: estimate is .* which is no number"),
         ({"y1": ["", 10, 10, 10]}, {}, "a point has one number of two"),
         ({}, {"stimulus": PARTS | {"y_range": [1, 0]}}, "give two numbers that grow"),
@@ -112,5 +112,7 @@ def test_numbers_outside_of_the_range_are_left_out_where_the_study_says_so_and_r
     found = lakatos.adopt(many, "estimation", COLUMNS | {"bad_rows": "leave_out"})
     assert found.trials[0].n_responses == 73
     told = " ".join(" ".join(note.split()) for note in found.notes)
-    assert "estimate is outside of the range of answers, 0 to 100 7 (12, 23, 34 and 4 more)" in told
+    assert (
+        "estimate is outside of the range of answers, -5 to 105 7 (12, 23, 34 and 4 more)" in told
+    )
     assert any("are multiples of 10" in note for note in found.notes)

@@ -343,15 +343,16 @@ def test_a_rare_code_without_a_reward_is_a_missed_response(rng: np.random.Genera
     assert found.mapping.stimulus["options"] == 2
 
 
-def test_pictures_on_which_rewards_depend_are_asked_about(rng: np.random.Generator) -> None:
+def test_pictures_on_which_rewards_depend_are_cues(rng: np.random.Generator) -> None:
     frame = people(6, 60)
     frame["portrait"] = rng.choice(["cat", "dog"], len(frame))
     frame["choice"] = rng.integers(2, size=len(frame))
     is_right = (frame["portrait"] == "cat") == (frame["choice"] == 1)
     frame["won"] = (rng.random(len(frame)) < np.where(is_right, 0.85, 0.15)) * 1
-    with pytest.raises(ImplausibleError, match=r"portrait .* changes from step to step"):
-        read(frame)
+    assert described(frame).mapping.stimulus["cue"] == "portrait"
+    assert only(read(frame)).stimuli["payoff"].shape[1:] == (2, 2)
     frame["portrait"] = rng.choice(["cat", "dog"], len(frame))
+    assert "cue" not in described(frame).mapping.stimulus
     assert only(read(frame)).n_options == 2
 
 

@@ -136,11 +136,10 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
         stage = stages[row]
         memory.begin(stage, cue[row], is_start=starts[row] > 0)
         seen = [cue[row][..., None] for cue in cues]
-        # what depends on what was done; of a state, memory holds all that happened there
         seen += [
             np.broadcast_to(shown[name][0][:, None, None], (n_people, trials.n_options, 1))
-            for name in shown
-            if name not in arrays and name != "state"
+            for name in sequences.feedback
+            if name in shown
         ]
         found.append(np.concatenate([memory.columns(stage), *seen], axis=-1))
         memory.learn(stage, sequences.response[:, step], reward[:, step], reached[:, step])
