@@ -92,7 +92,10 @@ TOPICS = {
     ("rising targets", "retreat"): "effects of collections",
     ("caution after bursts", "boldness after bursts"): "post-burst caution",
     ("growing boldness", "growing caution"): "trends over balloons",
-    ("a bias to pump", "a bias to collect"): "response bias",
+    ("a pumping bias", "a collecting bias"): "response bias",
+    ("loss sensitivity", "gain sensitivity"): "outcome sensitivity",
+    ("a go bias", "a no-go bias"): "response bias",
+    ("a Pavlovian bias", "reversed Pavlovian bias"): "Pavlovian bias",
 }
 """By the labels of both sides."""
 
