@@ -147,9 +147,9 @@ class EffectsOnParameters(Result):
         for coding in self.codings:
             yield escape(coding)
         yield (
-            "Intervals are 95%, clustered by participant. p is from a permutation test: values of a predictor are "
-            "permuted within participants if it varies within them, otherwise between participants of an experiment. "
-            "p is corrected for all parameters of a table and "
+            "Intervals are 95%, clustered by participant. p is from a permutation test of the estimate in standard "
+            "errors of the mixed model: values of a predictor are permuted within participants if it varies within "
+            "them, otherwise between participants of an experiment. p is corrected for all parameters of a table and "
             "all levels of a predictor, not for the number of predictors or theories."
         )
 

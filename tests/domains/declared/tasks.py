@@ -6,7 +6,7 @@ from pathlib import Path
 
 STUDIES = Path(__file__).resolve().parents[3] / "studies"
 EXAMPLES = ("fairness", "dots", "menu", "giving")
-WITH_FEEDBACK = ("cards", "plants")
+WITH_FEEDBACK = ("cards", "keys", "plants")
 
 GIFTS = """
 name = "gifts"

@@ -91,7 +91,9 @@ def test_a_condition_within_participants_is_found_with_its_size(
     assert "discount_rate" in found.verdict
     assert "is lower with session[placebo]" in found.verdict
     assert "treatment coding; each level is compared with the first of drug, placebo" in found.text
-    assert "z is the estimate in standard errors of the mixed model" in " ".join(found.text.split())
+    assert "permutation test of the estimate in standard errors of the mixed model" in " ".join(
+        found.text.split()
+    )
 
 
 def test_a_parameter_of_which_responses_say_little_is_said_to_have_narrow_intervals(
