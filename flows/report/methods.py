@@ -209,10 +209,13 @@ def _comparison(reading: RunReading) -> str:
         if n_units is not None and n_units < LEAST_UNITS
         else ""
     )
+    kinds = ["frozen predictions", "all responses"]
+    if reading.state.experiments.sealed:
+        kinds.insert(0, "sealed trials")
     return (
         f"Differences in score have 95% confidence intervals (Student's t, {units} as units{chosen}).{few} "
         "The leading theory was the simplest one within one paired standard error of the best on the strictest data "
-        f"(sealed trials, else frozen predictions, else all responses).{_basis(reading)}"
+        f"({', else '.join(kinds)}).{_basis(reading)}"
     )
 
 

@@ -71,7 +71,7 @@ def test_bic_counts_parameters_and_responses(fitted: lakatos.FittedParticipants)
 def test_of_fewer_than_ten_participants_no_claim_is_stated(
     fitted: lakatos.FittedParticipants,
 ) -> None:
-    assert fitted.n_people == 12
+    assert fitted.n_people == 11
     assert fitted.claim in fitted.headline
     few = replace(fitted, n_people=9, participants=fitted.participants[:4])
     assert few.headline.startswith(

@@ -36,8 +36,8 @@ def test_the_course_counts_trials_chosen_and_drawn_and_claims_no_prediction_of_l
     n_trials, n_random = (
         sum(getattr(item, name) for item in designs) for name in ("n_trials", "n_random")
     )
-    assert f"Of {n_trials} trials, {n_trials - n_random} were chosen because" in text
-    assert f", and {n_random} at random." in text
+    assert f"Of {n_trials} trials, {n_trials - n_random} were selected to discriminate" in text
+    assert f", and {n_random} were drawn at random." in text
     assert "a theory that was proposed later is not tested by these responses" in text
 
 
