@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
@@ -24,6 +25,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import CHOICES, words_of
 from lakatos.experiments.adoption.option_code import chosen_options
 from lakatos.experiments.adoption.plausible import (
+    FEWEST,
     JUDGED,
     STIMULUS_WORDS,
     is_mixed,
@@ -145,6 +147,8 @@ def sequence_of_steps(
         columns.response,
         f"is none of {n_options} options; say how many there are: --column options=NUMBER",
     )
+    if cue is not None and n_options > 2:
+        _check_options_of_cues(cells, columns, cue[step].astype(np.intp), chosen, notes)
     feedback = {"next_state": np.zeros(len(step))}
     for key, column in columns.feedback.items():
         feedback[key] = rewards(cells, column, notes)
@@ -202,6 +206,36 @@ def _with_cues(
         step[rows] = first[key] + np.arange(len(rows))
     table = np.concatenate(parts)
     return table[:, 0], step, table[:, 1], table[:, 2]
+
+
+def _check_options_of_cues(
+    cells: RowCells, columns: AnswerColumns, cue: Array, chosen: Array, notes: list[str]
+) -> None:
+    """Question cues with which some options were never chosen, since every option is taken to be offered with each.
+
+    Raises:
+        ImplausibleError: There are such cues, with enough responses.
+    """
+    sets = [sorted(set(chosen[cue == number].tolist())) for number in np.unique(cue)]
+    n_rows = np.bincount(cue)[np.unique(cue)]
+    few = [own for own, n in zip(sets, n_rows, strict=True) if n >= FEWEST]
+    if all(len(own) == len(set(chosen.tolist())) for own in few):
+        return
+    text = pd.Series(cells.text(columns.response)).str.strip()
+    names = dict(zip(chosen.tolist(), text, strict=True))
+    places = {names[k]: str(place + 1) for own in sets for place, k in enumerate(own)}
+    advice = "Leave out rows with options that come with some cues only"
+    if len(places) == sum(map(len, sets)):  # each comes with one cue
+        code = ",".join(f"{json.dumps(name)}={json.dumps(own)}" for name, own in places.items())
+        advice = f"Number them within each cue: --column 'recode.{columns.response}={{{code}}}'"
+    groups = "; ".join(", ".join(names[k] for k in own) for own in few[:2])
+    question(
+        columns,
+        notes,
+        "one_set_of_options",
+        f"{cells.name}: only some cells of {columns.response} occur with a cue ({groups}), and all options would be "
+        f"taken to be offered with each. {advice}",
+    )
 
 
 def _cue_numbers(

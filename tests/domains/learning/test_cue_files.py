@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,38 @@ def test_pairs_are_read_as_cues_without_a_mapping(pairs: pd.DataFrame) -> None:
     assert "step 1, cue " in adopted.read_back[0]
     assert {"pst_q", "pst_gainloss_q", "rlwm"} <= set(FAMILY.without(adopted.closed).seeds)
     assert not {"gng_bias", "hybrid"} & set(FAMILY.without(adopted.closed).seeds)
+
+
+def test_stimuli_that_come_with_one_cue_only_are_numbered_within_it_as_the_message_advises() -> (
+    None
+):
+    names = ["AB", "CD", "EF"]
+    frame = learners(names, [1, 1, 0], [1, 1, 1], [0, 0, 0]).drop(columns="success")
+    pressed = frame["keyPressed"]
+    frame["keyPressed"] = [cue[key] for cue, key in zip(frame["cue"], pressed, strict=True)]
+    with pytest.raises(
+        TrialsError, match=r"would be taken to be offered with each\. Number"
+    ) as refused:
+        read(frame, stimulus={"cue": "cue"})
+    code = str(refused.value).split("recode.keyPressed=")[1].split("'")[0]
+    assert code == '{"A"="1","B"="2","C"="1","D"="2","E"="1","F"="2"}'
+    told = {"keyPressed": tomllib.loads(f"code = {code}")["code"]}
+    (trials,) = read(frame, stimulus={"cue": "cue"}, recode=told).trials
+    assert trials.n_options == 2
+    np.testing.assert_array_equal(np.sort(trials.response), np.sort(pressed))
+
+
+def test_options_that_come_with_some_cues_only_are_questioned() -> None:
+    names = ["AB", "BC", "AC"]
+    frame = learners(names, [1, 1, 0], [1, 1, 1], [0, 0, 0]).drop(columns="success")
+    frame["keyPressed"] = [
+        cue[key] for cue, key in zip(frame["cue"], frame["keyPressed"], strict=True)
+    ]
+    with pytest.raises(
+        TrialsError,
+        match=r"options that come with some cues only\. If .* --accept one_set_of_options",
+    ):
+        read(frame, stimulus={"cue": "cue"})
 
 
 def test_pressing_or_not_is_read_as_go_or_no_go(go_nogo: pd.DataFrame) -> None:
