@@ -210,9 +210,9 @@ class TableDescription:
                         shown[part] = own
                 self = replace(self, mapping=self.mapping.model_copy(update={"stimulus": shown}))
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
-            taken = {own for own in leaves_of(said.stimulus) if isinstance(own, str)}
+            taken = [own for own in leaves_of(said.stimulus) if isinstance(own, str)]
             guesses = self.mapping.stimulus.items()
-            parts = {part: own for part, own in guesses if own not in list(taken)} | said.stimulus
+            parts = {part: own for part, own in guesses if own not in taken} | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             kept |= _open_again(kept, said)
             rows = {"where": {**self.mapping.where, **said.where}}

@@ -63,7 +63,7 @@ def number_outcomes(
         is_beyond & np.isin(given, sorted(NOTHING | MARKS)),
         column,
         f"is beyond {ends[0]:g} to {ends[1]:g} and may stand for a missing value; say --column missing.{column}=CELL "
-        f"(participants.columns.missing.{column}), or a wider {ANSWER_RANGE}",
+        f"(participants.columns.missing.{column})",
     )
     half = (ends[1] - ends[0]) / 2
     low, high = (ends[0] + half * (place + 1) for place in (places[0], places[-1]))

@@ -108,6 +108,16 @@ def test_options_that_come_with_some_cues_only_are_questioned() -> None:
         read(frame, stimulus={"cue": "cue"})
 
 
+def test_a_guessed_part_gives_way_to_the_part_that_a_user_gives_its_column(
+    pairs: pd.DataFrame,
+) -> None:
+    guessed = described(pairs)
+    column = guessed.mapping.stimulus["cue"]
+    found = guessed.with_columns({"stimulus": {"state": column}}).mapping.stimulus
+    assert found["state"] == column
+    assert "cue" not in found
+
+
 def test_pressing_or_not_is_read_as_go_or_no_go(go_nogo: pd.DataFrame) -> None:
     found = described(go_nogo)
     assert found.domain == "learning"

@@ -124,8 +124,9 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
     one_game = np.zeros(len(trials.stimuli))
     starts = np.asarray(trials.stimuli.arrays.get("block_start", one_game))
     stages = np.asarray(trials.stimuli.arrays.get("stage", one_game))
-    cue = trials.stimuli.arrays.get("cue", np.zeros(len(trials.stimuli))).astype(np.intp)
-    memory = _StepMemory(n_people, trials.n_options, max(N_STATES, int(cue.max()) + 1))
+    first_states = trials.stimuli.arrays.get("cue", one_game).astype(np.intp)
+    n_states = max(N_STATES, int(first_states.max()) + 1)
+    memory = _StepMemory(n_people, trials.n_options, n_states)
     found = []
     before: dict[str, Array] = {}
     for step in range(n_steps):
@@ -134,7 +135,7 @@ def step_columns(domain: Domain, trials: Trials) -> Array:
         shown = domain.shown(arrays, before)
         before = {name: column[None, :, step] for name, column in sequences.feedback.items()}
         stage = stages[row]
-        memory.begin(stage, cue[row], is_start=starts[row] > 0)
+        memory.begin(stage, first_states[row], is_start=starts[row] > 0)
         seen = [cue[row][..., None] for cue in cues]
         seen += [
             np.broadcast_to(shown[name][0][:, None, None], (n_people, trials.n_options, 1))
