@@ -502,7 +502,7 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
         mapping = with_outcomes(mapping, meanings, table, domain)
     own_task = ""
     if not (chosen or nameless or games):
-        own_task = own_task_question(table, meanings, changes.get("alternative", ""))
+        own_task = own_task_question(table, meanings, is_long="alternative" in changes)
     is_read = not own_task.endswith(NOT_READ)
     task = domain or (all_domains()[chosen] if chosen else None)
     if task is not None and scale_of(task) is not None:

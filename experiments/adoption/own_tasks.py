@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
@@ -78,19 +77,17 @@ NOT_READ = "the file is not read"
 """How messages end where nothing can be done."""
 
 
-def own_task_in_words(table: TableSignature, fewest_options: int = 3, way_out: str = "") -> str:
+def own_task_in_words(table: TableSignature, fewest_options: int = 3) -> str:
     """What the trials of a table seem to be where the package has no such kind; empty where nothing is recognised.
 
     Args:
         table: The columns.
         fewest_options: Of a menu with one attribute; two, where rows were alternatives and so nothing else is meant.
-        way_out: The option that leaves out rows of an alternative, with OTHERS for the other ones; empty where rows
-            are choices.
     """
     if _is_go_no_go(table):
         return (
-            "these look like trials of a go/no-go task, in which responses are given or withheld: that is no kind of "
-            "task here, and the file is not read"
+            "these look like trials of a go/no-go task, in which responses are given or withheld: without a reward "
+            "for each response that is no kind of task here, and the file is not read"
         )
     if nested := _nested(table):
         return (
@@ -105,7 +102,7 @@ def own_task_in_words(table: TableSignature, fewest_options: int = 3, way_out: s
         options, attributes = menu
         return (
             f"each choice seems to be among {_listed(options)}, described by {_listed(attributes)}: that is a task of "
-            f"your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu, way_out)}"
+            f"your own, with these options and attributes. {DECLARE}{_none_in_words(table, *menu)}"
         )
     if gift := _gift(table):
         given, coins = gift
@@ -283,23 +280,18 @@ def _menu(table: TableSignature, fewest_options: int) -> tuple[list[str], list[s
     return None
 
 
-def _none_in_words(
-    table: TableSignature, options: Sequence[str], attributes: Sequence[str], way_out: str
-) -> str:
-    """How to declare an option that is 0 or empty in all of its columns, as none of the others is; else nothing."""
+def _none_in_words(table: TableSignature, options: Sequence[str], attributes: Sequence[str]) -> str:
+    """That an option is 0 or empty in all of its columns, as one that takes none of the others is; else nothing."""
     for option in options:
         label = _parts(option)
         own = [item for name, item in table.columns.items() if _holds(_parts(name), label)]
         own = [item for item in own if " ".join(_without(_parts(item.name), label)) in attributes]
         if len(own) < 2 or any(cell.strip("0.,") for item in own for cell in item.distinct):
             continue
-        others = json.dumps([other for other in options if other != option], ensure_ascii=False)
-        left_out = way_out.replace("OTHERS", others) or f"--column missing.RESPONSE={option}"
         return (
             f". {option} has no properties, so that it seems to be none of the others. Options of a task have all "
-            f"attributes: give it level 0 of each, and declare one such as taken (levels 0 and 1, --column "
-            f"'taken={[int(other != option) for other in options]}') that tells it from an option with these "
-            f"properties; or declare the others alone, and leave its choices out: {left_out}"
+            "attributes: declare level 0 of each, and one attribute that tells this option from the others, such as "
+            "taken (0 or 1)"
         )
     return ""
 

@@ -171,16 +171,12 @@ def _places_in_words(table: AnswerTable, meanings: Mapping[str, str]) -> str:
     )
 
 
-def own_task_question(table: AnswerTable, meanings: Mapping[str, str], alternative: str) -> str:
-    """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked.
-
-    Rows were alternatives where a column ``alternative`` names them.
-    """
+def own_task_question(table: AnswerTable, meanings: Mapping[str, str], *, is_long: bool) -> str:
+    """The question where no kind of task fits: places, times, a task of one's own; empty where nothing can be asked."""
     signature = table_signature(without_practice(table.frame), meanings)
     if told := _places_in_words(table, meanings):
         return told
-    way_out = f"--column 'where.{alternative}=OTHERS'" if alternative else ""
-    words = own_task_in_words(signature, 2 if alternative else 3, way_out)
+    words = own_task_in_words(signature, 2 if is_long else 3)
     is_wide = bool(items_in_words(table.frame, signature.participant))
     if (
         not words
