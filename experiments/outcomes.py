@@ -67,6 +67,14 @@ class HasCues(Protocol):
 
 
 @runtime_checkable
+class NamesOptions(Protocol):
+    """A domain whose options have other names in other trials, such as to withhold a response and to respond."""
+
+    def option_names(self, stimuli: Stimuli, row: int) -> list[str]:
+        """The options of a trial, in their order."""
+
+
+@runtime_checkable
 class NamesOutcomes(Protocol):
     """A domain with sentences of its own, in the page's texts, for what followed a response."""
 

@@ -841,6 +841,8 @@ def _row_for_each_option(*, said: bool) -> Change:
         if not known or not set(file.frame[file.response]) <= {0, 1, 2, *labels}:
             return None
         names = list(dict.fromkeys(n.rpartition("_")[0] for n in known))
+        if len(known) < len(names) * len(own):  # an attribute is written as a difference
+            return None
         rest = [n for n in file.frame if n not in known and n != file.response]
         for place, (side, label) in enumerate(zip(own, labels, strict=True)):
             part = file.frame[rest].assign(

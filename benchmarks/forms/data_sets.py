@@ -465,6 +465,24 @@ def _steps(domain: Domain, settings: Mapping[str, Any], rng: Rng) -> PlainFile:
     return PlainFile(frame, "choice", trials)
 
 
+def cued_steps(domain: Domain, rng: Rng) -> PlainFile:
+    """Two arms under each of several cues, of which each is learned apart."""
+    n_cues = int(rng.integers(2, 5))
+    return _with_cues(domain, {"n_cues": n_cues, "n_steps": 20 * n_cues}, rng)
+
+
+def go_or_not(domain: Domain, rng: Rng) -> PlainFile:
+    """Responses that are given or withheld, to four cues that pay or cost."""
+    file = _with_cues(domain, {"task": "go_nogo", "n_steps": 20 * int(rng.integers(4, 7))}, rng)
+    return replace(file, frame=file.frame.rename(columns={"choice": "pressed"}), response="pressed")
+
+
+def _with_cues(domain: Domain, settings: Mapping[str, Any], rng: Rng) -> PlainFile:
+    file = _steps(domain, settings, rng)
+    cue = file.truth.stimuli["cue"][file.truth.trial].astype(int)
+    return replace(file, frame=file.frame.assign(cue=cue))
+
+
 def two_steps(domain: Domain, rng: Rng) -> PlainFile:
     """The two-step task, of which each row is a trial."""
     n_steps = 2 * int(rng.integers(20, 40))
@@ -556,6 +574,8 @@ KINDS: dict[str, Kind] = {
     "several arms": Kind("learning", several_arms),
     "graded rewards": Kind("learning", graded_rewards),
     "games of steps": Kind("learning", games_of_steps),
+    "two arms, cues": Kind("learning", cued_steps),
+    "go or not": Kind("learning", go_or_not),
     "two steps": Kind("learning", two_steps),
     "balloons": Kind("stopping", balloons),
     "declared: dots": Kind(str(TASKS / "dots.toml"), declared),

@@ -22,8 +22,8 @@ from lakatos.experiments.adoption.layouts import (
     layout_of_attributes,
 )
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import CHOICES, words_of
-from lakatos.experiments.adoption.option_code import chosen_options
+from lakatos.experiments.adoption.names import CHOICES, PLACE_WORDS, words_of
+from lakatos.experiments.adoption.option_code import TRUTH, chosen_options
 from lakatos.experiments.adoption.plausible import (
     FEWEST,
     JUDGED,
@@ -802,11 +802,16 @@ def _cues(
 
 
 def _go(response: ColumnSignature) -> dict[str, str]:
-    """The cell that stands for responding, where another one is to withhold a response, as far as words tell it."""
+    """The cell that stands for responding, where the other one is to withhold it; ``?`` where no word says which."""
     said = {cell.casefold().replace("-", "").replace(" ", ""): cell for cell in response.distinct}
     if set(said) == {"go", "nogo"}:
         return {GO: said["go"]}
-    return {GO: "1"} if response.words & PRESSED and set(said) == {"0", "1"} else {}
+    if not response.words & PRESSED or len(response.distinct) != 2:
+        return {}
+    code = {TRUTH.get(cell.casefold(), cell): cell for cell in response.distinct}
+    if set(code) in ({"0", "1"}, {"-1", "1"}):
+        return {GO: code["1"]}
+    return {} if response.words & PLACE_WORDS else {GO: "?"}
 
 
 PRESSED = {"pressed", "press", "go", "responded"}
@@ -1032,7 +1037,7 @@ def _choices(table: TableSignature) -> list[ColumnSignature]:
             table.named.get(item.name) == "response"
             or not item.words & (NO_PROPERTY | SCHEDULES | TOTALS)
         )
-        and not is_reward_in_words(item.distinct)
+        and (item.words & (CHOICES | PRESSED) or not is_reward_in_words(item.distinct))
     ]
 
 
@@ -1044,7 +1049,7 @@ def _learned(
         return [table.columns[table.response]] if table.response in table.columns else []
     named = [
         item for item in choices if table.named.get(item.name) == "response" or item.words & CHOICES
-    ]
+    ] or [item for item in choices if item.words & PRESSED and len(item.distinct) == 2]
     if len(named) == 1:
         return named
     won = numbers_won(paid)

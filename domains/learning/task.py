@@ -523,17 +523,30 @@ class LearningDomain:
         cell = "border:1px solid #bbb;border-radius:6px;padding:12px 20px;display:inline-block;margin:4px"
         boxes = "".join(
             f'<span style="{cell};{"" if free else "opacity:.3"}">{escape(label)}</span>'
-            for label, free in zip(_labels(stimuli, row), stimuli["available"][row], strict=True)
+            for label, free in zip(
+                self.option_names(stimuli, row), stimuli["available"][row], strict=True
+            )
         )
         text = f"Step {int(stimuli['position'][row]) + 1}{cue_in_words(stimuli, row)}" + (
             ", second stage" if stimuli["stage"][row] else ""
         )
         return f'<div style="font-family:system-ui,sans-serif;color:#222"><p>{text}. Pick one.</p>{boxes}</div>'
 
+    def option_names(self, stimuli: Stimuli, row: int) -> list[str]:
+        """The options of a step: letters, or to withhold a response and to respond."""
+        go = stimuli.arrays.get("go", np.zeros(len(stimuli)))[row]
+        if go:
+            return ["withhold", "respond"][:: int(go)]
+        return [chr(65 + option) for option in range(stimuli["available"].shape[-1])]
+
     def describe(self, stimuli: Stimuli, row: int) -> str:
         """Number, stage and options of a step, in a line."""
         free = stimuli["available"][row]
-        names = [name for name, is_free in zip(_labels(stimuli, row), free, strict=True) if is_free]
+        names = [
+            name
+            for name, is_free in zip(self.option_names(stimuli, row), free, strict=True)
+            if is_free
+        ]
         stage = ", second stage" if stimuli["stage"][row] else ""
         start = ", a new game begins" if stimuli["block_start"][row] else ""
         step = f"step {int(stimuli['position'][row]) + 1}{cue_in_words(stimuli, row)}"
@@ -546,14 +559,6 @@ def cue_in_words(stimuli: Stimuli, row: int, names: Sequence[str] = ()) -> str:
         return ""
     cue = int(stimuli["cue"][row])
     return f", {names[cue]}" if names else f", cue {cue + 1}"
-
-
-def _labels(stimuli: Stimuli, row: int) -> list[str]:
-    """The options of a step: letters, or to withhold a response and to respond."""
-    go = stimuli.arrays.get("go", np.zeros(len(stimuli)))[row]
-    if go:
-        return ["withhold", "respond"][:: int(go)]
-    return [chr(65 + option) for option in range(stimuli["available"].shape[-1])]
 
 
 DOMAIN = LearningDomain()

@@ -666,7 +666,7 @@ def _check_nothing_open(
     used = {str(leaf) for leaf in leaves_of(dict(meanings))}
     free = [name for name in names if name not in used][:MOST_CELLS_NAMED]
     raise TrialsError(
-        f"nothing says yet which column, or which number, is {' and '.join(still_open)}. Write it into the study's "
+        f"nothing says yet which column, number or cell is {' and '.join(still_open)}. Write it into the study's "
         f"section participants.columns in place of {OPEN_QUESTION!r}, or say {options} "
         f"({words + '; ' if words else ''}columns= in Python)."
         + (f" Columns that mean nothing yet are {', '.join(free)}." if free else "")
@@ -684,8 +684,8 @@ def _as_option(key: str, value: Any, layout: StimulusLayout, n_options: int) -> 
         said = json.dumps(["COLUMN"] * min(n_options, MOST_NAMED))
     elif "two lists" in words:
         said = '[["COLUMN", "COLUMN"], ["COLUMN", "COLUMN"]]'
-    elif words.startswith("column"):
-        return f"--column {key}=COLUMN"
+    elif words.startswith(("column", "cell")):
+        return f"--column {key}={words.split()[0].upper()}"
     elif any(word in words for word in ("list", "two", "likewise", "and of the second")):
         said = '["COLUMN", "COLUMN"]'
     else:

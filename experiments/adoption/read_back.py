@@ -17,6 +17,7 @@ from lakatos.experiments.adoption.option_kind import label_of_option
 from lakatos.experiments.adoption.plausible import JUDGED
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import scale_of
+from lakatos.experiments.outcomes import NamesOptions
 from lakatos.experiments.task import Domain, Trials, seen_trial
 
 Array = NDArray[Any]
@@ -150,7 +151,9 @@ def _in_words(
     seen = seen_trial(domain, item.stimuli, int(item.trial[at]), before)
     shown = domain.describe(seen, 0)
     code, scale = int(item.response[at]), scale_of(domain)
-    labels = domain.options
+    labels: Sequence[str] = domain.options
+    if isinstance(domain, NamesOptions):
+        labels = domain.option_names(item.stimuli, int(item.trial[at]))
     option = labels[code] if code < len(labels) else chr(ord("A") + code)
     if scale is None and len(labels) == 2 and not domain.sequential:
         option = label_of_option(item.stimuli, int(item.trial[at]), code, domain)

@@ -133,6 +133,26 @@ def test_pressing_or_not_is_read_as_go_or_no_go(go_nogo: pd.DataFrame) -> None:
         read(go_nogo, stimulus={"go": "7"})
 
 
+@pytest.mark.parametrize("cells", [("1", "0"), ("1", "-1"), ("TRUE", "FALSE"), ("ja", "nein")])
+def test_a_column_named_after_pressing_is_the_response_in_any_code(
+    go_nogo: pd.DataFrame, cells: tuple[str, str]
+) -> None:
+    (wanted,) = read(go_nogo).trials
+    code = dict(zip((1, 0), cells, strict=True))
+    adopted = read(go_nogo.assign(pressed=go_nogo.pop("keyPressed").map(code)))
+    (found,) = adopted.trials
+    assert found.to_json() == wanted.to_json()
+    assert "(respond), reward" in "".join(adopted.read_back)
+
+
+def test_cells_that_may_mean_pressing_or_not_are_asked_for(go_nogo: pd.DataFrame) -> None:
+    frame = go_nogo.assign(pressed=go_nogo.pop("keyPressed").map({1: "b", 0: "a"}))
+    with pytest.raises(TrialsError, match=r"is stimulus.go.* --column stimulus.go=CELL"):
+        read(frame)
+    assert set(read(frame, stimulus={"go": "b"}).trials[0].stimuli["go"]) == {1.0}
+    assert "go" not in read(frame, stimulus={"go": ""}).trials[0].stimuli.arrays
+
+
 def test_other_names_of_cues_are_the_same_responses(go_nogo: pd.DataFrame) -> None:
     plain, named = (
         read(frame).trials[0]

@@ -150,7 +150,7 @@ def test_cells_that_do_not_say_which_balloons_burst_have_no_code(name, cells, wa
 def test_a_column_of_unclear_ends_is_asked_about():
     frame = balloons().rename(columns={"explosion": "outcome"})
     with pytest.raises(
-        TrialsError, match="nothing says yet which column, or which number, is response"
+        TrialsError, match="nothing says yet which column, number or cell is response"
     ):
         lakatos.adopt(frame)
 
