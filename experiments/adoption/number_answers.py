@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.mapping import AnswerColumns
-from lakatos.experiments.adoption.plausible import MARKS
-from lakatos.experiments.adoption.recognised import NOTHING
+from lakatos.experiments.adoption.names import MISSING_NUMBERS
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.answer_scale import AnswerScale, heaping_in_words
 from lakatos.experiments.errors import TrialsError
@@ -60,7 +59,7 @@ def number_outcomes(
     ends = columns.stimulus.get(ANSWER_RANGE, (-1, 1))
     is_beyond = (given < ends[0]) | (given > ends[1])
     cells.refuse(
-        is_beyond & np.isin(given, sorted(NOTHING | MARKS)),
+        is_beyond & ((given == -1) | np.isin(np.abs(given), MISSING_NUMBERS)),
         column,
         f"is beyond {ends[0]:g} to {ends[1]:g} and may stand for a missing value; say --column missing.{column}=CELL "
         f"(participants.columns.missing.{column})",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lakatos.experiments.adoption.expression import JOINED, columns_in
 from lakatos.experiments.adoption.layouts import DAYS, StimulusLayout
 from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
+from lakatos.experiments.adoption.names import MISSING_NUMBERS, PLACE_WORDS, words_of
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_words import rows_named
 from lakatos.experiments.adoption.signatures import ColumnSignature, signed_pair
@@ -34,12 +34,6 @@ REVERSED = -5.0
 """Standard errors by which choices go against what speaks for an option, beyond which they are questioned."""
 STRONG = 0.2
 """Likewise the least correlation, so that a small tendency of many participants is not questioned."""
-MARKS = {
-    sign * mark
-    for sign in (-1, 1)
-    for mark in (9, 77, 88, 99, 777, 888, 999, 7777, 8888, 9999, 99999, 999999)
-}
-"""Numbers that stand for missing values in many laboratories."""
 MOST_MARKED = 0.1
 """Share of a column's numbers beyond which a positive one is no mark of missing values."""
 FAR = 100.0
@@ -225,8 +219,9 @@ def marks_of_missing(values: Array) -> list[float]:
     """
     different = np.unique(values)
     found = []
-    for mark in sorted(MARKS & set(different.tolist())):
-        rest = different[~np.isin(different, list(MARKS))]
+    is_mark = np.isin(np.abs(different), MISSING_NUMBERS)
+    rest = different[~is_mark]
+    for mark in different[is_mark].tolist():
         is_frequent = len(values) >= FEWEST and (values == mark).mean() > MOST_MARKED
         if len(rest) < 2 or (mark > 0 and is_frequent):
             continue

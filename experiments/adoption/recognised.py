@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lakatos.experiments.adoption.cell_units import amount_said
 from lakatos.experiments.adoption.layouts import Reading, StimulusLayout
-from lakatos.experiments.adoption.names import CHOICES, words_of
+from lakatos.experiments.adoption.names import CHOICES, MISSING_NUMBERS, words_of
 from lakatos.experiments.adoption.option_code import (
     ACCEPT,
     REJECT,
@@ -54,8 +54,6 @@ MISSED = {
     "pas de réponse", "-", "no answer", "not answered", "missing", "keine angabe",
 }  # fmt: skip
 """Cells of responses that say in words that there was none, where there is no time either."""
-NOTHING = {-1.0, -9.0, -77.0, -88.0, -99.0, -777.0, -888.0, -999.0, -9999.0}
-"""Negative numbers that stand for missing values in many laboratories."""
 MORE_CODES = 1
 """Different cells beside those of the options, such as marks of missed responses."""
 
@@ -253,7 +251,7 @@ def shared_marks(table: TableSignature) -> dict[str, tuple[str, ...]]:
         marks = {cell for cell, is_below in zip(column.cells, negative, strict=True) if is_below}
         if len(marks) == 1 and negative.mean() < MOST_RARE:
             number = float(column.values[negative][0])
-            if number in NOTHING:
+            if number == -1 or -number in MISSING_NUMBERS:
                 marked[name] = (next(iter(marks)), number, negative)
     found: dict[str, tuple[str, ...]] = {}
     for name, (mark, number, rows) in marked.items():

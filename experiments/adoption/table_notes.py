@@ -25,7 +25,7 @@ from lakatos.experiments.adoption.expression import columns_in
 from lakatos.experiments.adoption.guessed_mapping import UNITS, begins_anew
 from lakatos.experiments.adoption.layouts import DAYS, Reading, counts_options, layout_of
 from lakatos.experiments.adoption.mapping import OPEN_QUESTION, AnswerColumns, leaves_of
-from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.names import MISSING_NUMBERS, words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED, zero_question
 from lakatos.experiments.adoption.own_tasks import own_task_in_words, speaks_of_conflict
 from lakatos.experiments.adoption.plausible import (
@@ -296,15 +296,12 @@ def marks_in_words(table: AnswerTable, columns: Sequence[ColumnSummary]) -> list
         values = numbers_of(table.frame[item.name]).dropna().to_numpy() if item.numeric else []
         for mark in marks_of_missing(np.asarray(values, dtype=np.float64)):
             n_rows = int((np.asarray(values) == mark).sum())
-            if abs(mark) in MISSING_MARKS and n_rows <= MOST_MISSED * len(table.frame):
+            if abs(mark) in MISSING_NUMBERS and n_rows <= MOST_MISSED * len(table.frame):
                 lines.append(
                     f"{item.name}: {mark:g} in {plural(n_rows, 'row')} may stand for a missing value; "
                     f"--column missing.{item.name}={mark:g} says so"
                 )
     return lines
-
-
-MISSING_MARKS = {99.0, 999.0, 9999.0, 77.0, 88.0, 777.0, 888.0}
 
 
 def facts_of(
