@@ -374,7 +374,7 @@ def test_what_cannot_be_read_is_named_by_its_row(cell: int, value: str, said: st
         ({"stimulus": {**DATED["stimulus"], "price": "x1"}}, "there is no part 'price'"),
         (
             {"stimulus": {**DATED["stimulus"], "amounts": ["x1", "?"]}},
-            r"number, is stimulus\.amounts\. .*--column st",
+            r"number or cell is stimulus\.amounts\. .*--column st",
         ),
         ({"participant": "whom"}, "did you mean 'who'"),
         ({"response": ""}, "name the columns 'participant' and 'response'"),
