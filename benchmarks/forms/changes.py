@@ -357,7 +357,7 @@ def _coded(zero: Any, one: Any, *, said: bool = False) -> Change:
     """Other cells for 0 and 1; which is which is said or not."""
 
     def change(file: FormedFile, rng: Rng) -> FormedFile | None:
-        if not _is_two(file):
+        if not _is_two(file) or (said and file.response == "pressed"):  # its name says what 1 is
             return None
         cells = file.frame[file.response].map({0: zero, 1: one})
         made = file.with_cells(**{file.response: cells})

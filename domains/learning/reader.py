@@ -25,6 +25,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import CHOICES, PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import TRUTH, chosen_options
 from lakatos.experiments.adoption.plausible import (
+    CUE_WORDS,
     FEWEST,
     JUDGED,
     STIMULUS_WORDS,
@@ -790,7 +791,7 @@ def _cues(
         item for item in table.free
         if item not in (response, paid) and 2 <= len(item.distinct) <= MOST_CUES
         and not item.words & (JUDGED | REWARDS | NO_PROPERTY)
-        and set(item.distinct) != set(response.distinct)
+        and (set(item.distinct) != set(response.distinct) or item.words & CUE_WORDS)
         and is_mixed(item.cells.to_numpy(dtype=object), table.person)
         and (item.words & STIMULUS_WORDS or rewards_depend(cells, said, table.person, item.name))
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from lakatos.experiments.adoption.layouts import NeededParts, Reading, StimulusL
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
-from lakatos.experiments.adoption.plausible import FEWEST, question
+from lakatos.experiments.adoption.plausible import FEWEST, check_marks, question
 from lakatos.experiments.adoption.row_cells import RowCells, read_part
 from lakatos.experiments.adoption.signatures import (
     CLEAR,
@@ -168,6 +168,9 @@ def _categories(
     cells: RowCells, columns: AnswerColumns, old: Array, notes: list[str]
 ) -> tuple[Array, int]:
     """``(n_rows,)`` category of each response from "surely new", and the number of categories."""
+    for column in (columns.response, str(columns.stimulus.get("confidence", ""))):
+        if column in cells.frame.columns:
+            check_marks(cells, columns, column, notes)
     said = folded(cells.text(columns.response))
     code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
     code = code or _code_of(set(said.tolist()))
@@ -184,12 +187,15 @@ def _categories(
             f"missing.{columns.response}=CELL",
         )
         place = by_distinct(pd.Series(said), code.__getitem__).astype(np.int64)
-        n = (
-            int(columns.stimulus.get("categories", 0))
-            if "confidence" not in columns.stimulus
-            else 2
-        )
-        n = max(2, n, max(code.values()) + 1)
+        n = max(2, max(code.values()) + 1)
+        if "confidence" not in columns.stimulus and "categories" in columns.stimulus:
+            n = max(2, int(columns.stimulus["categories"]))
+            cells.refuse(
+                place >= n,
+                columns.response,
+                f"is beyond the {n} categories of the scale. If it stands for a missed response, say --column "
+                f"missing.{columns.response}=CELL",
+            )
         if n > 2 * MOST:
             raise TrialsError(
                 f"{cells.name}: participants.columns.responses counts categories from 0 for surely new to at most "

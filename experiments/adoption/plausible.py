@@ -47,6 +47,8 @@ STIMULUS_WORDS = {
     "symbols", "problem", "condition", "cond", "image", "card", "machine",
 }  # fmt: skip
 """Words in names of columns that say at which stimuli a step was made."""
+CUE_WORDS = {"cue", "cues", "context", "contexts"}
+"""Words in names of columns that say at which stimuli a step was made, whatever the cells."""
 JUDGED = {
     "correct", "corr", "accuracy", "acc", "error", "errors", "wrong", "hit", "outcome", "reward", "feedback", "points",
     "won", "payoff", "score",
@@ -185,18 +187,9 @@ def check_cells(
         if column not in cells.frame.columns:
             continue
         values = numbers_of(cells.frame[column]).to_numpy()
-        known = values[~np.isnan(values)]
-        for mark in marks_of_missing(known):
-            rows = cells.row_numbers(np.flatnonzero(values == mark))
-            question(
-                columns,
-                notes,
-                "far_numbers",
-                f"{cells.name}: {column} is {mark:g} in {rows_named(rows)}, and the other numbers are from "
-                f"{known[known != mark].min():g} to {known[known != mark].max():g}. If {mark:g} stands for a missing "
-                f"value, say --column missing.{column}={mark:g} (participants.columns.missing)",
-            )
-        if participant is None or column == columns.response_time or len(known) < FEWEST:
+        check_marks(cells, columns, column, notes)
+        n_known = np.isfinite(values).sum()
+        if participant is None or column == columns.response_time or n_known < FEWEST:
             continue  # units of times are looked at where times are read
         larger = in_larger_numbers(values, participant, FACTORS)
         if larger is not None:
@@ -210,6 +203,22 @@ def check_cells(
                 f"{cells.name}: {column} seems to be in another unit for {n_larger} of {n_all} participants "
                 f"({of_larger}): their median is {own[0]:g}, that of the others {own[1]:g}. Bring all into one unit",
             )
+
+
+def check_marks(cells: RowCells, columns: AnswerColumns, column: str, notes: list[str]) -> None:
+    """Question numbers of a column that may stand for missing values."""
+    values = numbers_of(cells.frame[column]).to_numpy()
+    known = values[~np.isnan(values)]
+    for mark in marks_of_missing(known):
+        rows = cells.row_numbers(np.flatnonzero(values == mark))
+        question(
+            columns,
+            notes,
+            "far_numbers",
+            f"{cells.name}: {column} is {mark:g} in {rows_named(rows)}, and the other numbers are from "
+            f"{known[known != mark].min():g} to {known[known != mark].max():g}. If {mark:g} stands for a missing "
+            f"value, say --column missing.{column}={mark:g} (participants.columns.missing)",
+        )
 
 
 def marks_of_missing(values: Array) -> list[float]:
@@ -684,7 +693,8 @@ def check_steps(
         said = cells.text(name)
         if not 2 <= len(set(said) - {""}) <= MOST_STIMULI or not is_mixed(said, participant):
             continue
-        if columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}:
+        is_place = columns.response and set(said) - {""} == set(cells.text(columns.response)) - {""}
+        if is_place and not words & CUE_WORDS:
             continue  # where the options stood that responses name
         shown = ", ".join(sorted(set(said) - {""})[:4])
         question(

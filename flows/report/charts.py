@@ -214,7 +214,14 @@ def chart_map(places: Sequence[MapPlace], width: int) -> Drawing:
     bottom = y.start
     canvas = SvgCanvas("Map of the theories by predicted choice proportions", width, bottom + 42)
     upwards(canvas, y, left, right, "dimension 2 (same unit)", 4)
-    across(canvas, x, top, bottom, "dimension 1: difference of choice proportions", 6 if width == WIDE else 4)
+    across(
+        canvas,
+        x,
+        top,
+        bottom,
+        "dimension 1: difference of choice proportions",
+        6 if width == WIDE else 4,
+    )
 
     # The leader's mark lies over all others.
     for item in sorted(places, key=lambda place: -place.series):

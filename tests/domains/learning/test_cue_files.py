@@ -14,7 +14,7 @@ from lakatos.domains.learning.theories import FAMILY
 from lakatos.experiments.adoption.adopt import AdoptedAnswers, adopt
 from lakatos.experiments.adoption.describe import TableDescription, describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 N_PEOPLE, N_TRIALS = 4, 80
 
@@ -151,6 +151,15 @@ def test_cells_that_may_mean_pressing_or_not_are_asked_for(go_nogo: pd.DataFrame
         read(frame)
     assert set(read(frame, stimulus={"go": "b"}).trials[0].stimuli["go"]) == {1.0}
     assert "go" not in read(frame, stimulus={"go": ""}).trials[0].stimuli.arrays
+
+
+def test_a_column_named_cue_is_the_cue_also_where_it_has_the_cells_of_the_response(
+    go_nogo: pd.DataFrame,
+) -> None:
+    frame = go_nogo.assign(cue=(go_nogo["cue"].astype(int) > 2).astype(int))
+    assert described(frame).mapping.stimulus["cue"] == "cue"
+    with pytest.raises(ImplausibleError, match=r"cue .0, 1. changes from step to step"):
+        read(frame, stimulus={"cue": ""})
 
 
 def test_other_names_of_cues_are_the_same_responses(go_nogo: pd.DataFrame) -> None:

@@ -293,3 +293,23 @@ def test_fine_ratings_in_the_opposite_order_are_questioned_and_turned_by_an_expr
         only(fine)
     turned = only(fine, response="101 - rating")
     assert turned.response[turned.stimuli["old"][turned.trial] == 1].mean() > 5.5
+
+
+@pytest.mark.parametrize("mark", [9, -9, 99])
+def test_a_mark_of_a_missing_value_is_no_category(mark: int):
+    frame = ratings()
+    marked = frame.assign(rating=frame["rating"].where(frame["rating"] < 5))
+    marked.loc[marked.index[3::40], "rating"] = mark
+    marked = marked.dropna(subset="rating").astype({"rating": int})
+    with pytest.raises(ImplausibleError, match=rf'"rating": {mark}'):
+        only(marked)
+    kept = marked[marked["rating"] != mark]
+    missing = only(marked, missing={"rating": [str(mark)]})
+    assert (categories(missing) == categories(only(kept))).all()
+
+
+def test_responses_beyond_the_stated_number_of_categories_are_refused():
+    frame = ratings()
+    with pytest.raises(TrialsError, match="is beyond the 4 categories of the scale"):
+        only(frame, stimulus={"categories": 4})
+    assert set(categories(only(frame, stimulus={"categories": 8}))) == {-4, -3, -2, -1, 1, 2}
