@@ -248,13 +248,13 @@ def read_part(
             )
         return np.stack(parts, axis=1)
     if isinstance(value, str) and words:
-        cells.refuse_empty(cells.text(value) == "", value)
+        cells.refuse_empty(cells.changed(value, str.strip) == "", value)
         cells.refuse(
-            ~cells.is_in(value, words),
+            ~cells.is_in(value, words, str.strip),
             value,
             f"is none of {', '.join(words)}. Say what it means: --column 'recode.{value}={{CELL = \"{words[0]}\"}}'",
         )
-        return cells.changed(value, words.index).astype(np.float64)
+        return cells.changed(value, lambda cell: words.index(cell.strip())).astype(np.float64)
     if isinstance(value, str):
         return cells.numbers(value, empty=ragged)
     if isinstance(value, int | float):

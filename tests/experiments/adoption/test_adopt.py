@@ -593,6 +593,8 @@ def test_columns_of_a_declared_task_are_read_words_of_a_category_among_them() ->
     assert trials.stimuli["wrapping"].tolist() == [[2, 0], [1, 2]]
     assert trials.stimuli["worth"].tolist() == [[1, 4], [2, 8]]
     assert trials.response.tolist() == [0, 1, 1, 1]
+    rows[1] = ("a", "2", "8", " red", "gold ", "right")
+    assert adopt(table(rows, columns), found.mapping, domain).trials[0].digest == trials.digest
     rows[1] = ("a", "2", "8", "blue", "gold", "right")
     with pytest.raises(TrialsError, match="row 3: wrapping_l is 'blue', which is none of plain"):
         adopt(table(rows, columns), found.mapping, domain)
