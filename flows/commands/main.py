@@ -34,7 +34,7 @@ THEORY = Noun(
         "effects": f"{FLOWS}.notebook.effects:effects",
         "predict": f"{FLOWS}.notebook.theory:predict",
         "export": f"{FLOWS}.notebook.exchange:export_theory",
-        "posterior": f"{FLOWS}.notebook.posterior:posteriors_of_run",
+        "posterior": f"{FLOWS}.notebook.posterior:posteriors",
         "path": f"{FLOWS}.report.size_path:path_of_sizes",
     },
     hidden=("groups",),

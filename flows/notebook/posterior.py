@@ -1,4 +1,4 @@
-"""Theories fitted by hierarchical Bayesian inference: one to responses at hand, several of a run beside one another."""
+"""Theories fitted by hierarchical Bayesian inference: one as a value of ArviZ, several beside one another."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+import pandas as pd
 from rich.table import Table
 
 from lakatos.experiments.errors import TrialsError
 from lakatos.experiments.task import Domain, Trials
-from lakatos.flows.argument import Argument, Columns, RunFolderOption, RunsFolder
-from lakatos.flows.errors import RunMissingError
-from lakatos.flows.notebook.asked import Answers, read_asked
+from lakatos.flows.argument import Argument, Columns, RunsFolder
+from lakatos.flows.errors import RunMissingError, StudyError
+from lakatos.flows.notebook.asked import Answers, names_run, read_asked
 from lakatos.flows.notebook.fitted import NamedTheory, forms_of
 from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.result import Result, Shown
 from lakatos.flows.run.console import escape
-from lakatos.flows.run.evidence import theory_of, trials_in
-from lakatos.flows.run.run import read_begun
-from lakatos.flows.run.task import domain_of
+from lakatos.flows.run.places import find_run
 from lakatos.theories.engine.fitting.posterior import fit as fit_posterior
 from lakatos.theories.engine.fitting.posterior_check import (
     PredictiveCheck,
@@ -31,16 +31,20 @@ from lakatos.theories.engine.fitting.posterior_check import (
     compare,
     posterior_predictive,
 )
-from lakatos.theories.engine.fitting.posterior_result import Posterior
+from lakatos.theories.engine.fitting.posterior_result import Posterior, az
 from lakatos.theories.engine.fitting.sampling_progress import duration
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.engine.sandbox.client import Sandbox
 from lakatos.theories.engine.sandbox.tracer import TracerSandbox
-from lakatos.theories.language.family import own_texts
+from lakatos.theories.language.family import find_family, own_texts
 from lakatos.theories.language.theory import Theory
 
 Draws = Annotated[int, Argument(least=10)]
 Chains = Annotated[int | None, Argument(least=2)]
+COLUMNS = (
+    "theory", "parameter", "median", "low", "high", "people_low", "people_high", "r_hat", "effective_draws",
+)  # fmt: skip
+"""Of the table of parameters."""
 
 
 def posterior(
@@ -149,7 +153,7 @@ def _checked(
 
 @dataclass(frozen=True, repr=False)
 class Posteriors(Result):
-    """Theories of a run, each with its posterior and the checks of its replicated responses."""
+    """Theories, each with its posterior and the checks of its replicated responses."""
 
     fitted: Mapping[str, tuple[Posterior, tuple[PredictiveCheck, ...]]]
     """By the name of each theory."""
@@ -157,9 +161,20 @@ class Posteriors(Result):
     """By leave-one-out, where there are several."""
     saved: Mapping[str, Path]
     """Files of ArviZ, by the name of each theory."""
+    notes: tuple[str, ...] = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each theory and parameter.
+
+        ``median``, ``low`` and ``high`` are of the population's median and its 95% interval, in the parameter's unit;
+        ``people_low`` and ``people_high`` are the ends of the middle 80% of the participants' posterior means; then
+        R-hat and effective draws of the population's median. A participant alone has rows of the parameters themselves.
+        """
+        parts = [summary_of(name, found) for name, (found, _) in self.fitted.items()]
+        return pd.concat(parts, ignore_index=True)
 
     def lines(self) -> Iterator[Shown]:
-        """How each theory was fitted, whether the chains can be trusted, its checks; and how they compare."""
+        """How each theory was fitted, its parameters, whether the chains can be trusted; and how theories compare."""
         for name, (found, checks) in self.fitted.items():
             yield f"[bold]{escape(name)}[/bold]: {found.method} ({escape(found.reason)})"
             told = found.diagnostics
@@ -167,6 +182,7 @@ class Posteriors(Result):
                 f"  {told.n_chains} chains of {told.n_draws} draws: R-hat {told.r_hat:.3f}, effective draws "
                 f"{told.least_ess:.0f}, {told.n_divergences} divergences"
             )
+            yield self._parameters(name)
             for problem in told.problems:
                 yield f"  [yellow]{escape(problem)}[/yellow]"
             for item in checks:
@@ -178,6 +194,25 @@ class Posteriors(Result):
                 yield f"  saved: {escape(str(self.saved[name]))}"
         if self.ranking:
             yield self._comparison()
+
+    def _parameters(self, name: str) -> Table:
+        rows = summary_of(name, self.fitted[name][0])
+        table = Table(
+            "parameter",
+            "median (95% interval)",
+            "middle 80% of participants",
+            "R-hat",
+            "effective draws",
+        )
+        for row in rows.itertuples(index=False):
+            people = (
+                "" if np.isnan(row.people_low) else f"{row.people_low:.3g} to {row.people_high:.3g}"
+            )
+            table.add_row(
+                escape(str(row.parameter)), f"{row.median:.3g} ({row.low:.3g} to {row.high:.3g})", people,
+                f"{row.r_hat:.3f}", f"{row.effective_draws:.0f}",
+            )  # fmt: skip
+        return table
 
     def _comparison(self) -> Table:
         table = Table(
@@ -194,59 +229,98 @@ class Posteriors(Result):
         return table
 
 
-def posteriors_of_run(
-    theories: Sequence[str],
+def summary_of(name: str, found: Posterior) -> pd.DataFrame:
+    """The parameters of a posterior; see `Posteriors.to_frame`."""
+    draws = found.data.posterior
+    rows = []
+    if "population_median" in draws:
+        for parameter in draws["parameter"].to_numpy():
+            people = found.values(str(parameter)).mean(axis=(0, 1))
+            ends = np.quantile(people, (0.1, 0.9))
+            rows.append(
+                (str(parameter), draws["population_median"].sel(parameter=parameter), *ends)
+            )
+    else:
+        for parameter, values in draws.data_vars.items():
+            for unit in values["unit"].to_numpy():
+                who = f"{parameter} ({unit})" if values.sizes["unit"] > 1 else str(parameter)
+                rows.append((who, values.sel(unit=unit), np.nan, np.nan))
+    cells = []
+    for parameter, values, low, high in rows:
+        own = np.asarray(values, dtype=np.float64)
+        middle = np.quantile(own, (0.5, 0.025, 0.975))
+        least = min(float(az.ess(own, method=method)) for method in ("bulk", "tail"))
+        cells.append((name, parameter, *middle, low, high, float(az.rhat(own)), least))
+    return pd.DataFrame(cells, columns=COLUMNS)
+
+
+def posteriors(
+    answers: Answers,
+    theories: Sequence[str] = (),
     *,
-    run: RunFolderOption,
     experiment: str = "",
     draws: Draws | None = None,
     tune: Draws | None = None,
     chains: Chains = None,
     seed: int = 0,
+    domain: str = "",
+    columns: Columns = None,
+    runs: RunsFolder = "runs",
+    run: str = "",
     out: str | os.PathLike[str] | None = None,
 ) -> Posteriors:
-    """Estimate posteriors of theories from the responses of a run; compare several by leave-one-out.
+    """Estimate posteriors of theories' parameters, and compare several theories by leave-one-out.
 
     Args:
-        theories: Theories of the run by name, or the beginning of their digest.
-        run: The run's folder.
-        experiment: One experiment of the run; all of them by default.
+        answers: A file or folder of responses, a study, a published data set, or a run by its name or path.
+        theories: Names of published theories, files, or theories of the run; by default the leading theory of the run.
+        experiment: One experiment; all of them by default.
         draws: Draws per chain; by default 500, and more until the diagnostics suffice.
         tune: Warm-up draws per chain; by default 500, or 150 without gradients.
         chains: Chains; by default 4, or 16 where theories are sampled without gradients.
         seed: Random seed.
+        domain: Kind of task, or the file that declares it; guessed from the columns by default.
+        columns: Meaning of a column, as in participant=VP; in Python a mapping, as for `adopt`.
+        runs: Folder that holds the runs.
+        run: A run by its name or path, in place of responses; all names are then theories.
         out: Folder for the posteriors, as files that ArviZ opens.
 
     Examples:
-        $ lakatos theory posterior hyperbolic exponential --run mine-1 --out posteriors
+        $ lakatos theory posterior responses.csv hyperbolic exponential
+        $ lakatos theory posterior mine-1 hyperbolic --out posteriors
     """
-    state, trace = read_begun(run)
-    with trace:
-        collected = state.experiments.collected
-        names = [experiment] if experiment else list(collected)
-        if not names or any(name not in collected for name in names):
-            raise RunMissingError(
-                f"the run has no responses of {experiment or 'any experiment'}; "
-                f"it has: {', '.join(collected) or 'none yet; `lakatos resume` goes on'}."
-            )
-        trials = [trials_in(trace.artifacts, state, name) for name in names]
-        chosen = {name: theory_of(trace.artifacts, state, name) for name in theories}
-    assert state.campaign.config is not None
-    domain = domain_of(state.campaign.config)
+    if run:
+        answers, theories = run, [answers, *theories]
+    asked = read_asked(answers, list(theories) or None, runs=runs, domain=domain, columns=columns)
+    known = asked.answers
+    if asked.theories is None:
+        raise StudyError(
+            "name the theories whose posteriors are to be estimated, such as `lakatos theory posterior FILE "
+            f"{next(iter(find_family(known.domain).seeds))}`."
+        )
+    trials = [item for item in known.trials if not experiment or item.experiment == experiment]
+    if not trials:
+        names = ", ".join(item.experiment for item in known.trials)
+        raise RunMissingError(
+            f"there are no responses of {experiment}; there are those of {names}."
+        )
+    with Laboratory(known.domain, 1) as laboratory:
+        forms = forms_of(asked.theories, known, laboratory)
     fitted, shown, saved = {}, {}, {}
-    with Sandbox(is_own=own_texts(domain)) as sandbox, TracerSandbox() as tracer:
-        for name, theory in chosen.items():
+    with Sandbox(is_own=own_texts(known.domain)) as sandbox, TracerSandbox() as tracer:
+        for name, theory in forms.items():
             found = fit_posterior(
-                theory, trials, sandbox, tracer=tracer, domain=domain, draws=draws, tune=tune, chains=chains, seed=seed,
-                say=_say,
+                theory, trials, sandbox, tracer=tracer, domain=known.domain, draws=draws, tune=tune, chains=chains,
+                seed=seed, say=_say,
             )  # fmt: skip
-            found, checks = _checked(found, theory, trials, sandbox, domain, seed)
+            found, checks = _checked(found, theory, trials, sandbox, known.domain, seed)
             fitted[name] = found
-            shown[theory.short] = found, tuple(checks)
+            shown[name] = found, tuple(checks)
             if out is not None:
                 Path(out).mkdir(parents=True, exist_ok=True)
-                saved[theory.short] = Path(out) / f"{theory.digest[:12]}.nc"
-                found.save(saved[theory.short])
-    if out is not None:
-        note_export(Path(run), Path(out))
-    return Posteriors(shown, compare(fitted) if len(fitted) > 1 else (), saved)
+                saved[name] = Path(out) / f"{theory.digest[:12]}.nc"
+                found.save(saved[name])
+    if out is not None and isinstance(answers, str | os.PathLike) and names_run(answers, runs):
+        note_export(find_run(str(answers), Path(runs)), Path(out))
+    ranking = compare(fitted) if len(fitted) > 1 else ()
+    return Posteriors(shown, ranking, saved, known.notes)

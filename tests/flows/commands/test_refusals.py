@@ -72,8 +72,12 @@ def refused(place: Path, monkeypatch: pytest.MonkeyPatch, arguments: Sequence[st
         ("theory groups begun --by age", "no responses yet"),
         ("theory effects begun --by age", "no responses yet"),
         (
+            "theory posterior begun tallying",
+            "the run runs/begun has no responses yet",
+        ),
+        (
             "theory posterior tallying --run begun",
-            "no responses of any experiment; it has: none yet",
+            "the run runs/begun has no responses yet",
         ),
         ("theory score new", "the run runs/new has not begun; `lakatos resume runs/new` begins it"),
         ("theory posterior tallying --run new", "has not begun"),

@@ -62,7 +62,10 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "theory effects": ("begun --by age", "good.csv"),
     "theory predict": ("nosuch", "tallying --trials nosuch"),
     "theory export": ("nosuch", "tallying --run new"),
-    "theory posterior": ("tallying --run new", "nosuch --run begun", "tallying --run begun --out posteriors"),
+    "theory posterior": (
+        *("new tallying", "begun nosuch", "tallying --run begun --out posteriors", "good.csv"),
+        *("good.csv nosuch --out posteriors", "pipe.csv tallying", "good.csv tallying --experiment nosuch"),
+    ),
     "theory path": ("nosuch", "new", "damaged", "done --clauses 99", "done --clauses -1"),
     "design": ("huge.toml", "nosuch.toml", "pipe.csv", "good.csv", "study.toml --trials pipe.csv"),
     "preregister": ("new", "waiting --experiment 9.9", "waiting --format nosuch", "waiting --out notes"),
