@@ -98,6 +98,8 @@ def _in_full(folder: Path) -> Iterator[Shown]:
     yield from _pass(folder)
     yield from _people(folder, summary)
     yield from _due(folder, summary)
+    if not summary.standings:
+        return
     table = Table(*COLUMNS)
     for line in summary.standings:
         table.add_row(*map(escape, line))
