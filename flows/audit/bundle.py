@@ -26,6 +26,7 @@ from lakatos.flows.errors import check_file_place
 from lakatos.flows.run.code import ROOT
 from lakatos.flows.run.records import RECORD_TYPES
 from lakatos.flows.run.run import ENGINE_VERSION, check_run
+from lakatos.flows.run.taking_part import check_published
 from lakatos.flows.run.task import science_of
 from lakatos.traces import standalone
 from lakatos.traces.artifact import ArtifactStore
@@ -105,12 +106,13 @@ def bundle(folder: Path, out: Path) -> Path:
 
     Raises:
         RunMissingError: There is no run.
-        UnusableError: ``out`` is a folder or a device.
+        UnusableError: ``out`` is a folder or a device, or too few participants responded.
         HeadError: The run does not verify, no earlier head of this laboratory covers it, an identifier of a person is
             found in it, or nothing can be signed.
     """
     check_run(folder)
     check_file_place(out)
+    check_published(folder)
     key = laboratory_key()
     runs = {"": folder}
     runs |= {f"{below.parent.relative_to(folder).as_posix()}/": below.parent

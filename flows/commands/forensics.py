@@ -23,6 +23,7 @@ from lakatos.flows.operations.people_export import note_export
 from lakatos.flows.report.report import write_report
 from lakatos.flows.result import PlainText, Written
 from lakatos.flows.run.console import Console, escape
+from lakatos.flows.run.taking_part import check_published
 from lakatos.traces.artifact import whole_folder
 
 Workers = Annotated[int, Argument(help="Theories that run at the same time.", least=1)]
@@ -110,6 +111,7 @@ def export(
         $ lakatos export allais-1 --to tables --out tables
     """
     place = out or folder / "exports" / to
+    check_published(folder)
     if to == "otel":
         n = send_spans(folder, endpoint, contents=contents)
         note_export(folder, endpoint)

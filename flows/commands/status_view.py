@@ -56,8 +56,9 @@ class RunsStatus(Result):
                 yield f"[bold]{escape(folder.name)}[/bold]  cannot be read: {escape(str(error))}"
 
     def to_json(self) -> dict[str, Any]:
-        """The runs as plain values; one that cannot be read has an error in place of them."""
-        return {"runs": [_as_json(folder) for folder in self.folders]}
+        """The runs as plain values; one of several that cannot be read has an error in place of them."""
+        read = _as_json if self.is_single else _or_error
+        return {"runs": [read(folder) for folder in self.folders]}
 
 
 def status(
@@ -76,11 +77,15 @@ def status(
     return RunsStatus(tuple(run_folders(runs)), runs, is_single=False)
 
 
-def _as_json(folder: Path) -> dict[str, Any]:
+def _or_error(folder: Path) -> dict[str, Any]:
     try:
-        summary = _summary(folder)
+        return _as_json(folder)
     except known_errors() as error:
         return {"run": folder.name, "error": str(error)}
+
+
+def _as_json(folder: Path) -> dict[str, Any]:
+    summary = _summary(folder)
     found = {item.name: getattr(summary, item.name) for item in fields(summary)}
     standings = [dict(zip(COLUMNS[:-1], line, strict=False)) for line in summary.standings]
     return {"run": folder.name} | found | {"standings": standings}
@@ -93,6 +98,8 @@ def _in_full(folder: Path) -> Iterator[Shown]:
     yield from _pass(folder)
     yield from _people(folder, summary)
     yield from _due(folder, summary)
+    if not summary.standings:
+        return
     table = Table(*COLUMNS)
     for line in summary.standings:
         table.add_row(*map(escape, line))

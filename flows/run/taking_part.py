@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lakatos.flows.errors import UnusableError
+from lakatos.traces.apart import ApartKinds
 from lakatos.traces.errors import JournalError
 from lakatos.traces.files import INBOX_FILE, JOURNAL_FILE
 from lakatos.traces.journal import Journal
 
 PAGE_FILE: Final = "collection.sqlite"
 """File in which the page keeps its sessions (`experiments.participants.web.collection`)."""
+LEAST_PUBLISHED: Final = 5
+"""Participants without whom nothing about a run's responses is published: of fewer, a mean says much about each."""
 SHOWN: Final = 8
 """Digits of a pseudonym that are shown."""
 
@@ -83,6 +87,29 @@ def taking_part(folder: Path) -> TakingPart:
     n_by = Counter(seen.values())
     people = tuple((person[:SHOWN], status) for (_, person), status in seen.items())
     return TakingPart(invited, len(seen), n_by["completed"], len(excluded & set(seen)), people)
+
+
+def check_published(folder: Path) -> None:
+    """Refuse to publish a run whose responses come from too few participants, where participants may withdraw.
+
+    Raises:
+        UnusableError: They come from one to four participants.
+        JournalError: The journal cannot be read.
+    """
+    with Journal.open(folder / JOURNAL_FILE, read_only=True) as journal:
+        if ApartKinds.of(journal.meta) is None:
+            return
+        people = set[str]()
+        for event in journal.events():
+            if event.kind == "answers_arrived":
+                people.add(str(event.body.get("person")))
+            if event.kind == "person_withdrawn":
+                people.discard(str(event.body.get("person")))
+    if 0 < len(people) < LEAST_PUBLISHED:
+        raise UnusableError(
+            f"the responses of {folder} come from {len(people)} of at least {LEAST_PUBLISHED} participants; of fewer, "
+            "nothing is published, because a mean says much about each. Collect more responses first."
+        )
 
 
 def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -77,7 +77,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         *("nosuch", "damaged", "newer", "done --enough", "begun --enough", "new --because reason"),
         *("other", "other --enough", "other --accept-code 12345678 --because so", "filed --accept-code ''"),
     ),
-    "status": ("nosuch", "damaged", "newer"),
+    "status": ("nosuch", "damaged", "newer", "newer --json"),
     "collect": ("waiting --public-url javascript:x", "begun --port 0", "nosuch", "done --all", "waiting --port 99999"),
     "invite": ("3 begun", "0 waiting", "x waiting", "3 nosuch", "3 waiting --out notes", "3 waiting --out no/x",
                "3 waiting --public-url javascript:x"),
@@ -141,6 +141,8 @@ REFUSED: dict[str, tuple[str, ...]] = {
 WITH = dict.fromkeys(("explain", "run", "resume", "wake"), ("--engine", "none"))
 """Options of commands that start Prefect's server otherwise."""
 NOT_REFUSALS = {0, 3, 4}
+ODD = ("nosuch", "-1", "pipe.csv")
+"""Values that hardly any option takes."""
 
 
 def placed(noun: Noun, before: str = "") -> Iterator[tuple[str, str]]:
@@ -228,6 +230,33 @@ def test_a_refusal_changes_nothing(
         status = error.code if isinstance(error, SystemExit) else exit_status(error)
         assert status not in NOT_REFUSALS, (arguments, status, done.output)
         assert content_of(place, home()) == before, arguments
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", sorted(REFUSED))
+def test_a_refusal_changes_nothing_whatever_option_is_added(
+    command: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shlex
+
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PROLIFIC_TOKEN", "none")
+    before = content_of(place, home())
+    loaded = LazyCommand(command, dict(chain(*map(placed, PANELS.values())))[command]).loaded()
+    refused = [shlex.split(arguments) for arguments in REFUSED[command]]
+    for option in (item for item in loaded.params if item.opts[0].startswith("-")):
+        added = [[option.opts[0]]] if option.is_flag else [[option.opts[0], x] for x in ODD]
+        for arguments, more in product((refused[0], refused[-1]), added):
+            if option.opts[0] in {*arguments, "--help", "--check", "--dry-run"}:
+                continue
+            done = CliRunner().invoke(
+                app, [*command.split(), *arguments, *more, *WITH.get(command, ())]
+            )
+            error = done.exception
+            assert isinstance(error, (SystemExit, *known_errors())), (arguments, more, error)
+            status = error.code if isinstance(error, SystemExit) else exit_status(error)
+            assert status not in NOT_REFUSALS, (arguments, more, status, done.output)
+            assert content_of(place, home()) == before, (arguments, more)
 
 
 TAKEN = (

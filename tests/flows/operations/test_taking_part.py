@@ -19,7 +19,7 @@ from lakatos.flows.run.next_pass import PASS_FILE
 from lakatos.flows.run.now import NOW_FILE
 from lakatos.flows.run.run import begin, create_run
 from lakatos.flows.run.summary import SUMMARY_FILE, read_summary
-from lakatos.flows.run.taking_part import taking_part
+from lakatos.flows.run.taking_part import check_published, taking_part
 from lakatos.flows.start import resume_run, run_study
 from tests.flows.arriving import Asked, ask
 from tests.flows.small import SHORT, records, small_study
@@ -50,6 +50,23 @@ def test_status_of_a_waiting_run_shows_who_has_taken_part(asked: Asked, tmp_path
     lines = metrics(folder.parent).splitlines()
     assert 'lakatos_run_participants_completed{run="run"} 3' in lines
     assert 'lakatos_run_participants_invited{run="run"} 0' in lines
+
+
+def test_nothing_is_published_of_the_responses_of_fewer_than_five_participants(
+    asked: Asked, tmp_path: Path
+) -> None:
+    folder = asked.copy(tmp_path / "run")
+    check_published(folder)  # nobody has responded: the preregistration may be published
+    asked.deliver(folder, 0, 1, 2, 3)
+    resume_run(folder, n_workers=1)
+    for command in (["bundle"], ["export", "--to", "html"], ["export", "--to", "otel"]):
+        name, *options = command
+        done = CliRunner().invoke(app, [name, str(folder), *options])
+        assert isinstance(done.exception, UnusableError), done.output
+        assert "come from 4 of at least 5 participants" in str(done.exception)
+    asked.deliver(folder, 4)
+    resume_run(folder, n_workers=1)
+    check_published(folder)
 
 
 def test_people_who_are_excluded_are_counted(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import numpy as np
 
 from lakatos.theories.discovery.grammar_search.proposal import CompositionAttempt, ranked, settled
 from lakatos.theories.discovery.grammar_search.prune import is_no_loss
+from lakatos.theories.discovery.induction.population import lapses
+from lakatos.theories.discovery.induction.source import ParameterSpread
 from lakatos.theories.engine.scoring.score import ScoreEstimate
 from lakatos.theories.language.grammar import Composition
 
@@ -26,3 +28,12 @@ def test_a_cost_that_equals_its_worth_but_for_the_last_digit_is_no_loss() -> Non
     for digit in (-1e-14, 0.0, 1e-14):
         assert is_no_loss(ScoreEstimate(0.01 + digit, 0.0), 0.01)
     assert not is_no_loss(ScoreEstimate(0.01 + 1e-6, 0.0), 0.01)
+
+
+def test_lapses_of_a_rule_that_guesses_are_the_first_of_the_grid_because_none_explains_more() -> (
+    None
+):
+    for n_trials in (20, 30, 47):
+        person = np.repeat(np.arange(20), n_trials)
+        found = lapses(np.full(len(person), 0.5), 0.5, person, 1.0, 0.1)
+        assert found == ParameterSpread(0.0, 0.005)

@@ -11,6 +11,9 @@ from lakatos.theories.discovery.induction.source import ParameterSpread
 
 Array = NDArray[Any]
 Rows = NDArray[np.intp]
+DIGITS = 6
+"""Decimals of nats by which normals are compared, the first of equal ones being taken: later digits differ between
+processors, and where a rule says what guessing says all of them explain the same."""
 
 
 def lapses(
@@ -62,5 +65,5 @@ def population(
     prior = np.exp(-0.5 * ((grid - grid[:, None]) / spreads[:, None, None]) ** 2)
     prior /= prior.sum(axis=-1, keepdims=True)
     total = np.log(np.maximum(prior @ likelihood, 1e-300)).sum(axis=-1)
-    row, column = np.unravel_index(int(total.argmax()), total.shape)
+    row, column = np.unravel_index(int(total.round(DIGITS).argmax()), total.shape)
     return ParameterSpread(float(grid[column]), float(spreads[row]))
