@@ -360,10 +360,16 @@ def test_bounds_of_several_parameters_may_stand_in_one_line(
     table: pd.DataFrame, sandbox: LikelihoodSandbox
 ) -> None:
     lines = "    - alpha: [0, 1] learning rate\n    - beta in [0, 10]: inverse temperature\n"
-    for one in ("alpha in [0, 1], beta in [0, 10]", "alpha (0, 1) and beta (0, 10)"):
+    for one in (
+        "alpha in [0, 1], beta in [0, 10]",
+        "alpha (0, 1) and beta (0, 10)",
+        "parameters: alpha [0, 1], beta [0, 10]",
+    ):
         source = learner("total").replace(lines, f"    {one}\n")
         bounds = imported(source, table, sandbox).likelihood.bounds
         assert bounds == {"alpha": (0, 1), "beta": (0, 10)}
+    described = source.replace("Delta rule.\n\n    ", "")
+    assert imported(described, table, sandbox).likelihood.name == "delta_rule"
     with pytest.raises(TheoryError, match=r"alpha, beta have no bounds.*--bound beta="):
         imported(learner("total").replace(lines, ""), table, sandbox)
 

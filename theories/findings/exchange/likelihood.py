@@ -118,9 +118,12 @@ class Likelihood:
 
     @property
     def name(self) -> str:
-        """The first line of the function's docstring, or its name."""
+        """The first line of the function's docstring, unless it describes an argument; else its name."""
         said = ast.get_docstring(function_in(self.source, self.function)) or ""
-        return said.partition("\n")[0].strip().rstrip(".") or self.function
+        first = said.partition("\n")[0].strip().rstrip(".")
+        word = re.match(r"[-*]?\s*(\w+)\s*:", first)
+        known = {*self.bounds, *self.columns, *VECTORS}
+        return first if first and not (word and word[1] in known) else self.function
 
     @property
     def called(self) -> CalledFunction:
@@ -388,7 +391,9 @@ def bounds_said(source: str, docstring: str) -> dict[str, tuple[float, float]]:
         r"\s*(?:[,;]|\band\b)\s*(?:and\s+)?([A-Za-z_]\w*)\s*(?:\bin\b|:|=|\u2208)?\s*"
         rf"{ends_said}"
     )
-    for text in docstring.splitlines():
+    vector = rf"^\s*[-*]?\s*(?:{'|'.join(sorted(VECTORS))})\s*:"
+    for whole in docstring.splitlines():
+        text = re.sub(vector, "", whole, count=1, flags=re.IGNORECASE)
         begun = re.match(r"\s*[-*]?\s*((?:[A-Za-z_]\w*\s*,\s*)*[A-Za-z_]\w*)", text)
         ends = re.search(line, text)
         if begun and ends:
