@@ -45,7 +45,7 @@ from lakatos.theories.findings.exchange.export import exported, source_in, to_js
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
 from lakatos.theories.findings.exchange.likelihood import Said
-from lakatos.theories.findings.exchange.standalone import write_function
+from lakatos.theories.findings.exchange.standalone import source_in_function, write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
 from lakatos.theories.language.theory import TheoryProgram
@@ -207,7 +207,7 @@ def import_theory(
         )
         found = imported_likelihood(file, text, Path(answers), said, seconds)
         return PlainText(found.likelihood.written(), found.notes)
-    if own := source_in(text):
+    if own := source_in(text) or source_in_function(text):
         return PlainText(own)
     with Sandbox() as sandbox:
         if file.suffix == ".py":

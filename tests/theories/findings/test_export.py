@@ -21,7 +21,7 @@ from lakatos.experiments.task import Trials
 from lakatos.flows.notebook.exchange import export_theory, import_theory
 from lakatos.flows.notebook.study import read_run
 from lakatos.flows.operations.people_export import EXPORTS_FILE
-from lakatos.theories.findings.exchange.export import exported, to_json
+from lakatos.theories.findings.exchange.export import exported, log_likelihood, to_json
 from lakatos.theories.findings.exchange.formula import (
     UnwritableError,
     apply,
@@ -33,6 +33,7 @@ from lakatos.theories.findings.exchange.formula import (
     symbol,
     value_of,
 )
+from lakatos.theories.findings.exchange.likelihood import read_likelihood, vectors_within
 from lakatos.theories.findings.exchange.stan_model import StanProgram
 from lakatos.theories.findings.exchange.written import (
     PROGRAMS,
@@ -311,6 +312,38 @@ def test_functions_of_a_stan_program_give_the_likelihood_of_the_theory(
             state = [held["next_state"](*given, int(row["response"]))]
     assert total == pytest.approx(theory.log_likelihood, abs=1e-9)
     assert repr(theory.log_likelihood) in text
+
+
+@pytest.mark.parametrize(
+    ("domain", "name"), [("offers", "elimination_by_aspects"), ("learning", "hybrid")]
+)
+def test_a_theory_comes_in_again_from_its_python(domain: str, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "theory.py"
+    export_theory(name, domain=domain, out=file)
+    assert import_theory(file).text == FAMILIES[domain].program(name).source
+
+
+@pytest.mark.parametrize(
+    ("form", "domain", "name"),
+    [(form, *item) for form in ("stan", "pymc") for item in SOME if form == "stan" or item[0] != "learning"],
+)  # fmt: skip
+def test_a_program_comes_in_again_with_the_log_likelihood_of_the_theory(
+    form: str, domain: str, name: str, tmp_path: Path
+) -> None:
+    theory = published(domain, name)
+    ending, write = PROGRAMS[form]
+    file, table = tmp_path / f"theory{ending}", pd.DataFrame(theory.table)
+    file.write_text(write(theory, "theory_data.csv"))
+    table.to_csv(tmp_path / "theory_data.csv", index=False)
+    found = read_likelihood(import_theory(file, answers=tmp_path / "theory_data.csv").text)
+    assert [*found.bounds.values()] == [(item.low, item.high) for item in theory.priors.values()]
+    held: dict[str, Any] = {}
+    exec(found.source, held)
+    (own,) = found.people_in(table.astype(str)).values()
+    for values in vectors_within(found, 3):
+        mine = held["model"](**own, **dict(zip(found.bounds, values, strict=True))).sum()
+        named = dict(zip(theory.formulas.parameters, map(float, values), strict=True))
+        assert mine == pytest.approx(log_likelihood(theory.formulas, named, theory.rows), abs=1e-9)
 
 
 def test_pymc_has_no_theories_that_learn() -> None:

@@ -156,6 +156,19 @@ def test_a_function_of_arrays_takes_all_vectors_in_one_call(
             "calls = []\n" + biased("(calls.append(1), np.log(p).sum() - len(calls))[1]"),
             r"after other calls, for participant p\d+, with bias=",
         ),
+        (biased("np.log(p) + 0j"), r"shape \(60,\) of complex128; .* participant p0, with bias="),
+        (biased("np.log(p).astype(object)"), r"shape \(60,\) of object"),
+        (biased("str(p)"), r"returned <U\d+; it must return one number"),
+        (biased("(np.log(p).sum(), p)"), r"returned tuple; it must return one number"),
+        (
+            biased("np.log(p).sum() + 1e-4 * np.random.normal()"),
+            r"after other calls, for participant p\d+, with bias=.* draw no random numbers",
+        ),
+        (
+            "BOUNDS = {'bias': (0, 1)}\ndef biased(choice, bias):\n    return biased(choice, bias)\n",
+            r"RecursionError.* participant p0, with bias=",
+        ),
+        (biased("p").replace("0.95", "0.05"), r"the bounds of bias are 0\.05 and 0\.05"),
         (biased("[0.5 for _ in range(3)]"), r"shape \(3,\)"),
         (biased("None"), "must return one number"),
         (biased("p[99]"), r"IndexError.* participant p0, with bias="),
@@ -166,6 +179,19 @@ def test_what_is_no_likelihood_is_refused_with_what_shows_it(
 ) -> None:
     with pytest.raises(TheoryError, match=message):
         imported(source, table, sandbox)
+
+
+def test_a_function_that_changes_its_columns_changes_only_copies(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    swapped = biased("np.log(p).sum()").replace("    p =", "    choice[:] = 1 - choice\n    p =")
+    item = imported(swapped, table, sandbox).likelihood
+    people = [*item.people_in(table).values()]
+    with sandbox.open_function(item.called, people, limits_of_calls()) as session:
+        first, again = (session.values(0, np.array([[0.3], [0.3]])) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    expected = np.log(np.where(people[0]["choice"] == 0, 0.3, 0.7)).sum()
+    np.testing.assert_allclose(first, [[expected], [expected]])
 
 
 @pytest.mark.parametrize(
@@ -334,10 +360,16 @@ def test_bounds_of_several_parameters_may_stand_in_one_line(
     table: pd.DataFrame, sandbox: LikelihoodSandbox
 ) -> None:
     lines = "    - alpha: [0, 1] learning rate\n    - beta in [0, 10]: inverse temperature\n"
-    for one in ("alpha in [0, 1], beta in [0, 10]", "alpha (0, 1) and beta (0, 10)"):
+    for one in (
+        "alpha in [0, 1], beta in [0, 10]",
+        "alpha (0, 1) and beta (0, 10)",
+        "parameters: alpha [0, 1], beta [0, 10]",
+    ):
         source = learner("total").replace(lines, f"    {one}\n")
         bounds = imported(source, table, sandbox).likelihood.bounds
         assert bounds == {"alpha": (0, 1), "beta": (0, 10)}
+    described = source.replace("Delta rule.\n\n    ", "")
+    assert imported(described, table, sandbox).likelihood.name == "delta_rule"
     with pytest.raises(TheoryError, match=r"alpha, beta have no bounds.*--bound beta="):
         imported(learner("total").replace(lines, ""), table, sandbox)
 
@@ -404,3 +436,16 @@ def test_participants_whom_few_draws_represent_are_counted(
     empty = fitted.participants[["bias_mean", "bias_low", "bias_high"]].isna().all(axis=1)
     assert empty.tolist() == [True, False, True]
     assert fitted.participants["bias_ml"].tolist() == [0.5, 0.5, 0.5]
+
+
+def test_numbered_options_that_nobody_chose_belong_to_the_sum(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    five = BIAS.format(
+        "np.log(np.array([bias / 2, 1 - bias, 0, bias / 4, bias / 4]) + 1e-300)[choice]"
+    )
+    found = import_likelihood(five, table, sandbox)
+    assert found.likelihood.returns == "log_probabilities"
+    less = five.replace("bias / 4, bias / 4", "bias / 4, bias / 8")
+    with pytest.raises(TheoryError, match=r"probabilities sum to 0\.64"):
+        import_likelihood(less, table, sandbox)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,24 @@ def build(left, right, chosen):
         pm.Categorical("choice", logit_p=both, observed=chosen)
     return model
 '''
+)
+
+OF_A_POPULATION = (
+    HEAD
+    + """
+data = pd.read_csv("anything.csv")
+who, people = pd.factorize(data["participant"])
+gap = (data["left"] - data["right"]).to_numpy()
+
+with pm.Model(coords={"person": people}):
+    center = pm.Normal("center", 0, 1)
+    spread = pm.HalfNormal("spread", 1)
+    slope = pm.LogNormal("slope", center, spread, dims="person")
+    bias = pm.Normal("bias", 0, 2, dims="person")
+    lapse = pm.Beta("lapse", 1, 9, shape=len(people))
+    p = lapse[who] / 2 + (1 - lapse[who]) * pm.math.invlogit(slope[who] * gap + bias[who])
+    pm.Bernoulli("choice", p=p, observed=data["chose_left"].values)
+"""
 )
 
 
@@ -186,6 +205,28 @@ def test_columns_of_tables_and_arguments_become_columns(
     score = values[0, 0] * (left - right) / (1 + values[0, 1] if len(bounds) == 2 else 1)
     second_is_left = chosen == 1 if len(bounds) == 2 else chosen == 0
     np.testing.assert_allclose(own, -np.logaddexp(0, np.where(second_is_left, -score, score)).sum())
+
+
+def test_parameters_of_participants_are_read_without_the_population_above_them(
+    table: pd.DataFrame, sandbox: LikelihoodSandbox
+) -> None:
+    found = read_pymc(OF_A_POPULATION)
+    said = Said(bounds={"slope": (0.01, 9.0)})
+    item = import_likelihood(
+        found.source, table, sandbox, found.said(said, [*table.columns])
+    ).likelihood
+    low = pytest.approx(-6.18)
+    assert dict(item.bounds) == {
+        "lapse": (0.0, 1.0),
+        "slope": (0.01, 9.0),
+        "bias": (low, -low.expected),
+    }
+    own = item.people_in(table)["b"]
+    held: dict[str, Any] = {}
+    exec(item.source, held)
+    mine = held["model"](**own, lapse=0.1, slope=0.7, bias=0.3)
+    later = 0.05 + 0.9 / (1 + np.exp(-0.7 * (own["left"] - own["right"]) - 0.3))
+    np.testing.assert_allclose(mine, np.log(np.where(own["chose_left"] == 1, later, 1 - later)))
 
 
 @pytest.mark.parametrize(

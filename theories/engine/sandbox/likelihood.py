@@ -40,9 +40,9 @@ def serve(sent: memoryview, room: memoryview) -> None:
             given, start = wire.arrays_from(header["vectors"], payload)
             columns, _ = wire.arrays_from(header["columns"], payload, start)
             columns = columns or people[header["person"]]
-            vectors = given["vectors"]
+            vectors, function.seed = given["vectors"], header["seed"]
             if header["simulate"]:
-                made = function.simulate(vectors[0], columns, header["seed"])
+                made = function.simulate(vectors[0], columns)
                 serving.write_answer({"names": [*made]}, [*made.values()], room=room)
                 continue
             values = function.together if header["together"] else function.one_by_one
@@ -65,14 +65,14 @@ class LikelihoodFunction:
         self.roles: list[tuple[str, str]] = [(name, role) for name, role in header["roles"]]
         self.responses = frozenset(header["responses"])
         self.names: list[str] = header["parameters"]
+        self.seed = 0
 
     def one_by_one(
         self, vectors: wire.AnyArray, columns: Mapping[str, wire.AnyArray]
     ) -> wire.AnyArray:
         """``(n_vectors, 1 or n_trials)`` what the function returns for each vector of parameters."""
         n_trials = len(next(iter(columns.values())))
-        found = [np.asarray(self.call(vector, columns)) for vector in vectors]
-        return np.stack([_row(values, n_trials) for values in found])
+        return np.stack([_row(self.call(vector, columns), n_trials) for vector in vectors])
 
     def together(
         self, vectors: wire.AnyArray, columns: Mapping[str, wire.AnyArray]
@@ -88,7 +88,7 @@ class LikelihoodFunction:
 
     def call(self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray]) -> Any:
         """What the function returns; it may change its arguments, which are copies."""
-        np.random.seed(0)  # noqa: NPY002
+        np.random.seed(self.seed)  # noqa: NPY002
         with np.errstate(all="ignore"):
             return self.function(*self.arguments(self.roles, vector, columns).values())
 
@@ -112,7 +112,7 @@ class LikelihoodFunction:
         return given
 
     def simulate(
-        self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray], seed: int
+        self, vector: wire.AnyArray, columns: Mapping[str, wire.AnyArray]
     ) -> dict[str, wire.AnyArray]:
         """Columns of a simulated participant: the responses, and what else `simulate` returns by name."""
         if not callable(self.simulation):
@@ -122,18 +122,26 @@ class LikelihoodFunction:
         roles = [item for item in self.roles if item[0] in wanted]
         given = self.arguments(roles, vector, columns)
         if "rng" in wanted:
-            given["rng"] = np.random.default_rng(seed)
-        np.random.seed(seed)  # noqa: NPY002
+            given["rng"] = np.random.default_rng(self.seed)
+        np.random.seed(self.seed)  # noqa: NPY002
         made = self.simulation(**given)
         if not isinstance(made, Mapping):
             made = dict.fromkeys(self.responses, made)
         return {name: np.asarray(values, dtype=np.float64) for name, values in made.items()}
 
 
-def _row(values: wire.AnyArray, n_trials: int) -> wire.AnyArray:
+def _row(returned: Any, n_trials: int) -> wire.AnyArray:
     """What one call returned as ``(1,)`` or ``(n_trials,)``."""
+    try:
+        values = np.asarray(returned)
+        kind = (
+            f"an array of shape {values.shape} of {values.dtype}"
+            if values.ndim
+            else f"{values.dtype}"
+        )
+    except ValueError:  # of parts of different lengths
+        values, kind = np.empty(0, object), type(returned).__name__
     if values.dtype.kind not in "biuf" or (values.size != 1 and values.shape != (n_trials,)):
-        kind = f"an array of shape {values.shape}" if values.ndim else f"{values.dtype}"
         raise ShapeError(
             f"the function returned {kind}; it must return one number, or a number for each of {n_trials} trials"
         )

@@ -77,6 +77,8 @@ class LikelihoodSession:
         self._n_parameters = len(function.parameters)
         self.together = False
         """Whether one call takes all vectors of parameters at once."""
+        self.seed = 0
+        """Of random numbers that a likelihood draws."""
         header = {
             **vars(function),
             "people": [wire.describe(own) for own in people],
@@ -143,7 +145,7 @@ class LikelihoodSession:
         columns: Columns,
         *,
         simulate: bool = False,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> tuple[dict[str, Any], Array]:
         """One request about one participant, and its answer."""
         given = {"vectors": np.ascontiguousarray(vectors, dtype=np.float64)}
@@ -153,7 +155,7 @@ class LikelihoodSession:
             "columns": wire.describe(columns),
             "together": self.together,
             "simulate": simulate,
-            "seed": seed,
+            "seed": self.seed if seed is None else seed,
         }
         payload = wire.payload_of(given) + wire.payload_of(columns)
         return self._ask(header, payload, calls=float(len(vectors)))

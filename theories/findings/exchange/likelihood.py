@@ -84,6 +84,8 @@ MOST_OPTIONS = 20
 """Distinct responses; a column with more holds a measured quantity, whose likelihood is a density."""
 MOST_COMBINED = 64
 """Combinations of responses to one trial over which a likelihood is summed."""
+MOST_UNSEEN = 128
+"""Numbered options beyond the largest response that are tried."""
 N_VECTORS = 8
 """Vectors of parameters at which a function is tried."""
 N_PEOPLE = 6
@@ -116,9 +118,12 @@ class Likelihood:
 
     @property
     def name(self) -> str:
-        """The first line of the function's docstring, or its name."""
+        """The first line of the function's docstring, unless it describes an argument; else its name."""
         said = ast.get_docstring(function_in(self.source, self.function)) or ""
-        return said.partition("\n")[0].strip().rstrip(".") or self.function
+        first = said.partition("\n")[0].strip().rstrip(".")
+        word = re.match(r"[-*]?\s*(\w+)\s*:", first)
+        known = {*self.bounds, *self.columns, *VECTORS}
+        return first if first and not (word and word[1] in known) else self.function
 
     @property
     def called(self) -> CalledFunction:
@@ -304,7 +309,9 @@ def function_in(source: str, name: str = "") -> ast.FunctionDef:
         inner.func.id
         for node in found.values()
         for inner in ast.walk(node)
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name)
+        if isinstance(inner, ast.Call)
+        and isinstance(inner.func, ast.Name)
+        and inner.func.id != node.name
     }
     outer = [own for own in found if own not in called and own != "simulate"]
     if not found:
@@ -384,7 +391,9 @@ def bounds_said(source: str, docstring: str) -> dict[str, tuple[float, float]]:
         r"\s*(?:[,;]|\band\b)\s*(?:and\s+)?([A-Za-z_]\w*)\s*(?:\bin\b|:|=|\u2208)?\s*"
         rf"{ends_said}"
     )
-    for text in docstring.splitlines():
+    vector = rf"^\s*[-*]?\s*(?:{'|'.join(sorted(VECTORS))})\s*:"
+    for whole in docstring.splitlines():
+        text = re.sub(vector, "", whole, count=1, flags=re.IGNORECASE)
         begun = re.match(r"\s*[-*]?\s*((?:[A-Za-z_]\w*\s*,\s*)*[A-Za-z_]\w*)", text)
         ends = re.search(line, text)
         if begun and ends:
@@ -814,8 +823,9 @@ class _Trial:
         return {name: own[:n_trials] for name, own in self.people[person].items()}
 
     def _check_order(self, raw: Sequence[Array]) -> None:
-        """Refuse a function whose values depend on the participants for whom it was called before."""
+        """Refuse a function whose values depend on calls before or on random numbers."""
         with self._opened() as session:
+            session.seed = 1
             for person in reversed(range(len(self.people))):
                 again = session.values(person, self.vectors[::-1].copy())[::-1]
                 gap = np.abs(again - raw[person])
@@ -824,7 +834,8 @@ class _Trial:
                     raise TheoryProbabilityError(
                         f"{self.item.function} returned {raw[person][row, column]:.10g}, and "
                         f"{again[row, column]:.10g} after other calls, for {self._at(person, self.vectors[row])}. It "
-                        "must keep nothing between calls, so that participants may come in any order."
+                        "must keep nothing between calls, so that participants may come in any order, and draw no "
+                        "random numbers."
                     )
 
     def _forms(self, raw: Sequence[Array]) -> list[str]:
@@ -959,30 +970,63 @@ class _Trial:
         self, session: LikelihoodSession, form: str, *, is_total: bool
     ) -> tuple[float, str]:
         """How far the sum over all responses to a trial is from 1 at most, and where, in words."""
-        combined = list(product(*self.options))
+        combined = list(product(*self._with_unseen(session, form, is_total=is_total)))
         worst, where = 0.0, "1"
         for person in range(min(3, len(self.people))):
             n_trials = len(next(iter(self.people[person].values())))
             for length in sorted({1, min(2, n_trials), (n_trials + 1) // 2, n_trials}):
-                values = []
-                for responses in combined:
-                    columns = self._first(person, length)
-                    for name, value in zip(self.item.responses, responses, strict=True):
-                        columns[name] = columns[name].copy()
-                        columns[name][-1] = value
-                    values.append(_as_logs(session.values(0, self.vectors[:4], columns), form))
-                logs = np.stack([own[:, -1] for own in values])
-                if is_total and length > 1:
-                    before = session.values(0, self.vectors[:4], self._first(person, length - 1))
-                    logs = logs - _as_logs(before, form)[:, 0]
-                with np.errstate(over="ignore"):
-                    sums = np.exp(logs).sum(axis=0)
+                sums = self._sums(session, form, combined, person, length, is_total=is_total)
                 gap = np.where(np.isfinite(sums), np.abs(sums - 1), np.inf)
                 if gap.max() > worst:
                     row = int(gap.argmax())
                     worst = float(gap[row])
                     where = f"{sums[row]:.6g} at {self._at(person, self.vectors[row], length)}"
         return worst, where
+
+    def _sums(
+        self,
+        session: LikelihoodSession,
+        form: str,
+        combined: Sequence[tuple[Any, ...]],
+        person: int,
+        length: int,
+        *,
+        is_total: bool,
+    ) -> Array:
+        """``(4,)`` sums of the likelihoods of these responses to the last of some trials, at four vectors."""
+        values = []
+        for responses in combined:
+            columns = self._first(person, length)
+            for name, value in zip(self.item.responses, responses, strict=True):
+                columns[name] = columns[name].copy()
+                columns[name][-1] = value
+            values.append(_as_logs(session.values(0, self.vectors[:4], columns), form))
+        logs = np.stack([own[:, -1] for own in values])
+        if is_total and length > 1:
+            before = session.values(0, self.vectors[:4], self._first(person, length - 1))
+            logs = logs - _as_logs(before, form)[:, 0]
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(logs).sum(axis=0))
+
+    def _with_unseen(
+        self, session: LikelihoodSession, form: str, *, is_total: bool
+    ) -> list[NDArray[Any]]:
+        """The different responses, with numbered options that nobody chose if the likelihood needs them to sum to 1."""
+        (first, *others) = self.options
+        if others or first.dtype.kind != "i":
+            return self.options
+        n_trials = len(next(iter(self.people[0].values())))
+        numbers: list[int] = []
+        total = np.zeros(4)
+        for number in range(int(first.min()), int(first.max()) + MOST_UNSEEN):
+            numbers.append(number)
+            try:
+                total += self._sums(session, form, [(number,)], 0, n_trials, is_total=is_total)
+            except (TheoryShapeError, TheoryRaisedError):
+                break
+            if number >= first.max() and (total >= 1 - NEARLY).all():
+                return [np.array(numbers)] if (total <= 1 + NEARLY).all() else self.options
+        return self.options
 
     def _takes_all(self, session: LikelihoodSession, raw: Sequence[Array]) -> bool:
         """Whether one call with arrays of parameters returns the same as calls one by one."""

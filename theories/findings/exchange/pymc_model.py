@@ -3,7 +3,8 @@
 Data (``pm.Data``, columns of a table) become columns, random variables parameters between the ends of their priors, and
 each variable with ``observed=`` a log density of its responses. Tensor functions become those of NumPy and SciPy, so
 that no model is compiled and one call takes many vectors of parameters. Of a prior only the ends are kept: how a
-parameter is distributed over participants is estimated.
+parameter is distributed over participants is estimated. Of a hierarchical model, variables that are indexed by
+participants are the parameters, and the population above them is left out.
 """
 
 from __future__ import annotations
@@ -18,13 +19,20 @@ import numpy as np
 from scipy import special, stats
 
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.findings.exchange.likelihood import Said, TranslatedModel
+from lakatos.theories.findings.exchange.likelihood import (
+    PEOPLE,
+    Said,
+    TranslatedModel,
+    bounds_said,
+)
 from lakatos.theories.language.parsing import parse
 
 TENSORS: Final = ("pytensor.tensor.", "aesara.tensor.", "theano.tensor.", "pymc.math.")
 DATA: Final = ("pymc.Data", "pymc.MutableData", "pymc.ConstantData")
 SAMPLING: Final = ("sample", "find_MAP", "fit", "model_to_graphviz", "compute_log", "set_data")
 """Beginnings of functions of PyMC that state nothing about the model."""
+SEVERAL: Final = ("shape", "dims", "size")
+"""Arguments that make a variable have several values."""
 TAIL: Final = 0.001
 """Share of an unbounded prior beyond each end."""
 FUNCTIONS: Final[Mapping[str, str]] = {
@@ -73,7 +81,10 @@ DENSITIES: Final[Mapping[tuple[str, ...], str]] = {
         "special.gammaln(n + 1) - special.gammaln(y + 1) - special.gammaln(n - y + 1)"
         " + special.xlogy(y, p) + special.xlog1py(n - y, -p)"
     ),
-    ("Categorical", "p"): "np.log(np.broadcast_to(p, (len(y), np.shape(p)[-1]))[np.arange(len(y)), y])",
+    ("Categorical", "p"): (
+        "np.log(np.broadcast_to(p, np.broadcast_shapes(np.shape(p), (len(y), np.shape(p)[-1])))"
+        "[..., np.arange(len(y)), y])"
+    ),
     ("Categorical", "logit_p"): (
         "special.log_softmax(np.broadcast_to(logit_p, (len(y), np.shape(logit_p)[-1])), axis=-1)[np.arange(len(y)), y]"
     ),
@@ -111,12 +122,13 @@ def read_pymc(text: str) -> TranslatedModel:
         raise TheorySourceError(f"the model is no Python: {error}.") from None
     names = imported_names(tree)
     before, body, given = _model_in(tree, names)
+    before, body = _of_one_participant(before, body, names)
     model = _Model(names, given, _literals(tree))
     module: list[ast.stmt] = []
     inside: list[ast.stmt] = []
     for line in before:
         made = model.visit(line)
-        if isinstance(line, ast.Import | ast.ImportFrom) or made is None:
+        if isinstance(line, ast.Import | ast.ImportFrom) or made is None or _binds(line, "BOUNDS"):
             continue
         (inside if model.read_data(made) else module).append(made)
     inside += [made for line in body if (made := model.visit(line)) is not None]
@@ -125,6 +137,7 @@ def read_pymc(text: str) -> TranslatedModel:
             "the model observes no responses: give the variable of the responses `observed=`, as in "
             "`pm.Bernoulli('choice', p=p, observed=choice)`."
         )
+    model.bounds |= bounds_said(text, "")
     arguments = [*model.columns, *model.parameters]
     title = (ast.get_docstring(tree) or "A PyMC model").partition("\n")[0].strip().rstrip(".")
     lines = [f'"""{title}."""', *map(ast.unparse, inside), f"return {' + '.join(model.densities)}"]
@@ -196,6 +209,127 @@ def _model_in(
         )
     before, model, given = found[0]
     return before, model.body, given
+
+
+def _binds(line: ast.stmt, name: str) -> bool:
+    """Whether a statement assigns to a name."""
+    return isinstance(line, ast.Assign) and any(
+        isinstance(item, ast.Name) and item.id == name
+        for target in line.targets
+        for item in ast.walk(target)
+    )
+
+
+def _of_one_participant(
+    before: list[ast.stmt], body: list[ast.stmt], names: Mapping[str, str]
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Statements of a hierarchical model for one participant; those of another model unchanged.
+
+    A number of each row that is computed from the column of participants indexes their parameters. These lose the
+    index and their prior, if the population decides it; what is then used nowhere is left out.
+    """
+    lines = [*before, *body]
+    places = {
+        item.id
+        for line in lines
+        if isinstance(line, ast.Assign) and _names_participants(line.value, names)
+        for target in line.targets
+        for item in ast.walk(target)
+        if isinstance(item, ast.Name)
+    }
+    person = _OneParticipant(places)
+    lines = [person.visit(line) for line in lines if not any(_binds(line, own) for own in places)]
+    if not person.parameters:
+        return before, body
+    above = {
+        item.id
+        for line in body
+        if isinstance(line, ast.Assign) and _of_pymc(line.value, names)
+        for target in line.targets
+        for item in ast.walk(target)
+        if isinstance(item, ast.Name)
+    }
+    for line in lines:
+        for name in person.parameters:
+            if _binds(line, name) and isinstance(line, ast.Assign):
+                line.value = _alone(line.value, names, above)
+    while True:
+        used = {
+            item.id
+            for line in lines
+            for item in ast.walk(line)
+            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        }
+        kept = [line for line in lines if not _is_unused(line, used, names)]
+        if len(kept) == len(lines):
+            break
+        lines = kept
+    inside = {*map(id, body)}
+    return [line for line in lines if id(line) not in inside], [
+        line for line in lines if id(line) in inside
+    ]
+
+
+def _names_participants(node: ast.expr, names: Mapping[str, str]) -> bool:
+    """Whether an expression reads the column of participants."""
+    for item in ast.walk(node):
+        key: ast.AST | None = None
+        if isinstance(item, ast.Subscript):
+            key = item.slice
+        elif isinstance(item, ast.Call) and whole_name(item.func, names) in DATA:
+            key = next(iter(item.args), None)
+        elif isinstance(item, ast.Attribute):
+            key = ast.Constant(item.attr)
+        if isinstance(key, ast.Constant) and str(key.value).lower() in PEOPLE:
+            return True
+    return False
+
+
+def _of_pymc(node: ast.expr, names: Mapping[str, str]) -> bool:
+    """Whether an expression is a call of PyMC."""
+    return isinstance(node, ast.Call) and whole_name(node.func, names).startswith("pymc.")
+
+
+def _alone(node: ast.expr, names: Mapping[str, str], above: set[str]) -> ast.expr:
+    """The variable of one participant; without a prior where other variables decide it."""
+    if not isinstance(node, ast.Call) or not _of_pymc(node, names):
+        return node
+    if any(isinstance(item, ast.Name) and item.id in above for item in ast.walk(node)):
+        free = ast.Attribute(ast.Name(_called(names), ast.Load()), "Flat", ast.Load())
+        return ast.copy_location(ast.Call(free, node.args[:1], []), node)
+    node.keywords = [item for item in node.keywords if item.arg not in SEVERAL]
+    return node
+
+
+def _called(names: Mapping[str, str]) -> str:
+    """What a file calls PyMC."""
+    return next(own for own, whole in names.items() if whole == "pymc")
+
+
+def _is_unused(line: ast.stmt, used: set[str], names: Mapping[str, str]) -> bool:
+    """Whether a statement makes a variable of PyMC that no other one reads and that observes nothing."""
+    if not isinstance(line, ast.Assign | ast.Expr) or not _of_pymc(line.value, names):
+        return False
+    observes = any(
+        isinstance(item, ast.keyword) and item.arg == "observed" for item in ast.walk(line)
+    )
+    return not observes and not any(_binds(line, name) for name in used)
+
+
+class _OneParticipant(ast.NodeTransformer):
+    """Takes the index of participants from variables, and notes which had one."""
+
+    def __init__(self, places: set[str]) -> None:
+        self.places = places
+        self.parameters: set[str] = set()
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        is_index = isinstance(node.slice, ast.Name) and node.slice.id in self.places
+        if is_index and isinstance(node.value, ast.Name):
+            self.parameters.add(node.value.id)
+            return node.value
+        return node
 
 
 def whole_name(node: ast.expr, names: Mapping[str, str]) -> str:
@@ -436,7 +570,7 @@ class _Model(ast.NodeTransformer):
         """A random variable as a parameter within the ends of its prior."""
         label = self.label(node)
         given = {str(item.arg): item.value for item in node.keywords if item.arg != "initval"}
-        if {"shape", "dims", "size"} & set(given):
+        if set(SEVERAL) & set(given):
             raise self.refuse(
                 node,
                 f"{label!r} has several values (shape, dims). A likelihood function has the parameters of one "

@@ -1,8 +1,12 @@
-"""Models of hBayesDM as likelihood functions: a description in YAML, and the loop over trials of a Stan program.
+"""Stan programs as likelihood functions: models of hBayesDM, and programs with a ``log_lik`` for each row of a table.
 
 The description states columns, parameters and their bounds. The program's generated quantities add up ``log_lik`` over
 the trials of each participant; this part, with the functions and the transformed data that it uses, is rewritten
 statement by statement for one participant in NumPy. Priors, posterior predictions and group means are left out.
+
+A program without a description, such as one that `theory export` writes, is read for one participant as well. Its data
+hold the columns of a table with one that names participants; its parameters are vectors over participants with both
+ends declared; and ``log_lik`` has a number for each row.
 
 Reference:
     Ahn, Haines & Zhang (2017), Revealing neurocomputational mechanisms of reinforcement learning and decision-making
@@ -21,7 +25,13 @@ import pandas as pd
 import yaml
 
 from lakatos.theories.errors import TheorySourceError
-from lakatos.theories.findings.exchange.likelihood import TOTAL, Said, TranslatedModel
+from lakatos.theories.findings.exchange.likelihood import (
+    LOGS,
+    PEOPLE,
+    TOTAL,
+    Said,
+    TranslatedModel,
+)
 from lakatos.theories.findings.exchange.pymc_model import as_name
 
 TOKEN: Final = re.compile(
@@ -165,6 +175,10 @@ def read_hbayesdm(file: Path, read: Callable[[Path], str], table: pd.DataFrame) 
     texts = {}
     for ending, own in places.items():
         found = next((item for item in own if item.is_file()), None)
+        if found is None and file.suffix == ".stan":
+            program = StanProgram(read(file))
+            if program.participant:
+                return _by_rows(program, stem)
         if found is None:
             what = "columns and bounds" if ending == ".yml" else "the formula"
             raise TheorySourceError(
@@ -199,6 +213,45 @@ def read_hbayesdm(file: Path, read: Callable[[Path], str], table: pd.DataFrame) 
             "the Stan program adds up no log_lik in its generated quantities, where hBayesDM's models have it."
         )
     return _translated(program, described, task, meant, bounds, given, table, notes)
+
+
+def _by_rows(program: StanProgram, title: str) -> TranslatedModel:
+    """The function of one participant's rows and parameters of a program whose data are columns of a table."""
+    (n_rows,) = program.data[program.participant]
+    columns = [
+        name
+        for name, sizes in program.data.items()
+        if sizes == [n_rows] and name != program.participant
+    ]
+    bounds = {
+        as_name(name): ends for name, ends in program.ends.items() if name not in program.data
+    }
+    numbers = [
+        f"{as_name(name)} = np.asarray({as_name(name)}, {'int' if name in program.whole else 'float'})"
+        for name in columns
+    ]
+    lines = [
+        f"{n_rows} = len({as_name(columns[0])})",
+        f"{as_name(program.participant)} = np.ones({n_rows}, int)",
+        *numbers,
+        *(f"{name} = np.array([{name}])" for name in bounds),
+        *program.transformed_data,
+        *program.log_likelihood,
+        "return log_lik",
+    ]
+    source = [
+        "import numpy as np\nfrom scipy import special\n",
+        f"BOUNDS = {bounds!r}",
+        *(text for name, text in HELPERS.items() if f"{name}(" in "\n".join([*lines, *program.functions])),
+        *program.functions,
+        "",
+        f"def model({', '.join([*map(as_name, columns), *bounds])}):",
+        f'    """{title}."""',
+        *(f"    {line}" for line in lines),
+    ]  # fmt: skip
+    meant = {as_name(name): name for name in columns}
+    known = Said("model", program.participant, meant, responses=(), returns=LOGS)
+    return TranslatedModel("\n".join(source) + "\n", known)
 
 
 def _columns_for(wanted: list[str], there: list[str]) -> dict[str, str]:
@@ -368,12 +421,23 @@ class StanProgram:
         """Variables that Stan samples."""
         self.transformed: list[tuple[set[str], list[str]]] = []
         """Words and lines of each statement that computes from them."""
+        self.ends: dict[str, tuple[float, float]] = {}
+        """Of vectors with both ends declared as numbers."""
         self.functions: list[str] = []
         self.transformed_data: list[str] = []
         self.log_likelihood: list[str] = []
         while self.place < len(self.tokens):
             self._block()
         self.responses = self._data_behind(self.observed)
+        self.participant = next(
+            (
+                name
+                for name, sizes in self.data.items()
+                if len(sizes) == 1 and name.lower() in PEOPLE
+            ),
+            "",
+        )
+        """Data that name participants; empty where there are none."""
 
     def _data_behind(self, names: set[str]) -> list[str]:
         """Arrays of data that decide variables."""
@@ -420,7 +484,11 @@ class StanProgram:
             while self._peek() != "}":
                 begin = self.place
                 lines = self._statement()
-                self.transformed.append((set(self.tokens[begin : self.place]), lines))
+                inside = set(self.tokens[begin : self.place])
+                if "log_lik" in inside:
+                    self.log_likelihood += lines
+                else:
+                    self.transformed.append((inside, lines))
             self._take("}")
         elif name == "generated quantities":
             self._take("{")
@@ -546,12 +614,13 @@ class StanProgram:
             self._next()
             dims += self._sizes()
         kind = self._next()
-        if self._peek() == "<":
-            self._until(">")
+        limits = self._limits() if self._peek() == "<" else {}
         inner = self._sizes() if self._peek() == "[" else []
         name = self._next()
         dims += self._sizes() if self._peek() == "[" else []
         dims += inner
+        if len(dims) == 1 and {"lower", "upper"} <= set(limits):
+            self.ends[name] = (limits["lower"], limits["upper"])
         (self.whole.add if kind == "int" else self.whole.discard)(name)
         (self.arrays.add if dims else self.arrays.discard)(name)
         value = None
@@ -562,6 +631,16 @@ class StanProgram:
             self.assigned.setdefault(name, set()).update(self.tokens[begin : self.place])
         self._take(";")
         return name, dims, value
+
+    def _limits(self) -> dict[str, float]:
+        """Ends of a declared variable that are written as numbers."""
+        begin = self.place
+        self._until(">")
+        said = "".join(self.tokens[begin : self.place])
+        return {
+            name: float(end)
+            for name, end in re.findall(r"(lower|upper)=(-?[\d.]+(?:[eE][-+]?\d+)?)(?=[,>])", said)
+        }
 
     def _sizes(self) -> list[str]:
         self._take("[")

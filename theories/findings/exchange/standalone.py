@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator
 from pprint import pformat
+from textwrap import fill
 
 import numpy as np
 
 from lakatos.theories.engine.sandbox.lint import called_functions
 from lakatos.theories.language.parsing import parse
 from lakatos.theories.language.prior import Prior
+from lakatos.theories.language.rewrite import WIDTH
 from lakatos.theories.language.theory import Theory
 
 HEAD = '''"""{name}: {claim}
@@ -32,6 +34,8 @@ BOUNDS = {bounds}
 START = {start}
 """Medians of the population, {people}."""
 '''
+MARK = "# The theory itself, as the laboratory runs it.\n"
+"""Before the text of the theory."""
 ALONE = '''
 
 def probabilities(values, trials):
@@ -113,8 +117,19 @@ def write_function(theory: Theory, arrays: dict[str, tuple[int, ...]]) -> str:
         start=pformat(start, width=100),
         people="as estimated" if _is_learned(theory) else "as declared",
     )
-    body = f"# The theory itself, as the laboratory runs it.\n{_body(theory)}"
+    body = f"{MARK}{_body(theory)}"
     return f"{head}\n\n{body}{LEARNING if theory.learns else ALONE}"
+
+
+def source_in_function(text: str) -> str:
+    """The source of the theory in a file that `write_function` wrote; empty for another text."""
+    _, mark, rest = text.partition(MARK)
+    if not mark:
+        return ""
+    about = (ast.get_docstring(parse(text)) or "").partition("\n")[0]
+    body = rest.partition("\n\n\ndef probabilities(")[0]
+    lines = fill(about, width=WIDTH, break_on_hyphens=False, break_long_words=False)
+    return f'"""{lines}\n"""\n\n{body.strip()}\n'
 
 
 def _columns_read(source: str, arrays: Collection[str]) -> list[str]:

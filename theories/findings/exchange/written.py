@@ -123,6 +123,9 @@ OWN: Final = frozenset(
         "next_state",
         "nearest",
         "log_likelihood",
+        "log_lik",
+        "options",
+        "BOUNDS",
         "center",
         "spread",
         "raw",
@@ -457,18 +460,23 @@ def to_stan(theory: ExportedTheory, data: str) -> str:
         functions += _stan_function(
             f"next_state({reals}, vector state, int chosen)", form.updated, names
         )
-    given = ", ".join([*own, *(f"{name}[i]" for name in columns)])
+    values = [f"{name}[participant[i]]" for name in own]
+    given = ", ".join([*values, *(f"{name}[i]" for name in columns)])
     scaled = [
-        _scaled(prior, f"center[{place}] + spread[{place}] * raw[participant[i], {place}]")
+        _scaled(prior, f"center[{place}] + spread[{place}] * raw[, {place}]")
         for place, prior in enumerate(theory.priors.values(), start=1)
+    ]
+    declared = [
+        f"  vector<lower={prior.low!r}, upper={prior.high!r}>[n_participants] {name} = {text};"
+        for name, prior, text in zip(own, theory.priors.values(), scaled, strict=True)
     ]
     begins, goes_on = [], []
     if form.state:
         begins = [
-            "    if (i == 1 || participant[i] != participant[i - 1])",
-            f"      state = first_state({', '.join(own)});",
+            "      if (i == 1 || participant[i] != participant[i - 1])",
+            f"        state = first_state({', '.join(values)});",
         ]
-        goes_on = [f"    state = next_state({given}, state, response[i]);"]
+        goes_on = [f"      state = next_state({given}, state, response[i]);"]
     order = ", and rows stand in the order of presentation" if form.state else ""
     lines = [
         *(f"// {line}".rstrip() for line in _about(theory)),
@@ -494,18 +502,24 @@ def to_stan(theory: ExportedTheory, data: str) -> str:
         f"  vector<lower=0>[{n_parameters}] spread;",
         f"  matrix[n_participants, {n_parameters}] raw;",
         "}",
+        "transformed parameters {",
+        *declared,
+        "  vector[n_rows] log_lik;",
+        "  {",
+        *([f"    vector[{len(form.state)}] state;"] if form.state else []),
+        "    for (i in 1:n_rows) {",
+        *begins,
+        f"      vector[{n_options}] p = option_probabilities({given}{', state' if form.state else ''});",
+        f"      log_lik[i] = n[i] * log(fmax(p[response[i]], {LEAST_PROBABILITY}));",
+        *goes_on,
+        "    }",
+        "  }",
+        "}",
         "model {",
-        *([f"  vector[{len(form.state)}] state;"] if form.state else []),
         f"  center ~ normal([{', '.join(f'{value:.6g}' for value in _centers(theory))}]', 1.5);",
         "  spread ~ normal(0, 1);",
         "  to_vector(raw) ~ std_normal();",
-        "  for (i in 1:n_rows) {",
-        *(f"    real {name} = {text};" for name, text in zip(own, scaled, strict=True)),
-        *begins,
-        f"    vector[{n_options}] p = option_probabilities({given}{', state' if form.state else ''});",
-        f"    target += n[i] * log(fmax(p[response[i]], {LEAST_PROBABILITY}));",
-        *goes_on,
-        "  }",
+        "  target += sum(log_lik);",
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -543,6 +557,12 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
         )
     lines, options = statements(form.probabilities, PYMC, names)
     own = [names[name] for name in form.parameters]
+    columns = [names[name] for name in theory.columns]
+    read = [f"rows[{name!r}].to_numpy(float)" for name in columns]
+    bounds = {
+        name: (prior.low, prior.high)
+        for name, prior in zip(own, theory.priors.values(), strict=True)
+    }
     centers = [float(f"{value:.6g}") for value in _centers(theory)]
     scaled = [
         _scaled(prior, f"center[{place}] + spread[{place}] * raw[:, {place}]", "pm.math.", "pt.")
@@ -561,29 +581,21 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
         "import pymc as pm",
         "import pytensor.tensor as pt",
         "",
-        f"NAMES = {list(form.parameters)!r}",
+        f"BOUNDS = {bounds!r}",
         f"START = {list(theory.start)!r}  # medians of the population",
         "",
         "",
-        f"def option_probabilities({', '.join([*own, 'rows'])}):",
-        '    """(n_rows, n_options) probability of each option; parameters are numbers, or one for each row."""',
-        *(f"    {names[name]} = rows[{names[name]!r}].to_numpy(float)" for name in theory.columns),
+        f"def option_probabilities({', '.join([*own, *columns])}):",
+        '    """Probability of each option on the last axis; arguments are numbers, or one for each row."""',
         *(f"    {name} = {written}" for name, written in lines),
-        "    nothing = pt.zeros(len(rows))",
-        f"    return pt.stack([{', '.join(f'({item}) + nothing' for item in options)}], axis=-1)",
-        "",
-        "",
-        "def log_likelihood(parameters, rows):",
-        '    """Nats of each row of responses."""',
-        "    found = option_probabilities(*parameters, rows)",
-        "    chosen = found[np.arange(len(rows)), rows['response'].to_numpy() - 1]",
-        f"    return rows['n'].to_numpy() * pt.log(pt.maximum(chosen, {LEAST_PROBABILITY}))",
+        f"    options = pt.broadcast_arrays({', '.join(options)})",
+        f"    return pt.maximum(pt.stack(options, axis=-1), {LEAST_PROBABILITY})",
         "",
         "",
         "def model(rows):",
-        '    """A hierarchical model of responses: one set of parameters for each participant."""',
+        '    """A hierarchical model of responses, one in each row: parameters for each participant."""',
         "    place, people = pd.factorize(rows['participant'])",
-        "    with pm.Model(coords={'parameter': NAMES, 'person': people}) as built:",
+        "    with pm.Model(coords={'parameter': list(BOUNDS), 'person': people}) as built:",
         f"        center = pm.Normal('center', {centers}, 1.5, dims='parameter')",
         "        spread = pm.HalfNormal('spread', 1, dims='parameter')",
         "        raw = pm.Normal('raw', dims=('person', 'parameter'))",
@@ -591,16 +603,24 @@ def to_pymc(theory: ExportedTheory, data: str) -> str:
             f"        {name} = pm.Deterministic({name!r}, {written}, dims='person')"
             for name, written in zip(own, scaled, strict=True)
         ),
-        f"        one = [{', '.join(f'{name}[place]' for name in own)}]",
-        "        pm.Potential('responses', log_likelihood(one, rows).sum())",
+        f"        found = option_probabilities({', '.join([*(f'{name}[place]' for name in own), *read])})",
+        "        pm.Categorical('choice', p=found, observed=rows['response'].to_numpy() - 1)",
         "    return built",
+        "",
+        "",
+        "def log_likelihood(parameters, rows):",
+        '    """Nats of each row of responses."""',
+        f"    found = option_probabilities({', '.join(['*parameters', *read])})",
+        "    found = found + pt.zeros((len(rows), 1))",
+        "    return pt.log(found[np.arange(len(rows)), rows['response'].to_numpy() - 1])",
         "",
         "",
         "if __name__ == '__main__':",
         f"    rows = pd.read_csv({data!r})",
-        f"    total = float(log_likelihood(START, rows.iloc[:{theory.n_checked}]).sum().eval())",
+        f"    first = rows.iloc[:{theory.n_checked}]",
+        "    total = float((first['n'].to_numpy() * log_likelihood(START, first)).sum().eval())",
         f"    assert abs(total - ({theory.log_likelihood!r})) < 1e-8, 'not the log likelihood that Lakatos computes'",
-        "    with model(rows):",
+        "    with model(rows.loc[rows.index.repeat(rows['n'])]):",
         "        found = pm.sample()",
         "    print(az.summary(found, var_names=['center', 'spread']))",
     ]
