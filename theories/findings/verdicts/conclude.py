@@ -57,7 +57,7 @@ RATIO_DRAWS = 512
 """Draws of a population on which what it leaves unexplained is measured."""
 MOST_MEASURED = 6
 """Theories of which it is measured."""
-LEAST_TOLD = 5
+LEAST_STATED = 5
 """Participants from whom on the leader's error is stated: of fewer, a mean says much about each."""
 MOST_MARKS = 3
 MOST_TIED = 4
@@ -185,7 +185,7 @@ def conclude_from(
         parts += _what_it_says(evidence, leader)
         parts += _on_each_data_set(evidence, leader, rival)
         told = [*_beside_published(evidence, decides), *told]
-    if not few or (board.leader.score.n_units or 0) >= LEAST_TOLD:
+    if not few or (board.leader.score.n_units or 0) >= LEAST_STATED:
         parts.append(_error_in_words(errors[0]))
     parts += _truth_in_words(truth, leader)
     if cross_validated:
