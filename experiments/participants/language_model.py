@@ -48,11 +48,15 @@ from lakatos.experiments.participants.web.study import (
 from lakatos.experiments.participants.web.texts import (
     Texts,
     filled,
-    option_labels,
     texts_for_domain,
     translated,
 )
-from lakatos.experiments.participants.web.view import notices_before, passes, public_texts
+from lakatos.experiments.participants.web.view import (
+    labels_at,
+    notices_before,
+    passes,
+    public_texts,
+)
 from lakatos.experiments.preregistration import Preregistration
 from lakatos.experiments.task import Design, Domain
 from lakatos.language_models.call import RecordedCall
@@ -462,7 +466,7 @@ def page_of(
 
 
 def _labels(experiment: PageExperiment, texts: Texts) -> list[str]:
-    return option_labels(texts, experiment.domain, experiment.n_options)
+    return labels_at(experiment, texts, experiment.design.stimuli, 0)
 
 
 def _choice(labels: Sequence[str]) -> type[BaseModel]:

@@ -686,3 +686,38 @@ def test_a_balloon_grows_bursts_and_is_collected(browser, serve, tmp_path):
     assert {name: own[-1] for name, own in answers.feedback.items()} == {
         name: float(value[0, 0]) for name, value in told.items()
     }
+
+
+@pytest.mark.slow
+def test_a_response_to_a_cue_is_given_or_withheld_and_its_outcome_is_shown(
+    browser: Any, serve: Callable[..., str], tmp_path: Path
+) -> None:
+    space = {"task": "go_nogo", "n_steps": 8}
+    design = open_experiment(tmp_path, "learning", n_trials=1, checks=0, space=space)
+    task, told, given = DOMAINS["learning"], {}, []
+    page = browser.new_page()
+    page.goto(f"{serve()}/study/")
+    consent(page)
+    instructions = page.locator("main").inner_text()
+    assert "Each time you either respond or withhold a response" in instructions
+    assert "boxes" not in instructions
+    understand(page, "learning")
+    while number := shown(page):
+        cue = int(design.stimuli["cue"][number - 1]) + 1
+        assert f"cue {cue}" in page.locator(".picture").inner_text()
+        names = [
+            words.split("\n")[0] for words in page.locator(".options button").all_inner_texts()
+        ]
+        assert names == ["withhold", "respond"]
+        if told:
+            won = told["reward"][0, 0]
+            words = "You won 1" if won > 0 else "You lost 1" if won < 0 else "nothing"
+            assert words in page.locator(".notice").inner_text()
+        page.screenshot(path=str(tmp_path / f"{number}.png"))
+        given.append(cue % 2)
+        arrays = design.stimuli.take([number - 1]).arrays
+        told = task.feedback(arrays, task.shown(arrays, told), np.array([[given[-1]]]))
+        answer(page, given[-1])
+    (answers,) = in_inbox(tmp_path)
+    assert list(answers.response) == given
+    assert set(design.stimuli["cue"]) == {0, 1, 2, 3}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lakatos.experiments.outcomes import HasOutcomes, NamesOutcomes
+from lakatos.experiments.outcomes import HasOutcomes, NamesOptions, NamesOutcomes
 from lakatos.experiments.participants.answers import LOOK_AHEAD
 from lakatos.experiments.participants.timed_answer import timed_task
 from lakatos.experiments.participants.web.manner import PageCondition
@@ -37,6 +37,7 @@ from lakatos.experiments.participants.web.texts import (
     translated,
 )
 from lakatos.experiments.participants.web.timed import timed_words
+from lakatos.experiments.task import Stimuli
 
 BLOCKS: Final[tuple[QuestionBlock, ...]] = ("before", "after")
 
@@ -109,14 +110,14 @@ def public_texts(
     if experiment is None:
         return made
     part, lines = texts["domains"][experiment.domain], consent_of(experiment, name)
-    stages = part["two_stages"] if has_two_stages(experiment) else []
+    task_lines = _task_lines(experiment, part, later(texts, "flow"))
     has_right = experiment.task.sequential or experiment.figures
     before = [] if has_right else texts["instructions"]["after"][:1]
     checks = texts["instructions"]["after"][1:] if experiment.settings.checks else []
     settings = experiment.settings.under(condition)
     manner = _manner(settings, later(texts, "flow"))
     made["instructions"] = texts["instructions"] | {
-        "paragraphs": [*part["instructions"], *stages, *before, *checks, *manner]
+        "paragraphs": [*task_lines, *before, *checks, *manner]
     }
     made["flow"] = _flow(settings, later(texts, "flow")) | _timed_flow(experiment)
     made["questionnaire"] = texts.get("questionnaire", {}) | {
@@ -245,7 +246,7 @@ def answer_words(session: PageSession, position: int, response: int | None) -> s
     texts = session_texts(session)
     words, labels = (
         later(texts, "flow"),
-        option_labels(texts, experiment.domain, experiment.n_options),
+        labels_at(experiment, texts, experiment.stimuli_of(step), step.row),
     )
     place = right[step.row]
     return (
@@ -266,6 +267,14 @@ def right_answers(experiment: PageExperiment, step: PageStep) -> Sequence[int]:
     return [int(key) for key in task.right_keys(experiment.stimuli_of(step))]
 
 
+def labels_at(experiment: PageExperiment, texts: Texts, stimuli: Stimuli, row: int) -> list[str]:
+    """Names of the options of a trial, in the language of ``texts``."""
+    if isinstance(experiment.task, NamesOptions) and np.any(stimuli.arrays.get("go", 0)):
+        names = experiment.task.option_names(stimuli, row)
+        return [translated(f">{name}<", texts)[1:-1] for name in names]
+    return option_labels(texts, experiment.domain, experiment.n_options)
+
+
 def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]:
     """What is shown of a step. An attention check has the form of a trial, so that only who reads it can tell."""
     texts = session_texts(session)
@@ -276,14 +285,14 @@ def _step(session: PageSession, position: int, step: PageStep) -> dict[str, Any]
     if step.kind == "condition":
         assert own is not None
         return _block_begins(session, step, own, later(texts, "flow"))
-    labels = option_labels(texts, experiment.domain, experiment.n_options)
+    is_check = step.kind == "check"
+    shown_step = _step_behind_check(session, position) if is_check else step
+    stimuli, row = experiment.stimuli_of(shown_step), shown_step.row
+    labels = labels_at(experiment, texts, stimuli, row)
     options = [
         {"label": label, "available": free}
         for label, free in zip(labels, available(experiment, step), strict=True)
     ]
-    is_check = step.kind == "check"
-    shown_step = _step_behind_check(session, position) if is_check else step
-    stimuli, row = experiment.stimuli_of(shown_step), shown_step.row
     is_next = position == session.position and not is_check
     if is_next:
         stimuli, row = seen(experiment, step, session.feedback), 0
@@ -398,6 +407,15 @@ def notices_before(
     if has_two_stages(experiment):
         lines.append(texts["task"]["start"])
     return [line for line in lines if line]
+
+
+def _task_lines(experiment: PageExperiment, part: Texts, flow: Mapping[str, Any]) -> list[str]:
+    """What participants read of their task: also of two stages, cues or withheld responses, where it has them."""
+    arrays = experiment.design.stimuli.arrays if isinstance(experiment.task, NamesOptions) else {}
+    if np.any(arrays.get("go", 0)):
+        return list(flow["withhold"])
+    stages = part["two_stages"] if has_two_stages(experiment) else []
+    return [*part["instructions"], *stages, *([flow["cues"]] if "cue" in arrays else [])]
 
 
 def has_two_stages(experiment: PageExperiment) -> bool:
