@@ -32,5 +32,6 @@ WALL_PER_PROCESSOR = 12.0
 machine changes nothing."""
 CELLS_IN_TIME = 2**13
 """Draws times trials that a theory has the time of one call for, whatever the machine. A question about more of them
-that ran into the limit is asked again in parts of this size, and a step of a walk has more time in proportion. A theory
-that passed its exam (512 draws of 100 trials within one call) takes a sixth of the limit for so many at most."""
+that ran into the limit of time or memory is asked again in parts of this size, and a step of a walk has more time in
+proportion. A theory that passed its exam (512 draws of 100 trials within one call) takes a sixth of the limit for so
+many at most."""

@@ -209,8 +209,8 @@ class TheorySession:
     def probabilities(self, parameters: Mapping[str, NDArray[Any]]) -> list[Array]:
         """Predictions for ``(n_draws,)`` values of each parameter; see `Sandbox.probabilities`.
 
-        Draws that together take longer than a call may take are asked about in parts, so that a slow machine changes
-        no answer: a theory fails only where one draw alone takes that long.
+        Draws that together take longer or more memory than a call may take are asked about in parts, so that a slow
+        machine changes no answer: a theory fails only where one draw alone takes that much.
         """
         values, n_draws = _draws(parameters)
         sizes = [(n_draws, n_trials, self._n_options) for n_trials in self._n_trials]
@@ -236,7 +236,7 @@ class TheorySession:
             self._ask_probabilities(
                 {"parameters": wire.describe(values)}, wire.payload_of(values), answers, values
             )
-        except TheoryTimeoutError:
+        except (TheoryTimeoutError, TheoryResourceError):
             fewer = [size for size in (CELLS_IN_TIME // n_cells, 1) if 0 < size < n_draws]
             if not fewer:
                 raise

@@ -440,9 +440,9 @@ def test_many_draws_on_many_trials_are_asked_in_parts_that_fit_into_memory(sandb
     (parts,) = sandbox.probabilities(source, draws, X, limits=limits)
     (alone,) = sandbox.probabilities(source, {"w": draws["w"][[0, 3999]]}, X, limits=limits)
     np.testing.assert_array_equal(parts[[0, 3999]], alone)
-    monkeypatch.setattr(session, "MOST_CELLS", 10**9)
-    with pytest.raises(TheoryError):
-        sandbox.probabilities(source, draws, X, limits=limits)
+    monkeypatch.setattr(session, "MOST_CELLS", 10**9)  # found out by running out of memory
+    (again,) = sandbox.probabilities(source, draws, X, limits=limits)
+    np.testing.assert_array_equal(again, parts)
 
 
 SLOW = """n = 1
@@ -466,6 +466,20 @@ def test_draws_that_take_too_long_together_are_asked_in_parts(sandbox, monkeypat
         for _ in range(2):
             np.testing.assert_array_equal(asked.probabilities(draws)[0], expected)
         assert asked.processor_seconds > 0.5
+
+
+@pytest.mark.parametrize("cells", [100, 4])
+def test_draws_that_take_too_much_memory_together_are_asked_in_parts(sandbox, monkeypatch, cells):
+    """Each draw takes 8 MiB, and the limit is that of some ten draws."""
+    wide = "return (parameters['w'][..., None] * xp.linspace(0, 1, 5)[:, None] * xp.ones({})).mean(axis=-1)"
+    draws = {"w": np.linspace(0, 1, 60)}
+    expected = sandbox.probabilities(body(wide.format(1)), draws, X)[0]
+    monkeypatch.setattr(session, "CELLS_IN_TIME", cells)
+    source, limits = body(wide.format(200_000)), SandboxLimits(memory_bytes=320 * 2**20)
+    (parts,) = sandbox.probabilities(source, draws, X, limits=limits)
+    np.testing.assert_allclose(parts, expected, rtol=1e-12)
+    with pytest.raises(TheoryResourceError, match="ran out of memory"):
+        sandbox.probabilities(body(wide.format(20_000_000)), draws, X, limits=limits)
 
 
 def test_a_theory_that_takes_too_long_for_one_draw_fails(sandbox):
