@@ -55,7 +55,7 @@ def audit_run(
         recompute: Records to recompute.
         sample: Number of steps in a sample.
         key: Public key that signed the heads; the key of this laboratory by default.
-        of: Run or bundle with which a report is compared; by default the one in the same folder.
+        of: Run (its name or path) or bundle with which a report is compared; by default the one in the same folder.
         workers: Theories that run at the same time. Does not change results.
 
     Examples:
@@ -82,7 +82,8 @@ def audit_run(
         )
     if run and is_report(Path(run)):
         page = Path(run)
-        source = source_of(page, of)
+        named = str(find_run(of, runs)) if of and not Path(of).is_file() else of
+        source = source_of(page, named)
         is_copy = not holds_journal(source)
         signed_by = key if is_copy else (key or None)
         with opened(source, run_name(page)) as folder:

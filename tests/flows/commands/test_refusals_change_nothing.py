@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "why": ("begun", "done nosuch", "nosuch"),
     "transfer": ("done --to nosuch", "nosuch --to good.csv", "--check pipe.csv", "--check study.toml"),
     "compare-with": ("gecco notes", "hbayesdm nosuch", "autocog good.csv", "nosuch notes", "gecco pipe.csv"),
-    "audit": ("nosuch", "newer", "pipe.csv", "good.csv", "notes"),
+    "audit": ("nosuch", "newer", "pipe.csv", "good.csv", "notes", "done --of done", "page.html --of nosuch"),
     "export": (
         *("new --to otel", "begun --to tables", "done --to nosuch", "done --to otel --endpoint x"),
         *("new --to crate --out crate", "done --to crate --out notes", "done --to inspect --out logs"),

@@ -12,7 +12,8 @@ import pytest
 from lakatos.experiments.record import AnswersArrived
 from lakatos.flows.audit.audit import audit
 from lakatos.flows.audit.bundle import bundle, unbundle
-from lakatos.flows.errors import UnusableError
+from lakatos.flows.commands.audit import audit_run
+from lakatos.flows.errors import RunMissingError, UnusableError
 from lakatos.flows.operations.people import withdraw
 from lakatos.flows.operations.report_page import check_report, opened, run_name, source_of
 from lakatos.flows.report.report import write_report
@@ -62,6 +63,19 @@ def test_a_page_that_was_changed_fails(
     found = check_report(page, run, None)
     assert not found.passed
     assert said in found.detail
+
+
+def test_the_run_of_a_report_is_named_as_in_other_commands(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_bytes((run / "report.html").read_bytes())
+    monkeypatch.chdir(run.parents[1])
+    for of in ("run", "runs/run", str(run)):
+        found = audit_run(str(page), of=of, recompute="none")
+        assert [item.passed for item in found.findings if item.name == "report"] == [True]
+    with pytest.raises(RunMissingError, match="there is no run 'nosuch' in runs"):
+        audit_run(str(page), of="nosuch")
 
 
 def test_a_page_beside_no_run_and_no_bundle_is_refused(tmp_path: Path) -> None:
