@@ -38,7 +38,7 @@ from lakatos.theories.findings.exchange.likelihood import Likelihood, Said, vect
 from lakatos.theories.findings.likelihood_fit import represent_participants
 
 Array = NDArray[np.float64]
-RESULT = ROOT / "benchmarks" / "raw" / "imported_calls.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "imported_calls.json"
 N_CALLS, N_STARTS, SEED = 256, 10, 0
 PYMC = """
 import pymc as pm
