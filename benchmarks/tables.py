@@ -62,6 +62,8 @@ SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "studies": {"studies": ("study", "seed")},
     "survival": {"changes": ("what",), "passes": ("command",)},
     "theories/autora_equations": {"cells": ("equation",)},
+    "theories/compiled_stan": {"models": ("model", "example")},
+    "theories/imported_calls": {"models": ("model",)},
     "theories/diagnosis": {"confidence": ("stated",), "cells": ("rule",)},
     "theories/discovery": {"cells": ("set",)},
     "theories/discovery_again": {"cells": ("rule",)},

@@ -31,7 +31,7 @@ from lakatos.theories.errors import TheoryError
 from lakatos.theories.findings.exchange.likelihood import Said
 from lakatos.theories.findings.exchange.pymc_model import as_name
 
-RESULT = ROOT / "benchmarks" / "raw" / "compiled_stan.json"
+RESULT = ROOT / "benchmarks" / "raw" / "theories" / "compiled_stan.json"
 N_PEOPLE, N_VECTORS, SEED = 2, 3, 1
 TYPE = (
     r"((?:int|real|vector|row_vector|matrix|simplex|ordered)"
@@ -243,11 +243,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options.parse_args(arguments)
     every = sorted(item.stem for item in (chosen.hbayesdm / "commons" / "models").glob("*.yml"))
     chosen.folder.mkdir(parents=True, exist_ok=True)
-    kept = json.loads(chosen.out.read_text())["models"] if chosen.out.exists() else {}
+    rows = json.loads(chosen.out.read_text())["models"] if chosen.out.exists() else []
+    kept = {row["model"]: row for row in rows}
     for stem in chosen.models or every:
         if stem not in kept:
             kept[stem] = compared(stem, chosen.hbayesdm, chosen.httpstan, chosen.folder.resolve())
-            chosen.out.write_text(json.dumps({"models": kept, **provenance()}, indent=1) + "\n")
+            chosen.out.write_text(
+                json.dumps({"models": [*kept.values()], **provenance()}, indent=1) + "\n"
+            )
         row = kept[stem]
         print(f"{stem:26s} {row.get('largest_difference', row.get('refused'))}", flush=True)
 

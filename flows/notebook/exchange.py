@@ -44,7 +44,7 @@ from lakatos.theories.findings.exchange.autocog import (
 from lakatos.theories.findings.exchange.export import exported, source_in, to_json
 from lakatos.theories.findings.exchange.formula import UnwritableError
 from lakatos.theories.findings.exchange.gecco import import_gecco
-from lakatos.theories.findings.exchange.likelihood import Said
+from lakatos.theories.findings.exchange.likelihood import Said, refuse_likelihood
 from lakatos.theories.findings.exchange.standalone import source_in_function, write_function
 from lakatos.theories.findings.exchange.written import PROGRAMS
 from lakatos.theories.language.family import own_texts
@@ -93,6 +93,7 @@ def check(file: TheoryFile, *, domain: str = "") -> CheckedFile:
         $ lakatos theory check mine.py --domain intertemporal
     """
     source, guessed = read_theory_file(Path(file)), ""
+    refuse_likelihood(file, source)
     if not domain:
         domain, read = guess_domain(source)
         guessed = f"checked as a theory of {domain}, since it reads {', '.join(read)}; --domain names another"

@@ -21,6 +21,7 @@ from lakatos.flows.argument import Argument
 from lakatos.flows.notebook.answers import PeoplesAnswers
 from lakatos.theories.engine.laboratory import Laboratory
 from lakatos.theories.errors import TheoryError
+from lakatos.theories.findings.exchange.likelihood import refuse_likelihood
 from lakatos.theories.findings.verdicts.tell import lacking_trials
 from lakatos.theories.language.family import Family, find_family
 from lakatos.theories.language.prior import Prior
@@ -127,6 +128,7 @@ def find_theory(theory: TheoryLike, domain: Domain, laboratory: Laboratory) -> T
             f"one, or the name of a published one: {', '.join(family.seeds)}."
         )
     program = TheoryProgram(read_theory_file(place), "you")
+    refuse_likelihood(place, program.source)
     try:
         return laboratory.check(program)
     except TheoryError as error:

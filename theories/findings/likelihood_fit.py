@@ -59,6 +59,11 @@ SHARE_WIDE: Final = 0.2
 LEAST_SPREAD: Final = 0.2
 """Of z over participants; with fewer, predictions hardly differ."""
 N_ROUNDS: Final = 100
+LEAST_EFFECTIVE: Final = 0.25
+"""Share of draws that must represent the typical participant for a further round."""
+MOST_REDRAWN: Final = 6
+NEAR: Final = 0.2
+"""Between two populations of z, whose draws represent one as well as the other."""
 FEW_DRAWS: Final = 10.0
 """Effective draws below which a participant's estimates are uncertain."""
 
@@ -76,6 +81,8 @@ class ParticipantDraws:
     """``(n_draws, n_parameters)``."""
     log_values: Array
     """``(n_draws,)`` log likelihood minus log density of the draws."""
+    under: LikelihoodPopulation | None = None
+    """The population under which the draws represent the posterior; a wide one where it is not said."""
 
 
 @dataclass(frozen=True)
@@ -193,33 +200,53 @@ def represent_participants(
             except TheoryError as error:
                 raise type(error)(f"{error} This was for participant {name}.") from None
             done()
-        # Draws around each posterior under the population of all; where a population is narrow, few of the first
-        # draws lie in it. They only choose where the function is called, and predict nobody.
-        population = fit_population(first)
-        return [
-            _Participant(item, session, place, columns).again(own, population)
-            for place, (columns, own) in enumerate(zip(people.values(), first, strict=True))
-        ]
+        # Draws around each posterior under the population of all, until it stays: few draws under one population lie
+        # in a narrow other one. They only choose where the function is called, and predict nobody.
+        draws, population = first, wide
+        for _ in range(MOST_REDRAWN):
+            before, population = population, fit_population(draws)
+            if _distance(before, population) < NEAR:
+                break
+            draws = [
+                _Participant(item, session, place, columns).again(own, population)
+                for place, (columns, own) in enumerate(zip(people.values(), draws, strict=True))
+            ]
+        return draws
 
 
 def fit_population(draws: Sequence[ParticipantDraws]) -> LikelihoodPopulation:
-    """The population that most likely produced the responses of some participants, by expectation maximisation."""
-    n_parameters = draws[0].z.shape[1]
-    population = LikelihoodPopulation(np.zeros(n_parameters), np.full(n_parameters, WIDE))
-    for _ in range(N_ROUNDS):
-        means, squares = [], []
+    """The population that most likely produced the responses of some participants, by expectation maximisation.
+
+    It begins with the population under which the draws were made, and ends early where few of them represent the
+    typical participant, because the rest would follow chance.
+    """
+    n_draws, n_parameters = draws[0].z.shape
+    population = draws[0].under or LikelihoodPopulation(
+        np.zeros(n_parameters), np.full(n_parameters, WIDE)
+    )
+    for number in range(N_ROUNDS):
+        means, squares, effective = [], [], []
         for own in draws:
             weights = np.exp(_normalised(population.log_weights(own)))
             means.append(weights @ own.z)
             squares.append(weights @ own.z**2)
+            effective.append(1 / np.sum(weights**2))
+        if number and np.median(effective) < LEAST_EFFECTIVE * n_draws:
+            break
         mean = np.mean(means, axis=0)
         variance = np.mean(squares, axis=0) - mean**2
         new = LikelihoodPopulation(mean, np.sqrt(np.maximum(variance, LEAST_SPREAD**2)))
-        change = max(np.abs(new.mean - population.mean).max(), np.abs(new.sd - population.sd).max())
+        change = _distance(population, new)
         population = new
         if change < 1e-4:
             break
     return population
+
+
+def _distance(one: LikelihoodPopulation, other: LikelihoodPopulation) -> float:
+    """The largest difference of a mean or a standard deviation."""
+    differences = np.abs([one.mean - other.mean, one.sd - other.sd])
+    return float(differences.max())
 
 
 def score_left_out(draws: Sequence[ParticipantDraws]) -> UnitScores:
@@ -312,7 +339,9 @@ class _Participant:
         log_values = self.log_likelihood(expit(z)) - log_density
         n_responses = len(next(iter(self.columns.values())))
         most_likely = self.low + (self.high - self.low) * best
-        return ParticipantDraws(most_likely, top, n_responses, z, np.asarray(log_values))
+        return ParticipantDraws(
+            most_likely, top, n_responses, z, np.asarray(log_values), population
+        )
 
 
 def _slopes(

@@ -73,6 +73,22 @@ def test_it_is_scored_beside_a_theory_of_the_language_on_the_same_responses(plac
     assert abs(difference) < 0.03  # the same form, whose populations have another shape
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("check", "mine.py"),
+        ("export", "mine.py", "--as", "json"),
+        ("effects", "responses.csv", "mine.py", "--by", "trial"),
+    ],
+)
+def test_commands_that_need_predictions_of_options_refuse_a_likelihood(
+    place: Path, asked: tuple[str, ...]
+) -> None:
+    done = ask(*(place / word if "." in word else word for word in asked))
+    assert done.exit_code != 0
+    assert "mine.py is a likelihood function" in str(done.exception)
+
+
 def test_a_function_alone_is_scored_on_a_table_of_no_known_task(place: Path) -> None:
     table = pd.read_csv(place / "responses.csv").rename(
         columns={"choice": "press", "reward": "tone"}

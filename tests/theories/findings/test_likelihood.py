@@ -449,3 +449,21 @@ def test_numbered_options_that_nobody_chose_belong_to_the_sum(
     less = five.replace("bias / 4, bias / 4", "bias / 4, bias / 8")
     with pytest.raises(TheoryError, match=r"probabilities sum to 0\.64"):
         import_likelihood(less, table, sandbox)
+
+
+def test_a_population_is_estimated_no_further_than_draws_represent_it() -> None:
+    rng, under = np.random.default_rng(2), LikelihoodPopulation(np.zeros(2), np.ones(2))
+    draws = []
+    for _ in range(5):
+        z = rng.normal(size=(256, 2))
+        likelihoods = -0.5 * ((z.sum(axis=1) - 3) / 0.3) ** 2
+        log_values = likelihoods - under.log_density(z)
+        draws.append(ParticipantDraws(np.zeros(2), 0.0, 9, z, log_values, under))
+    weights = [np.exp(own.log_values + under.log_density(own.z)) for own in draws]
+    weights = [own / own.sum() for own in weights]
+    assert np.median([1 / np.sum(own**2) for own in weights]) < 64
+    mean = np.mean([w @ own.z for w, own in zip(weights, draws, strict=True)], axis=0)
+    square = np.mean([w @ own.z**2 for w, own in zip(weights, draws, strict=True)], axis=0)
+    found = fit_population(draws)
+    np.testing.assert_allclose(found.mean, mean)
+    np.testing.assert_allclose(found.sd, np.sqrt(square - mean**2))

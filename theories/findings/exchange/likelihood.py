@@ -231,6 +231,20 @@ def is_likelihood(source: str) -> bool:
     return re.search(rf"^{NAME} = ", source, re.MULTILINE) is not None
 
 
+def refuse_likelihood(place: object, source: str) -> None:
+    """Refuse a likelihood function where a theory of the language is needed.
+
+    Raises:
+        TheoryError: The source declares one.
+    """
+    if is_likelihood(source):
+        raise TheoryError(
+            f"{place} is a likelihood function: it gives the likelihood of responses that were made, which `lakatos "
+            "theory score` and `lakatos theory fit` need. This needs a theory that predicts every option of a trial "
+            "(`choose`)."
+        )
+
+
 def read_likelihood(source: str) -> Likelihood:
     """A likelihood function that `import_likelihood` wrote.
 
