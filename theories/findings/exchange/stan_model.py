@@ -73,6 +73,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "softmax": "special.softmax({})",
     "round": "np.trunc({0} + np.copysign(0.5, {0}))",
     "sqrt": "np.sqrt({})",
+    "std_normal_lcdf": "special.log_ndtr({})",
     "square": "np.square({})",
     "sum": "np.sum({})",
     "tanh": "np.tanh({})",
