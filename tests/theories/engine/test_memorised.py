@@ -159,6 +159,19 @@ def test_a_table_at_a_tenth_of_the_parameters_is_found_though_the_mean_hides_it(
     assert share < 0.2
 
 
+def test_predictions_at_single_parameters_are_measured_only_without_memory(sandbox):
+    for name, theory, n_points in (
+        ("multiattribute", "tallying", 32),
+        ("learning", "averaging", 0),
+    ):
+        domain = DOMAINS[name]
+        settings = SPACE if name == "multiattribute" else {"n_steps": 40}
+        stimuli = domain.candidates(settings, np.random.default_rng(0), 60)
+        known = read_program(FAMILIES[name].program(theory))
+        seen = predictions_of_study(TestedTheory(known, domain, sandbox, lambda _: [], stimuli, 0))
+        assert len(seen.at_points) == n_points
+
+
 def test_the_exam_states_both_numbers_and_the_same_ones_again(sandbox):
     source = HEAD + (
         "\ndef choose(parameters, trials, xp):\n"

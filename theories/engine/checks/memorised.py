@@ -95,7 +95,8 @@ class StudyPredictions:
     predicted: Array
     """``(n_rows, n_options)`` probabilities, the mean over parameters."""
     at_points: Array
-    """``(n_points, n_rows, n_options)`` at single parameters."""
+    """``(n_points, n_rows, n_options)`` at single parameters; none of theories that learn, whose predictions follow from
+    earlier responses in more ways than columns show."""
     group: Rows
     """``(n_rows,)`` number of the trial, whatever its sides."""
 
@@ -137,7 +138,8 @@ def predictions_of_study(trial: TestedTheory) -> StudyPredictions | None:
     with trial.asking([sheet], walks_apart=False) as ask:
         (answers,) = ask(points)
     group = np.array([number[key] for key in keys], dtype=np.intp)[row]
-    return StudyPredictions(_columns(trial, sheet), typical_predictions(answers), answers, group)
+    at_points = answers[: 0 if trial.walks else None]
+    return StudyPredictions(_columns(trial, sheet), typical_predictions(answers), at_points, group)
 
 
 def typical_predictions(answers: Array) -> Array:
