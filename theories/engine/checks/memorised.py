@@ -95,8 +95,8 @@ class StudyPredictions:
     predicted: Array
     """``(n_rows, n_options)`` probabilities, the mean over parameters."""
     at_points: Array
-    """``(n_points, n_rows, n_options)`` at single parameters; none of theories that learn, whose predictions follow from
-    earlier responses in more ways than columns show."""
+    """``(n_points, n_rows, n_options)`` at single parameters; none of theories that learn, whose predictions
+    follow from earlier responses in more ways than columns show."""
     group: Rows
     """``(n_rows,)`` number of the trial, whatever its sides."""
 
