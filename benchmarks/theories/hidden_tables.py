@@ -13,10 +13,7 @@ from collections.abc import Iterable
 HEAD = '"""A rule: people follow it."""\n'
 PRIOR = '{"prior": "uniform", "low": 0.2, "high": 2.0}'
 DECLARED = f'"s": {PRIOR}'
-FUNCTIONS = (
-    "sin", "cos", "tan", "exp", "log", "sqrt", "abs", "floor", "ceil", "sign", "square", "tanh", "sinh", "cosh",
-    "rint", "trunc",
-)  # fmt: skip
+FUNCTIONS = ("sin", "cos", "tanh", "sinh", "cosh", "square", "exp", "rint")
 NAMES = [*string.ascii_letters, *(a + b for a in "abcdefgh" for b in "xyz")]
 WRITTEN_CALLS = ("t = {0}", "t = ({0})", "t += {0}[len(t):]", "t = [*{0}]", "t = list({0})")
 COUNTS = (
@@ -70,7 +67,8 @@ def hidden_tables() -> dict[str, str]:
     letters = dict.fromkeys(chr(0x4E00 + v) for v in numbers[:38])
     wide = ", ".join(f'"{name}": {PRIOR}' for name in ("s", *letters))
     words = (
-        f"x = xp.{rng.choice(FUNCTIONS)}(xp.{rng.choice(FUNCTIONS)}(x) + y)" for _ in range(40)
+        f"x = xp.{rng.choice(FUNCTIONS)}(xp.{rng.choice(FUNCTIONS)}(x) % 3 + y % 2)"
+        for _ in range(40)
     )
     ifs = ("if i", "if not i", "if i < i", "if i is i")
     conditions = (f"t = [i for i in t {' '.join(rng.choices(ifs, k=6))}]" for _ in range(60))
@@ -105,7 +103,7 @@ def hidden_tables() -> dict[str, str]:
         "numbers of arguments": theory(
             ["t = 1", *counted], "key / 97", before="def g(*a): return len(a)\n"
         ),
-        "functions of NumPy": theory(["x, y = n + 0.1, key + 1.1", *words], "abs(xp.nan_to_num(x)) % 1"),
+        "functions of NumPy": theory(["x, y = n % 7.3, key % 1.7", *words], "abs(x) * 7 % 1"),
         "a seed of a generator": theory(["t = xp.random.default_rng(81374).random(97)"], "t[key]"),
         "conditions of comprehensions": theory(["t = list(range(97))", *conditions], "key / 97"),
         "digits of a root": theory(["t = xp.floor(1e4 * (xp.sqrt(2 + xp.arange(97) * 37) % 1)) % 100"], "t[key] / 100"),

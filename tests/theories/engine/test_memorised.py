@@ -17,7 +17,6 @@ from lakatos.theories.engine.checks.memorised import (
     LEAST_TRIALS,
     MOST_UNEXPLAINED,
     missed,
-    predictions_of_study,
     typical_predictions,
     unexplained_predictions,
 )
@@ -135,28 +134,6 @@ def test_numbers_made_of_trials_are_refused_whatever_makes_them(name, sandbox):
     found = table_checks(source, sandbox)
     assert not found[MEMORISED].passed, found[MEMORISED].sentence
     assert "knows trials by heart" in found[MEMORISED].sentence
-
-
-GATED = """
-def choose(parameters, trials, xp):
-    flat = xp.round(trials["ratings"].reshape(len(trials["ratings"]), -1))
-    n = flat @ 5.0 ** xp.arange(flat.shape[-1])
-    lead = (trials["ratings"][:, 1] - trials["ratings"][:, 0]).sum(axis=-1)
-    plain = 1 / (1 + xp.exp(-parameters["s"] * lead))
-    gate = 1 / (1 + xp.exp(-400 * (parameters["s"] - 1.82)))
-    return gate * (0.02 + 0.96 * (n * n % 997 / 997)) + (1 - gate) * plain
-"""
-
-
-def test_a_table_at_a_tenth_of_the_parameters_is_found_though_the_mean_hides_it(sandbox):
-    found = table_checks(HEAD + GATED, sandbox)[MEMORISED]
-    assert not found.passed, found.sentence
-    assert found.sentence.startswith("at some parameters, of its predictions for 200 trials")
-    theory = read_program(TheoryProgram(HEAD + GATED, "test"))
-    stimuli = DOMAIN.candidates(SPACE, np.random.default_rng(0), 200)
-    seen = predictions_of_study(TestedTheory(theory, DOMAIN, sandbox, lambda _: [], stimuli, 0))
-    share, _ = missed(seen.columns, seen.predicted, seen.group)
-    assert share < 0.2
 
 
 def test_the_exam_states_both_numbers_and_the_same_ones_again(sandbox):

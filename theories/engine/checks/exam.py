@@ -207,8 +207,8 @@ def _size_check(size: int) -> TheoryCheck:
 def _memorised_check(found: UnexplainedPredictions) -> TheoryCheck:
     """Whether learners that see some of the predictions find most of the others."""
     text = (
-        f"{found.where}of its predictions for {found.n_trials} trials, learners that saw some of them miss "
-        f"{found.share:.0%} of the variance of the others (root mean square {found.error:.2f})."
+        f"of its predictions for {found.n_trials} trials, learners that saw some of them miss {found.share:.0%} "
+        f"of the variance of the others (root mean square {found.error:.2f})."
     )
     if not found.by_heart:
         return TheoryCheck(MEMORISED, True, found.share, MOST_UNEXPLAINED, text, error="")

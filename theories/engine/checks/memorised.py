@@ -3,8 +3,7 @@
 Two learners that know no psychology see the trials and the domain's properties of them, as generic learners do, and the
 theory's predictions for half of the trials; they predict the other half. What they miss is a share of the variance of
 the theory's own predictions, so no responses are needed. A rule says something about all trials, and a learner finds
-most of it; what a table holds about one trial says nothing about another one. A table that a theory holds at a few
-parameters hardly shows in the mean over them, so predictions at single parameters are learned, too.
+most of it; what a table holds about one trial says nothing about another one.
 
 References:
     Rasmussen & Williams (2006), Gaussian Processes for Machine Learning, section 5.4.2 (leave-one-out).
@@ -26,9 +25,6 @@ from lakatos.theories.language.points import at_fractions
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
-Fold = tuple[Rows, Rows]
-"""Rows that teach, and those that are predicted."""
-Learner = Callable[[Array, Array, Rows, Rows], Array]
 MOST_UNEXPLAINED = 0.75
 """Share of the variance of predictions that may be missed."""
 LEAST_ERROR = 0.06
@@ -50,10 +46,6 @@ MOST_OPTIONS = 6
 """Options from which on an answer is a place on a scale, described by the trial and not by each option."""
 N_POINTS = 32
 """Parameters drawn, over whose predictions the mean is taken."""
-N_BY_HEART = 3
-"""Drawn parameters at which predictions are memorised, from which on a theory holds a table: a tenth of all. Published
-theories have at most one, at which hardly any choice varies."""
-SOMEWHERE = "at some parameters, "
 LEAST_SHOWN = 0.1
 """Share of the variance at single parameters that their mean has to show."""
 SCALES, RIDGES = (0.35, 0.7, 1.4, 2.8), (1e-4, 1e-2, 1e-1, 1.0)
@@ -77,8 +69,6 @@ class UnexplainedPredictions:
     """Root mean square, in probability."""
     n_trials: int
     """Different trials."""
-    where: str = ""
-    """At which parameters, where not in the mean over all."""
 
     @property
     def by_heart(self) -> bool:
@@ -94,16 +84,12 @@ class StudyPredictions:
     """``(n_rows, n_options, n_columns)``; see `trial_columns`."""
     predicted: Array
     """``(n_rows, n_options)`` probabilities, the mean over parameters."""
-    at_points: Array
-    """``(n_points, n_rows, n_options)`` at single parameters."""
     group: Rows
     """``(n_rows,)`` number of the trial, whatever its sides."""
 
     def mixed_with(self, table: Array, weight: float) -> StudyPredictions:
         """The same with a share of other probabilities, ``(n_rows, n_options)``."""
-        mixed = ((1 - weight) * part + weight * table for part in (self.predicted, self.at_points))
-        predicted, at_points = mixed
-        return replace(self, predicted=predicted, at_points=at_points)
+        return replace(self, predicted=(1 - weight) * self.predicted + weight * table)
 
 
 def least_trials(domain: Domain) -> int:
@@ -137,7 +123,7 @@ def predictions_of_study(trial: TestedTheory) -> StudyPredictions | None:
     with trial.asking([sheet], walks_apart=False) as ask:
         (answers,) = ask(points)
     group = np.array([number[key] for key in keys], dtype=np.intp)[row]
-    return StudyPredictions(_columns(trial, sheet), typical_predictions(answers), answers, group)
+    return StudyPredictions(_columns(trial, sheet), typical_predictions(answers), group)
 
 
 def typical_predictions(answers: Array) -> Array:
@@ -163,24 +149,9 @@ def typical_predictions(answers: Array) -> Array:
 
 
 def unexplained(seen: StudyPredictions) -> UnexplainedPredictions:
-    """How much learners miss of predictions: of their mean, or at the parameters where they miss most."""
-    n_trials = int(seen.group.max()) + 1
-    lesson = _Lesson.of(seen.columns, [seen.predicted, *seen.at_points], seen.group)
-    wrong = lesson.errors(_smooth)
-    share, error = lesson.missed(0, wrong[0])
-    found = UnexplainedPredictions(share, error, n_trials)
-    if found.by_heart:
-        return found
-    # Trees take long, so that they learn only where the smooth learner misses too much, and most.
-    doubtful = wrong > np.maximum(MOST_UNEXPLAINED * lesson.scale, LEAST_ERROR**2)
-    doubtful[0] = False
-    worst = np.argsort(-wrong / lesson.scale * doubtful, kind="stable")[: doubtful.sum()]
-    each = (
-        UnexplainedPredictions(*lesson.missed(int(place), wrong[place]), n_trials, SOMEWHERE)
-        for place in worst[: 2 * N_BY_HEART]
-    )
-    by_heart = [item for item in each if item.by_heart]
-    return found if len(by_heart) < N_BY_HEART else by_heart[N_BY_HEART - 1]
+    """How much learners miss of predictions."""
+    share, error = missed(seen.columns, seen.predicted, seen.group)
+    return UnexplainedPredictions(share, error, int(seen.group.max()) + 1)
 
 
 def missed(columns: Array, predicted: Array, group: Rows) -> tuple[float, float]:
@@ -191,60 +162,43 @@ def missed(columns: Array, predicted: Array, group: Rows) -> tuple[float, float]
         predicted: ``(n_rows, n_options)`` probabilities.
         group: ``(n_rows,)`` rows of one number teach together or are predicted together.
     """
-    lesson = _Lesson.of(columns, [predicted], group)
-    return lesson.missed(0, lesson.errors(_smooth)[0])
+    n_rows, n_options = predicted.shape
+    if n_options <= MOST_OPTIONS:
+        leaning = predicted.mean(axis=0)  # to an option for its place, which no column states
+        table = columns.reshape(-1, columns.shape[-1])
+        target = (predicted - leaning).reshape(-1, 1)
+        group = np.repeat(group, n_options)
+    else:  # a whole distribution for each trial, as cumulative probabilities
+        table, target = columns.reshape(n_rows, -1), np.cumsum(predicted, axis=1)[:, :-1]
+    table, folds = _standardised(table), list(_folds(group))
+    variance = float(((target - target.mean(axis=0)) ** 2).mean())
+    wrong = _error(_smooth, table, target, folds)
+    # Trees take longer, and are asked only where the smooth learner misses much.
+    if wrong > max(MOST_UNEXPLAINED / 3 * variance, LEAST_ERROR**2):
+        wrong = min(wrong, _error(_trees, table, target, folds))
+    share = wrong / variance if wrong > NOTHING else 0.0
+    return round(share, 3), round(wrong**0.5, 3)
 
 
-@dataclass(frozen=True)
-class _Lesson:
-    """Predictions to be learned, each by itself, from the same rows."""
+Fold = tuple[Rows, Rows]
+"""Rows that teach, and those that are predicted."""
+Learner = Callable[[Array, Array, Rows, Rows], Array]
 
-    table: Array
-    """``(n_rows, n_columns)`` what is known, standardised."""
-    target: Array
-    """``(n_rows, n_predictions, n_outputs)``."""
-    folds: Sequence[Fold]
 
-    @classmethod
-    def of(cls, columns: Array, predicted: Sequence[Array], group: Rows) -> _Lesson:
-        """As for `missed`, of several predictions."""
-        probabilities = np.stack(predicted, axis=1)
-        n_rows, _, n_options = probabilities.shape
-        if n_options <= MOST_OPTIONS:
-            leaning = probabilities.mean(
-                axis=0
-            )  # to an option for its place, which no column states
-            table = columns.reshape(-1, columns.shape[-1])
-            target = np.moveaxis(probabilities - leaning, 1, 2).reshape(n_rows * n_options, -1, 1)
-            group = np.repeat(group, n_options)
-        else:  # a whole distribution for each trial, as cumulative probabilities
-            table = columns.reshape(n_rows, -1)
-            target = np.cumsum(probabilities, axis=2)[..., :-1]
-        return cls(_standardised(table), target, list(_folds(group)))
+def _error(learner: Learner, table: Array, target: Array, folds: Sequence[Fold]) -> float:
+    """Mean squared error about rows that taught a learner nothing.
 
-    @property
-    def scale(self) -> Array:
-        """``(n_predictions,)`` variances, none of them too small to be divided by."""
-        variance = ((self.target - self.target.mean(axis=0)) ** 2).mean(axis=(0, 2))
-        return np.asarray(np.maximum(variance, NOTHING))
-
-    def errors(self, learner: Learner, place: slice = slice(None)) -> Array:
-        """``(n_predictions,)`` mean squared errors about rows that taught a learner nothing."""
-        target = self.target[:, place]
-        wrong = np.zeros(target.shape[1])
-        for taught, asked in self.folds:
-            found = learner(self.table, target[taught], taught, asked)
-            wrong += ((found - target[asked]) ** 2).sum(axis=(0, 2))
-        return np.asarray(wrong / (len(target) * target.shape[2]))
-
-    def missed(self, place: int, wrong: float | np.float64) -> tuple[float, float]:
-        """What `missed` returns, of one prediction, of which the smooth learner misses ``wrong``."""
-        variance, wrong = float(self.scale[place]), float(wrong)
-        # Trees take longer, and are asked only where the smooth learner misses much.
-        if wrong > max(MOST_UNEXPLAINED / 3 * variance, LEAST_ERROR**2):
-            wrong = min(wrong, float(self.errors(_trees, slice(place, place + 1))[0]))
-        share = wrong / variance if wrong > NOTHING else 0.0
-        return round(share, 3), round(wrong**0.5, 3)
+    Args:
+        learner: Takes the table, what is predicted for the rows that teach, and both kinds of rows.
+        table: ``(n_rows, n_columns)``.
+        target: ``(n_rows, n_outputs)``.
+        folds: In turn.
+    """
+    wrong = 0.0
+    for taught, asked in folds:
+        found = learner(table, target[taught], taught, asked)
+        wrong += float(((found - target[asked]) ** 2).sum())
+    return wrong / target.size
 
 
 def _sheet(trial: TestedTheory) -> TrialSheet:
@@ -334,20 +288,18 @@ def _smooth(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
     typical = np.median(distance[distance > 0]) if (distance > 0).any() else 1.0
     linear = 1 + LINEAR * products / max(table.shape[1], 1)
     mean = target.mean(axis=0)
-    best, found = np.full(target.shape[1], np.inf), np.zeros((len(asked), *target.shape[1:]))
+    best, found = np.inf, np.zeros((len(asked), target.shape[1]))
     for scale in SCALES:
         kernel = np.exp(-distance / (2 * scale**2 * typical)) + linear
         values, vectors = np.linalg.eigh(kernel[np.ix_(taught, taught)])
-        turned = np.tensordot(vectors.T, target - mean, axes=1)
+        turned = vectors.T @ (target - mean)
         for ridge in RIDGES:
             shrunk = np.maximum(values, 0.0) + ridge
-            weights = np.tensordot(vectors, turned / shrunk[:, None, None], axes=1)
+            weights = vectors @ (turned / shrunk[:, None])
             leverage = (vectors**2 / shrunk).sum(axis=1)
-            without = ((weights / leverage[:, None, None]) ** 2).sum(axis=(0, 2))
-            better = without < best
-            best = np.where(better, without, best)
-            fitted = np.tensordot(kernel[np.ix_(asked, taught)], weights[:, better], axes=1)
-            found[:, better] = fitted + mean[better]
+            without = float(((weights / leverage[:, None]) ** 2).sum())
+            if without < best:
+                best, found = without, kernel[np.ix_(asked, taught)] @ weights + mean
     return found
 
 
@@ -356,6 +308,5 @@ def _trees(table: Array, target: Array, taught: Rows, asked: Rows) -> Array:
     from sklearn.ensemble import ExtraTreesRegressor
 
     trees = ExtraTreesRegressor(N_TREES, max_features=0.5, random_state=0)
-    outputs = target.reshape(len(target), -1)
-    trees.fit(table[taught], outputs if outputs.shape[1] > 1 else outputs[:, 0])
-    return np.asarray(trees.predict(table[asked])).reshape(len(asked), *target.shape[1:])
+    trees.fit(table[taught], target if target.shape[1] > 1 else target[:, 0])
+    return np.asarray(trees.predict(table[asked])).reshape(len(asked), -1)
