@@ -25,6 +25,7 @@ from lakatos.domains.kit.timed_rows import (
     TIMES,
     YES_OR_NO,
     TimedRows,
+    alike_keys,
     judged_accuracy,
     judged_code,
     kept_rows,
@@ -476,8 +477,8 @@ def recognise(table: TableSignature) -> Reading | None:
     columns = [item for item in table.free if item.name != time and item.name != table.response]
     if not time:
         return None
-    keys = pressed_and_right(table)
     judged = judged_accuracy(table)
+    keys = pressed_and_right(table) or alike_keys(table, judged)
     congruence: Any = _conflict(table, columns, keys)
     strings = {} if congruence else _rows_of_letters(columns)
     if len(strings) == 1:
@@ -486,6 +487,7 @@ def recognise(table: TableSignature) -> Reading | None:
         return None
     stimulus: dict[str, Any] = {"congruence": congruence}
     shown = tuple([congruence] if isinstance(congruence, str) else congruence)
+    code = guessed_keys({cell.casefold() for item in keys or () for cell in item.distinct})
     if keys and guessed_keys({cell.casefold() for cell in keys[1].distinct}):
         stimulus["right_key"] = keys[1].name
         response = keys[0].name
@@ -496,7 +498,10 @@ def recognise(table: TableSignature) -> Reading | None:
     else:
         return None
     recode = strings if len(strings) == 1 else {}
-    return Reading(stimulus, shown, response=response, time=time, recode=recode)
+    responses = code if "right_key" in stimulus else {}
+    return Reading(
+        stimulus, shown, response=response, responses=responses, time=time, recode=recode
+    )
 
 
 def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, str]]:

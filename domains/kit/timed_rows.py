@@ -36,6 +36,7 @@ from lakatos.experiments.adoption.timed_answers import (
     ERRORS,
     KEYS,
     RIGHT,
+    SIDE_WORDS,
     WRONG,
     folded,
     guessed_correctness,
@@ -49,6 +50,7 @@ YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0,
 """Cells of a column whose name says what they are about."""
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
+    "<": -1.0, ">": 1.0,
 }  # fmt: skip
 RIGHT_KEYS = {
     "correct",
@@ -444,6 +446,32 @@ def pressed_and_right(table: TableSignature) -> tuple[ColumnSignature, ColumnSig
         if (is_right == same)[filled].mean() >= NEARLY_ALL:
             return pressed, right
     return None
+
+
+def alike_keys(
+    table: TableSignature, judged: ColumnSignature | None
+) -> tuple[ColumnSignature, ColumnSignature] | None:
+    """The response, by its name, and the only column with the same two cells, or sides, that is mostly equal to it.
+
+    Where a column judges responses, it must say which rows are equal.
+    """
+    two = [item for item in table.columns.values() if len(item.distinct) == 2]
+    said = {item.name: item.cells.str.casefold() for item in (*two, *filter(None, [judged]))}
+    sides = {name: own.map(SIDE_WORDS) for name, own in said.items()}
+    found = []
+    for pressed, right in permutations(two, 2):
+        is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
+        if not is_response or judged in (pressed, right):
+            continue
+        cells = said if set(said[pressed.name]) - {""} == set(said[right.name]) - {""} else sides
+        filled = ((pressed.cells != "") & (right.cells != "")).to_numpy()
+        same = (cells[pressed.name] == cells[right.name]).to_numpy()
+        if same[filled].mean() < MOSTLY_RIGHT:
+            continue
+        is_right = same if judged is None else said[judged.name].map(judged_code(judged)) == 0
+        if (is_right == same).mean() >= NEARLY_ALL:
+            found.append((pressed, right))
+    return found[0] if len(found) == 1 else None
 
 
 def _follows_from_what_is_shown(

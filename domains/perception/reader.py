@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,9 @@ from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.domains.kit.timed_rows import (
     MOSTLY_RIGHT,
     PRESSED,
+    TimedRows,
+    alike_keys,
     judged_accuracy,
-    judged_code,
     kept_rows,
     pressed_and_right,
     question_accuracy,
@@ -41,7 +41,6 @@ from lakatos.experiments.adoption.plausible import FEWEST, JUDGED, question
 from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.signatures import (
-    NEARLY_ALL,
     ColumnSignature,
     TableSignature,
     signed_pair,
@@ -201,10 +200,10 @@ def recognise(table: TableSignature) -> Reading | None:
     stimulus: dict[str, Any] = {"strength": named[0].name} if named else {}
     shown = tuple(item.name for item in (*named, *words[:1]))
     judged = judged_accuracy(table)
-    keys = pressed_and_right(table) or _alike(table, judged)
+    keys = pressed_and_right(table) or alike_keys(table, judged)
     if keys is not None and len(keys[1].distinct) == 2:
         right = keys[1]
-        code = guessed_keys({cell.casefold() for cell in right.distinct})
+        code = guessed_keys({cell.casefold() for item in keys for cell in item.distinct})
         code = code or {cell.casefold(): place for place, cell in enumerate(sorted(right.distinct))}
         stimulus |= {"right_key": right.name}
         return Reading(stimulus, shown, response=keys[0].name, time=time, responses=code)
@@ -256,31 +255,6 @@ def _is_word_or_not(item: ColumnSignature) -> bool:
     said = {cell.casefold() for cell in item.distinct}
     fits = [said & words for words in WORDS]
     return len(said) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
-
-
-def _alike(
-    table: TableSignature, judged: ColumnSignature | None
-) -> tuple[ColumnSignature, ColumnSignature] | None:
-    """The response, by its name, and the only column with the same two cells that is mostly equal to it.
-
-    Where a column judges responses, it must say which rows are equal.
-    """
-    two = [item for item in table.columns.values() if len(item.distinct) == 2]
-    found = []
-    for pressed, right in permutations(two, 2):
-        is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
-        if not is_response or set(pressed.distinct) != set(right.distinct):
-            continue
-        same = (pressed.cells == right.cells).to_numpy()
-        if same.mean() < MOSTLY_RIGHT or judged in (pressed, right):
-            continue
-        code = {} if judged is None else judged_code(judged)
-        if (
-            judged is None
-            or ((judged.cells.str.casefold().map(code) == 0) == same).mean() >= NEARLY_ALL
-        ):
-            found.append((pressed, right))
-    return found[0] if len(found) == 1 else None
 
 
 def _signed_response(

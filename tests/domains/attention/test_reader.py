@@ -22,6 +22,7 @@ from lakatos.domains.attention.archives.busch2024 import (
 from lakatos.domains.attention.task import SCALE
 from lakatos.domains.kit.packed import gzip_lines
 from lakatos.domains.published_data import load_archive
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import TrialsError
@@ -212,3 +213,59 @@ def test_numbers_of_trials_that_begin_anew_are_not_taken_for_the_order() -> None
     anew = describe_table(table_of_frame("t", rows(trial=[1, 2, 3] * 2)))
     on = describe_table(table_of_frame("t", rows(trial=[1, 2, 3, 4, 5, 6])))
     assert (anew.mapping.order, on.mapping.order) == ("", "trial")
+
+
+def arrows(response: dict[str, str], arrow: dict[str, str]) -> pd.DataFrame:
+    """Responses of 8 participants to arrows, one in ten of them wrong, in words for left and right."""
+    rng = np.random.default_rng(7)
+    shown = np.tile(["left", "right", "right", "left", "right"], 64)
+    is_right = rng.random(320) > 0.1
+    pressed = np.where(is_right, shown, np.where(shown == "left", "right", "left"))
+    return pd.DataFrame(
+        {
+            "subject": np.repeat(np.arange(8), 40),
+            "trial": np.tile(np.arange(40), 8),
+            "congruency": rng.choice(["congruent", "incongruent"], 320),
+            "arrow": [arrow[side] for side in shown],
+            "response": [response[side] for side in pressed],
+            "rt": rng.uniform(0.3, 0.9, 320).round(3),
+        }
+    )
+
+
+UPPER, LETTERS, ARROWS = (
+    dict(zip(("left", "right"), own, strict=True)) for own in (("LEFT", "RIGHT"), "lr", "<>")
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "arrow"), [(UPPER, UPPER), (LETTERS, LETTERS), (UPPER, ARROWS), (LETTERS, ARROWS)]
+)
+def test_a_column_of_sides_that_responses_mostly_repeat_is_the_right_key(
+    response: dict[str, str], arrow: dict[str, str]
+) -> None:
+    frame = arrows(response, arrow)
+    found = describe_table(table_of_frame("t", frame))
+    assert found.domain == "attention"
+    assert found.mapping.stimulus == {"congruence": "congruency", "right_key": "arrow"}
+    assert found.mapping.response == "response"
+    (trials,) = adopt(table_of_frame("t", frame), found.mapping, DOMAINS["attention"]).trials
+    n_right = sum(SCALE.in_words(int(code)).startswith("right") for code in trials.response)
+    assert n_right == (frame["response"].map(_place) == frame["arrow"].map(_place)).sum()
+
+
+def _place(cell: str) -> int:
+    return int(cell in ("RIGHT", "r", ">"))
+
+
+def test_sides_are_never_read_as_right_and_wrong() -> None:
+    frame = arrows(UPPER, UPPER)
+    said = {
+        "response": "response",
+        "responses": {"left": 0, "right": 1},
+        "stimulus": {"right_key": ""},
+    }
+    table = table_of_frame("t", frame)
+    mapping = describe_table(table, DOMAINS["attention"]).with_columns(said).mapping
+    with pytest.raises(TrialsError, match=r"left and right.*--column right_key=COLUMN"):
+        adopt(table, mapping, DOMAINS["attention"])
