@@ -109,7 +109,12 @@ from lakatos.experiments.adoption.time_window import (
     window_of,
 )
 from lakatos.experiments.adoption.timed_answers import with_answer_code
-from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows, one_answer_items
+from lakatos.experiments.adoption.wide_rows import (
+    NUMBER,
+    numbered_rows,
+    one_answer_items,
+    stem_of,
+)
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -702,8 +707,10 @@ def _without_questions(value: Any, instead: Any) -> Any:
 def _check_answered(columns: AnswerColumns, domain: Domain, names: Sequence[str]) -> None:
     """Refuse a mapping that leaves something open, given the names of the columns that there are."""
     _check_parts(columns, domain)
-    wide = [own.partition(NUMBER) for own in columns.wide.split(",") if NUMBER in own]
+    patterns = [own for own in columns.wide.split(",") if NUMBER in own]
+    wide = [own.partition(NUMBER) for own in patterns]
     names = [n for n in names if not any(n.startswith(a) and n.endswith(b) for a, _, b in wide)]
+    names += [stem_of(own, {}) for own in patterns]
     _check_nothing_open(columns.model_dump(), domain, names)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(
