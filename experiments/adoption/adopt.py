@@ -91,6 +91,7 @@ from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.side_columns import (
     SIDE,
     check_crossed,
+    check_properties,
     has_places,
     refuse_roles,
     refuse_unread_sides,
@@ -460,6 +461,8 @@ def _experiments(
     check_cells(cells, columns, participant, notes)
     check_amounts(cells, columns, known_layout(domain), notes)
     _check_offered(cells, columns, domain, notes)
+    if participant is not None and scale is None and not domain.sequential:
+        check_properties(cells, columns, domain.options, known_layout(domain).parts, notes)
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
         check_places(cells, columns, participant, notes)

@@ -979,13 +979,16 @@ def _check_times(
     n_dominated, n_rows = _dominated(trials, at_one_time)
     delays = list(map(str, leaves_of(columns.stimulus["delays_days"])))
     if n_rows >= FEWEST and n_dominated > MOST_AT_ONE_TIME * n_rows:
+        both = json.dumps([delays[0], " + ".join(delays)], ensure_ascii=False)
+        way = f"If the second delay counts from the first payment, add them: --column delays_days='{both}'"
+        if delays[0].replace(".", "", 1).isdigit():
+            way = "Options may differ in more than amounts and delays"
         question(
             columns,
             notes,
             "dominated_choices",
             f"in {n_rows:,} choices both amounts come at the same time, and in {n_dominated:,} of them the smaller one "
-            "was chosen. If the second delay counts from the first payment, add them: --column "
-            f"delays_days='{json.dumps([delays[0], ' + '.join(delays)], ensure_ascii=False)}'",
+            f"was chosen. {way}",
         )
 
 
