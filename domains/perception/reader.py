@@ -45,7 +45,7 @@ from lakatos.experiments.adoption.signatures import (
     TableSignature,
     signed_pair,
 )
-from lakatos.experiments.adoption.tables import distinct_rows
+from lakatos.experiments.adoption.tables import distinct_rows, numbers_of
 from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
@@ -111,6 +111,7 @@ def perception_answers(
     # without evidence no response is right: the second one counts as such
     is_right = np.where(strength == 0, rows.is_right == (side > 0), rows.is_right)
     side = np.where((strength == 0) & ~np.isnan(rows.right), 1.0, side)
+    _question_boundary(rows, fine, cells, columns, notes)
     _question_strength(strength, rows.is_right, fine, cells, columns, notes)
     kept = kept_rows(rows, fine, cells, columns, participant, scale, notes, left_out)
     first, which = distinct_rows(strength[kept], side[kept])
@@ -154,6 +155,35 @@ def _check_spread(time_s: Array, columns: AnswerColumns, name: str) -> None:
             f"{name}: all times in {columns.response_time} are {known[0]:g} s; name the column that holds the times of "
             "responses: --column response_time=COLUMN."
         )
+
+
+def _question_boundary(
+    rows: TimedRows, fine: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question strengths about a boundary: on its two sides other responses are right, and near it fewer are."""
+    column = columns.stimulus.get("strength", "")
+    if column not in cells.frame.columns or "strongest" in columns.stimulus:
+        return
+    value, right = numbers_of(cells.frame[column]).to_numpy(), 1.0 * rows.is_right
+    kept = fine & np.isfinite(value) & np.isfinite(rows.right)
+    if kept.sum() < FEWEST or value[kept].min() < 0 or len(np.unique(value[kept])) < 3:
+        return
+    middle = (value[kept].min() + value[kept].max()) / 2
+    both = np.stack([value, value > middle, np.abs(value - middle), right, rows.right])[:, kept]
+    if (np.ptp(both, axis=1) == 0).any():
+        return
+    together = np.corrcoef(both)
+    stronger, farther, sides = together[0, 3], together[2, 3], together[1, 4]
+    if abs(sides) < ALIKE or farther * np.sqrt(kept.sum()) < 3 or farther < abs(stronger):
+        return
+    question(
+        columns,
+        notes,
+        "reversed_code",
+        f"{cells.name}: {column} seems to be signed about {middle:g}: on its two sides other responses are right, and "
+        f"responses are the more often right the farther it is from there (correlation {farther:.2f} over "
+        f"{int(kept.sum()):,} responses). Say --column 'strength=abs({column} - {middle:g})'",
+    )
 
 
 def _question_strength(

@@ -94,6 +94,7 @@ MISSED_FLAGS = (
     {"timeout"}, {"timeouts"}, {"timed", "out"}, {"time", "out"}, {"missed"}, {"no", "response"}, {"no", "resp"},
     {"noresponse"}, {"noresp"}, {"omission"}, {"too", "slow"}, {"verpasst"}, {"gemist"},
 )  # fmt: skip
+EXCLUDED_FLAGS = ({"outlier"}, {"outliers"}, {"excluded"}, {"exclude"}, {"bad", "trial"}, {"invalid"})  # fmt: skip
 BESIDE_FLAGS = {
     "trial",
     "trials",
@@ -106,7 +107,7 @@ BESIDE_FLAGS = {
     "participant",
     "choice",
 }
-"""Words, all of which stand in names of columns that say whether a response was missed, and others beside them."""
+"""Words in names of columns that say whether a response was missed, or is to be left out, and others beside them."""
 CHECKS = ({"attention", "check"}, {"attn", "check"}, {"attention", "trial"}, {"catch"})
 CHECK_CELLS = {"catch", "attentioncheck", "attncheck", "catchtrial"}
 """Words in names and cells of columns that mark trials which test whether participants read."""
@@ -343,10 +344,10 @@ def rows_that_do_not_count(
     if not odd and named & STATUS:
         odd = [cell for cell in said if words[cell] & UNREAL]
         what = "no responses of participants"
-    is_flag = any(flag <= named and named - flag <= BESIDE_FLAGS for flag in MISSED_FLAGS)
-    if not odd and is_flag and len(said) == 2:
-        odd = [cell for cell in said if cell.casefold() in YES]
-        what = "missed responses"
+    flagged = {"missed responses": MISSED_FLAGS, "excluded by the file": EXCLUDED_FLAGS}
+    for meaning, flags in flagged.items() if len(said) == 2 and not odd else ():
+        if any(flag <= named and named - flag <= BESIDE_FLAGS for flag in flags):
+            odd, what = [cell for cell in said if cell.casefold() in YES], meaning
     if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
         odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
     odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
@@ -385,7 +386,7 @@ def rows_that_count(
         if found is not None:
             odd, others, what = found
             rows = cells.isin(odd)
-            if what.startswith("missed") and (
+            if what.startswith(("missed", "excluded")) and (
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
             ):
                 continue
