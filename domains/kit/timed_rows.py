@@ -117,7 +117,7 @@ def read_timed_rows(
     said = folded(cells.text(columns.response))
     answered = (said != "") & ~np.isnan(time_s)
     if "right_key" not in told:
-        answered &= ~_without_key(cells, columns, said, notes)
+        answered &= ~_without_key(cells, columns, said, time_s, notes)
     if not answered.all():
         missing = np.flatnonzero(~answered)
         if columns.bad_rows == "refuse":
@@ -181,9 +181,12 @@ def kept_rows(
 
 
 def _without_key(
-    cells: RowCells, columns: AnswerColumns, said: Array, notes: list[str]
+    cells: RowCells, columns: AnswerColumns, said: Array, time_s: Array, notes: list[str]
 ) -> NDArray[np.bool_]:
-    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys."""
+    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys.
+
+    A rare key that counts as wrong and always has the longest time of all is questioned.
+    """
     is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
@@ -191,7 +194,20 @@ def _without_key(
             continue
         pressed = folded(cells.text(name))
         empty = (pressed == "") & (said != "")
-        is_key = 2 <= len(set(pressed.tolist()) - {""}) <= MOST_KEYS
+        keys = sorted(set(pressed.tolist()) - {""})
+        is_key = 2 <= len(keys) <= MOST_KEYS
+        for key in keys if len(keys) > 2 and is_key else ():
+            rows = pressed == key
+            is_late = is_wrong[rows].all() and (time_s[rows] == np.nanmax(time_s)).all()
+            if is_late and rows.sum() > 1 and rows.mean() <= MOST_MISSED:
+                question(
+                    columns,
+                    notes,
+                    "unread_column",
+                    f"{cells.name}: {name} is {key} in {rows_named(cells.row_numbers(rows))}, always with a wrong "
+                    f"response and the longest time ({time_s[rows][0]:g} s), as where nobody responded in time. Say "
+                    f"--column missing.{name}={key} (participants.columns.missing)",
+                )
         if is_key and empty.any() and is_wrong[empty].all() and empty.mean() <= MOST_MISSED:
             notes.append(
                 f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"

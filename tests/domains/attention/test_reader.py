@@ -25,7 +25,7 @@ from lakatos.domains.published_data import load_archive
 from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 SAID = {
     "participant": "VP",
@@ -207,6 +207,36 @@ def test_a_description_guesses_keys_as_they_lie_and_says_what_is_open() -> None:
         table_of_frame("t", rows().drop(columns="congruency")), DOMAINS["attention"]
     )
     assert nothing.mapping.stimulus == {"congruence": "?"}
+
+
+def test_a_key_that_always_comes_at_the_deadline_with_an_error_is_a_missed_response() -> None:
+    frame = arrows(LETTERS, ARROWS).drop(columns="arrow")
+    frame["accuracy"] = np.where(np.arange(320) % 11, 1, 0)
+    frame["response"] = frame["response"].replace({"l": "37", "r": "39"})
+    late = np.arange(320) % 22 == 11
+    frame.loc[late, ["response", "accuracy", "rt"]] = ["0", 0, 3.0]
+    table = table_of_frame("t", frame)
+    found = describe_table(table, DOMAINS["attention"])
+    assert found.mapping.response == "accuracy"
+    with pytest.raises(ImplausibleError, match=r"response is 0 in .*--column missing\.response=0"):
+        adopt(table, found.mapping, DOMAINS["attention"])
+    said = found.with_columns({"missing": {"response": ["0"]}})
+    (kind,) = adopt(table, said.mapping, DOMAINS["attention"]).left_out.kinds
+    assert len(kind.rows) == late.sum()
+
+
+def test_rows_left_out_are_counted_by_the_conditions_that_cells_were_recoded_to() -> None:
+    frame = arrows(UPPER, UPPER).replace({"incongruent": "other"})
+    frame["phase"] = np.where(frame["trial"] < 5, "practice", "main")
+    table = table_of_frame("t", frame)
+    said = {
+        "stimulus": {"congruence": "congruency"},
+        "recode": {"congruency": {"other": "incongruent"}},
+    }
+    mapping = describe_table(table, DOMAINS["attention"]).with_columns(said).mapping
+    (kind,) = adopt(table, mapping, DOMAINS["attention"]).left_out.kinds
+    assert kind.reason == "phase is not main"
+    assert set(kind.conditions["congruency"]) == {"congruent", "incongruent"}
 
 
 def test_numbers_of_trials_that_begin_anew_are_not_taken_for_the_order() -> None:
