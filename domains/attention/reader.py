@@ -244,7 +244,7 @@ def _congruence(
             ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0). Say what it means: --column "
-            f"'recode.{told}={{CELL = \"congruent\"}}'",
+            f'\'recode.{told}={{"CELL" = "congruent"}}\'',
         )
         return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:

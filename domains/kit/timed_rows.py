@@ -297,7 +297,7 @@ def _sides(
     cells.refuse(
         ~pd.Series(said).isin(list(places)).to_numpy(),
         column,
-        f"is none of {', '.join(places)}. Say what it means: --column 'recode.{column}={{CELL = \"left\"}}'",
+        f'is none of {", ".join(places)}. Say what it means: --column \'recode.{column}={{"CELL" = "left"}}\'',
     )
     side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1

@@ -971,11 +971,21 @@ def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, 
             "time_ms rises by 20 from row to row",
         ),
         "texts": (rows.assign(answer=texts), "answer seems to hold texts"),
+        "stop signals": (
+            rows.assign(response=rng.choice(["l", "r"], n), SSD=rng.choice([0.1, 0.2], n), rt=rng.uniform(0.3, 1, n)),
+            "SSD seems to say when to stop a response",
+        ),
+        "pumps": (
+            rows.assign(trial_type=rng.choice(["pumps", "cash", "explode"], n), rt=rng.uniform(0.3, 1, n)),
+            "trial_type seems to say what each pump was",
+        ),
         "series": (rows.assign(response=rng.choice(["kop", "munt"], n)), "response stands alone"),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "series"])
+@pytest.mark.parametrize(
+    "kind", ["questionnaire", "signal", "texts", "stop signals", "pumps", "series"]
+)
 def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, kind: str) -> None:
     frame, words = _without_choices(rng)[kind]
     found = described(frame)
