@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lakatos.domains.attention.task import SCALE, conflict_trials
 from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.domains.kit.timed_rows import (
+    MOSTLY_RIGHT,
     PRESSED,
     RIGHT_KEYS,
     TIMES,
@@ -478,7 +479,8 @@ def recognise(table: TableSignature) -> Reading | None:
     if not time:
         return None
     judged = judged_accuracy(table)
-    keys = pressed_and_right(table) or alike_keys(table, judged)
+    named = pressed_and_right(table)
+    keys = named or alike_keys(table, judged)
     congruence: Any = _conflict(table, columns, keys)
     strings = {} if congruence else _rows_of_letters(columns)
     if len(strings) == 1:
@@ -488,7 +490,8 @@ def recognise(table: TableSignature) -> Reading | None:
     stimulus: dict[str, Any] = {"congruence": congruence}
     shown = tuple([congruence] if isinstance(congruence, str) else congruence)
     code = guessed_keys({cell.casefold() for item in keys or () for cell in item.distinct})
-    if keys and guessed_keys({cell.casefold() for cell in keys[1].distinct}):
+    is_key = keys and guessed_keys({cell.casefold() for cell in keys[1].distinct})
+    if keys and is_key and (named or _is_right_against(table, congruence, keys, code)):
         stimulus["right_key"] = keys[1].name
         response = keys[0].name
     elif judged or table.response:
@@ -502,6 +505,20 @@ def recognise(table: TableSignature) -> Reading | None:
     return Reading(
         stimulus, shown, response=response, responses=responses, time=time, recode=recode
     )
+
+
+def _is_right_against(
+    table: TableSignature,
+    congruence: Any,
+    keys: tuple[ColumnSignature, ColumnSignature],
+    code: Mapping[str, int],
+) -> bool:
+    """Whether responses mostly repeat a column also in trials that are not congruent, unlike a distractor."""
+    if not isinstance(congruence, str):
+        return True
+    signs = table.columns[congruence].cells.str.casefold().map(said_of_distractor)
+    pressed, right = (item.cells.str.casefold().map(code) for item in keys)
+    return bool((pressed == right)[(signs != 1) & pressed.notna()].mean() >= MOSTLY_RIGHT)
 
 
 def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, str]]:

@@ -288,6 +288,16 @@ def _place(cell: str) -> int:
     return int(cell in ("RIGHT", "r", ">"))
 
 
+def test_a_distractor_that_mostly_agrees_with_the_right_key_is_not_taken_for_it() -> None:
+    frame = arrows(UPPER, UPPER)
+    is_congruent = np.arange(320) % 4 > 0
+    frame["congruency"] = np.where(is_congruent, "congruent", "incongruent")
+    other = frame["arrow"].map({"LEFT": "RIGHT", "RIGHT": "LEFT"})
+    frame["around"] = frame["arrow"].where(is_congruent, other)
+    found = describe_table(table_of_frame("t", frame.drop(columns="arrow"))).mapping
+    assert (found.stimulus, found.response) == ({"congruence": "congruency"}, "?")
+
+
 def test_sides_are_never_read_as_right_and_wrong() -> None:
     frame = arrows(UPPER, UPPER)
     said = {
