@@ -79,6 +79,8 @@ def columns_said(said: Sequence[str] | None) -> dict[str, Any]:
             found[key] = value
         else:
             found.setdefault("stimulus", {})[key] = value
+    if "item" in found and "items" not in found:  # a part of trials
+        found.setdefault("stimulus", {})["item"] = found.pop("item")
     return found
 
 

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 from lakatos.domains.attention.task import SCALE, conflict_trials
 from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.domains.kit.timed_rows import (
+    MOSTLY_RIGHT,
     PRESSED,
     RIGHT_KEYS,
     TIMES,
     YES_OR_NO,
     TimedRows,
+    alike_keys,
     judged_accuracy,
     judged_code,
     kept_rows,
@@ -243,7 +245,7 @@ def _congruence(
             ~pd.Series(said).isin(list(code)).to_numpy(),
             told,
             "is none of congruent, incongruent and neutral (or 1, -1 and 0). Say what it means: --column "
-            f"'recode.{told}={{CELL = \"congruent\"}}'",
+            f'\'recode.{told}={{"CELL" = "congruent"}}\'',
         )
         return by_distinct(pd.Series(said), code.__getitem__).astype(np.float64)
     if not isinstance(told, list | tuple) or len(told) != 2:
@@ -476,8 +478,9 @@ def recognise(table: TableSignature) -> Reading | None:
     columns = [item for item in table.free if item.name != time and item.name != table.response]
     if not time:
         return None
-    keys = pressed_and_right(table)
     judged = judged_accuracy(table)
+    named = pressed_and_right(table)
+    keys = named or alike_keys(table, judged)
     congruence: Any = _conflict(table, columns, keys)
     strings = {} if congruence else _rows_of_letters(columns)
     if len(strings) == 1:
@@ -486,7 +489,9 @@ def recognise(table: TableSignature) -> Reading | None:
         return None
     stimulus: dict[str, Any] = {"congruence": congruence}
     shown = tuple([congruence] if isinstance(congruence, str) else congruence)
-    if keys and guessed_keys({cell.casefold() for cell in keys[1].distinct}):
+    code = guessed_keys({cell.casefold() for item in keys or () for cell in item.distinct})
+    is_key = keys and guessed_keys({cell.casefold() for cell in keys[1].distinct})
+    if keys and is_key and (named or _is_right_against(table, congruence, keys, code)):
         stimulus["right_key"] = keys[1].name
         response = keys[0].name
     elif judged or table.response:
@@ -496,7 +501,24 @@ def recognise(table: TableSignature) -> Reading | None:
     else:
         return None
     recode = strings if len(strings) == 1 else {}
-    return Reading(stimulus, shown, response=response, time=time, recode=recode)
+    responses = code if "right_key" in stimulus else {}
+    return Reading(
+        stimulus, shown, response=response, responses=responses, time=time, recode=recode
+    )
+
+
+def _is_right_against(
+    table: TableSignature,
+    congruence: Any,
+    keys: tuple[ColumnSignature, ColumnSignature],
+    code: Mapping[str, int],
+) -> bool:
+    """Whether responses mostly repeat a column also in trials that are not congruent, unlike a distractor."""
+    if not isinstance(congruence, str):
+        return True
+    signs = table.columns[congruence].cells.str.casefold().map(said_of_distractor)
+    pressed, right = (item.cells.str.casefold().map(code) for item in keys)
+    return bool((pressed == right)[(signs != 1) & pressed.notna()].mean() >= MOSTLY_RIGHT)
 
 
 def _rows_of_letters(columns: Sequence[ColumnSignature]) -> dict[str, dict[str, str]]:

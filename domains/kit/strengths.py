@@ -62,7 +62,7 @@ def read_strengths(
         & ~by_distinct(pd.Series(said), lambda cell: bool(NUMBER.fullmatch(cell))).astype(bool),
         told,
         "is no strength; give numbers, or words such as easy and hard. Say what it means: --column "
-        f"'recode.{told}={{CELL = \"0.5\"}}'",
+        f'\'recode.{told}={{"CELL" = "0.5"}}\'',
     )
     amount = np.abs(numbers_of(pd.Series(said)).to_numpy())
     strongest = columns.stimulus.get("strongest", float(amount[has_one].max()))

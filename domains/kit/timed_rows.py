@@ -36,6 +36,7 @@ from lakatos.experiments.adoption.timed_answers import (
     ERRORS,
     KEYS,
     RIGHT,
+    SIDE_WORDS,
     WRONG,
     folded,
     guessed_correctness,
@@ -49,6 +50,7 @@ YES_OR_NO = {"0": 0, "0.0": 0, "1": 1, "1.0": 1, "false": 0, "true": 1, "no": 0,
 """Cells of a column whose name says what they are about."""
 SIDES = {
     "left": -1.0, "l": -1.0, "-1": -1.0, "middle": 0.0, "down": 0.0, "0": 0.0, "right": 1.0, "r": 1.0, "1": 1.0,
+    "<": -1.0, ">": 1.0,
 }  # fmt: skip
 RIGHT_KEYS = {
     "correct",
@@ -115,7 +117,7 @@ def read_timed_rows(
     said = folded(cells.text(columns.response))
     answered = (said != "") & ~np.isnan(time_s)
     if "right_key" not in told:
-        answered &= ~_without_key(cells, columns, said, notes)
+        answered &= ~_without_key(cells, columns, said, time_s, notes)
     if not answered.all():
         missing = np.flatnonzero(~answered)
         if columns.bad_rows == "refuse":
@@ -179,9 +181,12 @@ def kept_rows(
 
 
 def _without_key(
-    cells: RowCells, columns: AnswerColumns, said: Array, notes: list[str]
+    cells: RowCells, columns: AnswerColumns, said: Array, time_s: Array, notes: list[str]
 ) -> NDArray[np.bool_]:
-    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys."""
+    """``(n_rows,)`` whether no key was pressed in a trial that counts as wrong, by the column of keys.
+
+    A rare key that counts as wrong and always has the longest time of all is questioned.
+    """
     is_wrong = pd.Series(said).map(columns.responses).fillna(1).to_numpy() != 0
     for name in map(str, cells.frame.columns):
         words = set(words_of(name))
@@ -189,7 +194,20 @@ def _without_key(
             continue
         pressed = folded(cells.text(name))
         empty = (pressed == "") & (said != "")
-        is_key = 2 <= len(set(pressed.tolist()) - {""}) <= MOST_KEYS
+        keys = sorted(set(pressed.tolist()) - {""})
+        is_key = 2 <= len(keys) <= MOST_KEYS
+        for key in keys if len(keys) > 2 and is_key else ():
+            rows = pressed == key
+            is_late = is_wrong[rows].all() and (time_s[rows] == np.nanmax(time_s)).all()
+            if is_late and rows.sum() > 1 and rows.mean() <= MOST_MISSED:
+                question(
+                    columns,
+                    notes,
+                    "unread_column",
+                    f"{cells.name}: {name} is {key} in {rows_named(cells.row_numbers(rows))}, always with a wrong "
+                    f"response and the longest time ({time_s[rows][0]:g} s), as where nobody responded in time. Say "
+                    f"--column missing.{name}={key} (participants.columns.missing)",
+                )
         if is_key and empty.any() and is_wrong[empty].all() and empty.mean() <= MOST_MISSED:
             notes.append(
                 f"{columns.response}: {rows_named(cells.row_numbers(empty))} have no answer, as {name} is empty there"
@@ -279,7 +297,7 @@ def _sides(
     cells.refuse(
         ~pd.Series(said).isin(list(places)).to_numpy(),
         column,
-        f"is none of {', '.join(places)}. Say what it means: --column 'recode.{column}={{CELL = \"left\"}}'",
+        f'is none of {", ".join(places)}. Say what it means: --column \'recode.{column}={{"CELL" = "left"}}\'',
     )
     side = by_distinct(pd.Series(said), places.__getitem__).astype(np.float64)
     return (side + 1) / 2 if n_answers == 2 else side + 1
@@ -444,6 +462,32 @@ def pressed_and_right(table: TableSignature) -> tuple[ColumnSignature, ColumnSig
         if (is_right == same)[filled].mean() >= NEARLY_ALL:
             return pressed, right
     return None
+
+
+def alike_keys(
+    table: TableSignature, judged: ColumnSignature | None
+) -> tuple[ColumnSignature, ColumnSignature] | None:
+    """The response, by its name, and the only column with the same two cells, or sides, that is mostly equal to it.
+
+    Where a column judges responses, it must say which rows are equal.
+    """
+    two = [item for item in table.columns.values() if len(item.distinct) == 2]
+    said = {item.name: item.cells.str.casefold() for item in (*two, *filter(None, [judged]))}
+    sides = {name: own.map(SIDE_WORDS) for name, own in said.items()}
+    found = []
+    for pressed, right in permutations(two, 2):
+        is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
+        if not is_response or judged in (pressed, right):
+            continue
+        cells = said if set(said[pressed.name]) - {""} == set(said[right.name]) - {""} else sides
+        filled = ((pressed.cells != "") & (right.cells != "")).to_numpy()
+        same = (cells[pressed.name] == cells[right.name]).to_numpy()
+        if same[filled].mean() < MOSTLY_RIGHT:
+            continue
+        is_right = same if judged is None else said[judged.name].map(judged_code(judged)) == 0
+        if (is_right == same).mean() >= NEARLY_ALL:
+            found.append((pressed, right))
+    return found[0] if len(found) == 1 else None
 
 
 def _follows_from_what_is_shown(

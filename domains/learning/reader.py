@@ -357,7 +357,12 @@ def _with_states_apart(
 ) -> tuple[RowCells, str]:
     """The rows with a column of states, where options of the second stage are numbered 1 and 2, 3 and 4."""
     number = cells.numbers(second)
-    cells.refuse(~np.isin(number, (1, 2, 3, 4)), second, f"is none of 1, 2, 3 and 4; {SAY_STATE}")
+    cells.refuse(
+        ~np.isin(number, (1, 2, 3, 4)),
+        second,
+        "is none of 1, 2, 3 and 4. If it stands for a missed choice, say --column "
+        f"missing.{second}=CELL; else {SAY_STATE}",
+    )
     notes.append(f"{second}: 1 and 2 are the options of one state, and 3 and 4 those of the other")
     state, place = np.divmod((number - 1).astype(int), 2)
     options = np.array(sorted(columns.responses, key=columns.responses.__getitem__))

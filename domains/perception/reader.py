@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -22,8 +21,9 @@ from lakatos.domains.kit.timed_domain import timed_outcomes
 from lakatos.domains.kit.timed_rows import (
     MOSTLY_RIGHT,
     PRESSED,
+    TimedRows,
+    alike_keys,
     judged_accuracy,
-    judged_code,
     kept_rows,
     pressed_and_right,
     question_accuracy,
@@ -41,12 +41,11 @@ from lakatos.experiments.adoption.plausible import FEWEST, JUDGED, question
 from lakatos.experiments.adoption.read_back import columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.signatures import (
-    NEARLY_ALL,
     ColumnSignature,
     TableSignature,
     signed_pair,
 )
-from lakatos.experiments.adoption.tables import distinct_rows
+from lakatos.experiments.adoption.tables import distinct_rows, numbers_of
 from lakatos.experiments.adoption.timed_answers import folded, guessed_keys
 from lakatos.experiments.answer_scale import AnswerScale
 from lakatos.experiments.errors import TrialsError
@@ -112,6 +111,7 @@ def perception_answers(
     # without evidence no response is right: the second one counts as such
     is_right = np.where(strength == 0, rows.is_right == (side > 0), rows.is_right)
     side = np.where((strength == 0) & ~np.isnan(rows.right), 1.0, side)
+    _question_boundary(rows, fine, cells, columns, notes)
     _question_strength(strength, rows.is_right, fine, cells, columns, notes)
     kept = kept_rows(rows, fine, cells, columns, participant, scale, notes, left_out)
     first, which = distinct_rows(strength[kept], side[kept])
@@ -155,6 +155,35 @@ def _check_spread(time_s: Array, columns: AnswerColumns, name: str) -> None:
             f"{name}: all times in {columns.response_time} are {known[0]:g} s; name the column that holds the times of "
             "responses: --column response_time=COLUMN."
         )
+
+
+def _question_boundary(
+    rows: TimedRows, fine: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Question strengths about a boundary: on its two sides other responses are right, and near it fewer are."""
+    column = columns.stimulus.get("strength", "")
+    if column not in cells.frame.columns or "strongest" in columns.stimulus:
+        return
+    value, right = numbers_of(cells.frame[column]).to_numpy(), 1.0 * rows.is_right
+    kept = fine & np.isfinite(value) & np.isfinite(rows.right)
+    if kept.sum() < FEWEST or value[kept].min() < 0 or len(np.unique(value[kept])) < 3:
+        return
+    middle = (value[kept].min() + value[kept].max()) / 2
+    both = np.stack([value, value > middle, np.abs(value - middle), right, rows.right])[:, kept]
+    if (np.ptp(both, axis=1) == 0).any():
+        return
+    together = np.corrcoef(both)
+    stronger, farther, sides = together[0, 3], together[2, 3], together[1, 4]
+    if abs(sides) < ALIKE or farther * np.sqrt(kept.sum()) < 3 or farther < abs(stronger):
+        return
+    question(
+        columns,
+        notes,
+        "reversed_code",
+        f"{cells.name}: {column} seems to be signed about {middle:g}: on its two sides other responses are right, and "
+        f"responses are the more often right the farther it is from there (correlation {farther:.2f} over "
+        f"{int(kept.sum()):,} responses). Say --column 'strength=abs({column} - {middle:g})'",
+    )
 
 
 def _question_strength(
@@ -201,10 +230,10 @@ def recognise(table: TableSignature) -> Reading | None:
     stimulus: dict[str, Any] = {"strength": named[0].name} if named else {}
     shown = tuple(item.name for item in (*named, *words[:1]))
     judged = judged_accuracy(table)
-    keys = pressed_and_right(table) or _alike(table, judged)
+    keys = pressed_and_right(table) or alike_keys(table, judged)
     if keys is not None and len(keys[1].distinct) == 2:
         right = keys[1]
-        code = guessed_keys({cell.casefold() for cell in right.distinct})
+        code = guessed_keys({cell.casefold() for item in keys for cell in item.distinct})
         code = code or {cell.casefold(): place for place, cell in enumerate(sorted(right.distinct))}
         stimulus |= {"right_key": right.name}
         return Reading(stimulus, shown, response=keys[0].name, time=time, responses=code)
@@ -256,31 +285,6 @@ def _is_word_or_not(item: ColumnSignature) -> bool:
     said = {cell.casefold() for cell in item.distinct}
     fits = [said & words for words in WORDS]
     return len(said) == 2 and all(len(own) == 1 for own in fits) and not item.words & PRESSED
-
-
-def _alike(
-    table: TableSignature, judged: ColumnSignature | None
-) -> tuple[ColumnSignature, ColumnSignature] | None:
-    """The response, by its name, and the only column with the same two cells that is mostly equal to it.
-
-    Where a column judges responses, it must say which rows are equal.
-    """
-    two = [item for item in table.columns.values() if len(item.distinct) == 2]
-    found = []
-    for pressed, right in permutations(two, 2):
-        is_response = pressed.name == table.response or bool(pressed.words & PRESSED)
-        if not is_response or set(pressed.distinct) != set(right.distinct):
-            continue
-        same = (pressed.cells == right.cells).to_numpy()
-        if same.mean() < MOSTLY_RIGHT or judged in (pressed, right):
-            continue
-        code = {} if judged is None else judged_code(judged)
-        if (
-            judged is None
-            or ((judged.cells.str.casefold().map(code) == 0) == same).mean() >= NEARLY_ALL
-        ):
-            found.append((pressed, right))
-    return found[0] if len(found) == 1 else None
 
 
 def _signed_response(

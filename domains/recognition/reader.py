@@ -140,14 +140,14 @@ def _items(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> tuple[A
         cells.refuse(
             ~pd.Series(said).isin([*KNOWN_ITEMS]).to_numpy(),
             column,
-            f"names no item; items are old or new. Say what it means: --column 'recode.{column}={{CELL = \"old\"}}'",
+            f'names no item; items are old or new. Say what it means: --column \'recode.{column}={{"CELL" = "old"}}\'',
         )
         old = 1.0 * pd.Series(said).isin([*OLD, *YES, *PLACE_OF]).to_numpy()
     if old.min() == old.max():
         kind = "old" if old.max() else "new"
         raise TrialsError(
             f"{cells.name}: all items of {column} are {kind}. Old and new items are needed: name the column that tells "
-            f"them apart (--column item=COLUMN), or say what cells mean: --column 'recode.{column}={{CELL = \"new\"}}'."
+            f'them apart (--column item=COLUMN), or what cells mean: --column \'recode.{column}={{"CELL" = "new"}}\'.'
         )
     lure, strength = np.zeros(len(old)), np.ones(len(old))
     if "lure" in columns.stimulus:

@@ -91,6 +91,7 @@ from lakatos.experiments.adoption.shown_stimuli import with_chosen_stimuli
 from lakatos.experiments.adoption.side_columns import (
     SIDE,
     check_crossed,
+    check_properties,
     has_places,
     refuse_roles,
     refuse_unread_sides,
@@ -109,7 +110,12 @@ from lakatos.experiments.adoption.time_window import (
     window_of,
 )
 from lakatos.experiments.adoption.timed_answers import with_answer_code
-from lakatos.experiments.adoption.wide_rows import NUMBER, numbered_rows, one_answer_items
+from lakatos.experiments.adoption.wide_rows import (
+    NUMBER,
+    numbered_rows,
+    one_answer_items,
+    stem_of,
+)
 from lakatos.experiments.answer_scale import in_window, scale_of
 from lakatos.experiments.errors import ExperimentError, StimuliError, TrialsError
 from lakatos.experiments.task import Domain, Stimuli, Trials
@@ -455,6 +461,8 @@ def _experiments(
     check_cells(cells, columns, participant, notes)
     check_amounts(cells, columns, known_layout(domain), notes)
     _check_offered(cells, columns, domain, notes)
+    if participant is not None and scale is None and not domain.sequential:
+        check_properties(cells, columns, domain.options, known_layout(domain).parts, notes)
     if participant is not None and domain.sequential:
         check_cumulated(cells, columns, participant, notes)
         check_places(cells, columns, participant, notes)
@@ -510,33 +518,62 @@ def _check_offered(
     cells: RowCells, columns: AnswerColumns, domain: Domain, notes: list[str]
 ) -> None:
     """Question rows in which all cells of one option are empty, since it may not have been on offer there."""
+    found: dict[str, tuple[list[str], Array]] = {}
     for place, option in enumerate(domain.options):
         own = _columns_of_option(cells, columns, domain, place)
-        if not own:
-            continue
-        is_empty = (cells.frame[own] == "").all(axis=1).to_numpy()
-        n_empty = int(is_empty.sum())
-        if is_empty.all() and n_empty:
+        gone = [name for name in own if len(cells.frame) and (cells.frame[name] == "").all()]
+        if gone:
             parts = [
                 f"--column '{part}={json.dumps([*value[:place], 0, *value[place + 1 :]], ensure_ascii=False)}'"
                 for part, value in columns.stimulus.items()
-                if isinstance(value, list) and set(own) & set(map(str, value))
+                if isinstance(value, list) and set(gone) & set(map(str, value))
             ]
             raise TrialsError(
-                f"{cells.name}: {' and '.join(own)}: empty in all rows, so that option {option} has no properties. "
+                f"{cells.name}: {' and '.join(gone)}: empty in all rows, so that option {option} has no properties. "
                 f"Say a number in their place, such as 0: {' '.join(parts)} (participants.columns.stimulus)."
             )
-        if n_empty < 2 or n_empty < LEAST_NOT_OFFERED * len(is_empty):
-            continue
-        question(
-            columns,
-            notes,
-            "not_offered",
-            f"{cells.name}: {' and '.join(own)} {'are' if len(own) > 1 else 'is'} empty in {n_empty:,} of "
-            f"{len(is_empty):,} rows ({rows_named(cells.row_numbers(is_empty))}), so that option {option} seems "
-            f"not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
-            f"{len(domain.options)} options: such rows cannot be read, and accepting this leaves them out",
-        )
+        if own:
+            found[option] = own, (cells.frame[own] == "").all(axis=1).to_numpy()
+    _question_offered(cells, columns, domain, found, notes)
+
+
+def _question_offered(
+    cells: RowCells,
+    columns: AnswerColumns,
+    domain: Domain,
+    found: Mapping[str, tuple[list[str], Array]],
+    notes: list[str],
+    *,
+    is_zero: bool = False,
+) -> None:
+    """Question all options together whose columns are empty, or 0, in some rows."""
+    least = max(2.0, LEAST_NOT_OFFERED * len(cells.frame))
+    found = {option: own for option, own in found.items() if own[1].sum() >= least}
+    if not found:
+        return
+    names = [name for own, _ in found.values() for name in own]
+    rows = np.any([own for _, own in found.values()], axis=0)
+    are, options = "are" if len(names) > 1 else "is", _listed(list(found))
+    why, way = (
+        f"so that option {options}",
+        "such rows cannot be read, and accepting this leaves them out",
+    )
+    if is_zero:
+        why = f"in none of which option {options} was chosen, so that it"
+        missing = " ".join(f"--column missing.{name}=0" for name in names)
+        way = f"to leave such rows out, say {missing} --accept not_offered"
+    question(
+        columns,
+        notes,
+        "not_offered",
+        f"{cells.name}: {_listed(names)} {are} {'0' if is_zero else 'empty'} in {int(rows.sum()):,} of {len(rows):,} "
+        f"rows ({rows_named(cells.row_numbers(rows))}), {why} seems not to have been on offer there. Trials of the "
+        f"domain {domain.name!r} always offer all of {len(domain.options)} options: {way}",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _columns_of_option(
@@ -558,27 +595,19 @@ def _check_zeros(cells: RowCells, columns: AnswerColumns, domain: Domain, notes:
     """Question rows in which all properties of one of several options are 0 and it is never chosen."""
     if len(domain.options) < 3 or columns.is_pooled or scale_of(domain) or domain.sequential:
         return
+    found: dict[str, tuple[list[str], Array]] = {}
     for place, option in enumerate(domain.options):
         own = _columns_of_option(cells, columns, domain, place)
         if len(own) < 2:
             continue
         is_zero = np.all([numbers_of(cells.frame[name]).to_numpy() == 0 for name in own], axis=0)
-        n_zero = int(is_zero.sum())
-        if n_zero < 2 or n_zero < LEAST_NOT_OFFERED * len(is_zero) or is_zero.all():
-            continue
         names = [whole_word(cell) for cell, code in columns.responses.items() if code == place]
-        if cells.is_in(columns.response, names, whole_word)[is_zero].any():
-            continue
-        empty = " ".join(f"--column missing.{name}=0" for name in own)
-        question(
-            columns,
-            notes,
-            "not_offered",
-            f"{cells.name}: {' and '.join(own)} are 0 in {n_zero:,} of {len(is_zero):,} rows "
-            f"({rows_named(cells.row_numbers(is_zero))}), in none of which option {option} was chosen, so that it "
-            f"seems not to have been on offer there. Trials of the domain {domain.name!r} always offer all of "
-            f"{len(domain.options)} options: to leave such rows out, say {empty} --accept not_offered",
-        )
+        if (
+            not is_zero.all()
+            and not cells.is_in(columns.response, names, whole_word)[is_zero].any()
+        ):
+            found[option] = own, is_zero
+    _question_offered(cells, columns, domain, found, notes, is_zero=True)
 
 
 def stimuli_of_table(
@@ -702,8 +731,10 @@ def _without_questions(value: Any, instead: Any) -> Any:
 def _check_answered(columns: AnswerColumns, domain: Domain, names: Sequence[str]) -> None:
     """Refuse a mapping that leaves something open, given the names of the columns that there are."""
     _check_parts(columns, domain)
-    wide = [own.partition(NUMBER) for own in columns.wide.split(",") if NUMBER in own]
+    patterns = [own for own in columns.wide.split(",") if NUMBER in own]
+    wide = [own.partition(NUMBER) for own in patterns]
     names = [n for n in names if not any(n.startswith(a) and n.endswith(b) for a, _, b in wide)]
+    names += [stem_of(own, {}) for own in patterns]
     _check_nothing_open(columns.model_dump(), domain, names)
     if not columns.is_pooled and not (columns.participant and (columns.response or columns.wide)):
         raise TrialsError(

@@ -13,6 +13,7 @@ from lakatos.experiments.adoption.expression import JOINED, joined_columns
 from lakatos.experiments.adoption.left_out import RowsLeftOut
 from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
+from lakatos.experiments.adoption.prepared import recoded_cells
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.row_order import BLOCKS
 from lakatos.experiments.adoption.row_words import rows_named
@@ -54,7 +55,7 @@ def chosen_rows(
         rows = table.frame[kept & ~is_in]
         others.add(
             f"{column} is not {' or '.join(word or 'empty' for word in said)}",
-            rows,
+            recoded_cells(rows, columns),  # with the conditions that the rows that count have
             rows.index.to_numpy(),
             is_trial=False,
         )

@@ -210,9 +210,9 @@ class TableDescription:
                         shown[part] = own
                 self = replace(self, mapping=self.mapping.model_copy(update={"stimulus": shown}))
             guessed = _beside(self.mapping, said).model_dump(exclude_defaults=True)
-            taken = [own for own in leaves_of(said.stimulus) if isinstance(own, str)]
+            taken = _newly_said(self.mapping, said) - {said.condition}
             guesses = self.mapping.stimulus.items()
-            parts = {part: own for part, own in guesses if own not in taken} | said.stimulus
+            parts = {part: own for part, own in guesses if str(own) not in taken} | said.stimulus
             kept = {part: value for part, value in parts.items() if value != ""}
             kept |= _open_again(kept, said)
             rows = {"where": {**self.mapping.where, **said.where}}
@@ -308,20 +308,36 @@ OF_RESPONSES = {
 
 def _beside(guessed: AnswerColumns, said: AnswerColumns) -> AnswerColumns:
     """Guessed meanings without those of columns that are said to be something else, and of another response."""
-    taken = {str(leaf) for leaf in leaves_of([said.stimulus, said.feedback, said.response])}
+    taken = _newly_said(guessed, said)
     keys = ("experiment", "order", "response_time")
-    taken |= {said.condition}  # what differs within participants divides no experiments
-    changes: dict[str, Any] = {key: "" for key in keys if getattr(guessed, key) in taken - {""}}
+    changes: dict[str, Any] = {key: "" for key in keys if getattr(guessed, key) in taken}
     if set(said.stimulus) & {"block", "round", "stage"}:
         changes.pop("order", None)  # both may be one column
     if said.response and said.response != guessed.response:
         changes["responses"] = {}
+    if guessed.response in taken and not said.response:
+        changes |= {"response": OPEN_QUESTION, "responses": {}}
+    changes["feedback"] = {
+        part: OPEN_QUESTION if own in taken else own for part, own in guessed.feedback.items()
+    }
     return guessed.model_copy(update=changes)
+
+
+def _newly_said(guessed: AnswerColumns, said: AnswerColumns) -> set[str]:
+    """Columns to which the user gives another meaning than the guessed one, which takes its place."""
+    pairs = [
+        (getattr(said, key), getattr(guessed, key))
+        for key in ("response", "response_time", "condition")
+    ]
+    for key in ("stimulus", "feedback"):
+        own, before = getattr(said, key), getattr(guessed, key)
+        pairs += [(value, before.get(part)) for part, value in own.items()]
+    return {str(leaf) for now, before in pairs if now != before for leaf in leaves_of(now)} - {""}
 
 
 def _open_again(stimulus: Mapping[str, Any], said: AnswerColumns) -> dict[str, str]:
     """Guessed parts of trials whose column is said to be the response, its time or the participant: questions again."""
-    taken = {said.response, said.response_time, said.participant} - {""}
+    taken = {said.response, said.response_time, said.participant, *said.feedback.values()} - {""}
     guessed = {part: own for part, own in stimulus.items() if part not in said.stimulus}
     return {
         part: OPEN_QUESTION

@@ -323,8 +323,11 @@ def _second_stage(table: AnswerTable, response: str, order: str) -> dict[str, st
     state = [n for n in table.columns if "state" in words_of(n) and n not in second]
     if len(second) != 1:
         return {}
-    if not state and set(table.frame[second[0]].str.strip()) - {""} == {"1", "2", "3", "4"}:
-        state = second  # its options are those of one state or of the other
+    said = set(table.frame[second[0]].str.strip()) - {""}
+    if not state and {"1", "2", "3", "4"} <= said <= {"0", "1", "2", "3", "4"}:
+        state = (
+            second  # its options are those of one state or of the other; 0 may be a missed choice
+        )
     return {"second_choice": second[0], "state": state[0] if len(state) == 1 else OPEN_QUESTION}
 
 

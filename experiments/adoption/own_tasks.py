@@ -165,6 +165,13 @@ def _nested(table: TableSignature) -> str:
     return next(lists, "")
 
 
+OTHER_TASKS = {
+    "ssd": "when to stop a response (a stop-signal task)",
+    "pumps": "what each pump was (`stopping` has a row for each balloon)",
+}
+"""Words in names, or in cells, of columns of tasks that no kind here holds, and what they say."""
+
+
 def _not_covered(table: TableSignature) -> str:
     """What trials without options seem to be, by their cells and names; empty where nothing says it."""
     columns = list(table.columns.values())
@@ -172,6 +179,11 @@ def _not_covered(table: TableSignature) -> str:
         said = {cell.casefold() for cell in column.distinct}
         words = said & WORD_CELLS
         other = next(iter(said - words), "")
+        own = (
+            column.words if column.is_number else {word for cell in said for word in words_of(cell)}
+        )
+        if told := [OTHER_TASKS[word] for word in own & set(OTHER_TASKS)]:
+            return f"{column.name} seems to say {told[0]}"
         is_other = other.startswith(("pseud", "non")) or any(word in other for word in words)
         if len(said) == 2 and len(words) == 1 and is_other:
             return f"{column.name} says of each item whether it is a word, as in lexical decision"

@@ -94,6 +94,7 @@ MISSED_FLAGS = (
     {"timeout"}, {"timeouts"}, {"timed", "out"}, {"time", "out"}, {"missed"}, {"no", "response"}, {"no", "resp"},
     {"noresponse"}, {"noresp"}, {"omission"}, {"too", "slow"}, {"verpasst"}, {"gemist"},
 )  # fmt: skip
+EXCLUDED_FLAGS = ({"outlier"}, {"outliers"}, {"excluded"}, {"exclude"}, {"bad", "trial"}, {"invalid"})  # fmt: skip
 BESIDE_FLAGS = {
     "trial",
     "trials",
@@ -106,7 +107,7 @@ BESIDE_FLAGS = {
     "participant",
     "choice",
 }
-"""Words, all of which stand in names of columns that say whether a response was missed, and others beside them."""
+"""Words in names of columns that say whether a response was missed, or is to be left out, and others beside them."""
 CHECKS = ({"attention", "check"}, {"attn", "check"}, {"attention", "trial"}, {"catch"})
 CHECK_CELLS = {"catch", "attentioncheck", "attncheck", "catchtrial"}
 """Words in names and cells of columns that mark trials which test whether participants read."""
@@ -343,10 +344,10 @@ def rows_that_do_not_count(
     if not odd and named & STATUS:
         odd = [cell for cell in said if words[cell] & UNREAL]
         what = "no responses of participants"
-    is_flag = any(flag <= named and named - flag <= BESIDE_FLAGS for flag in MISSED_FLAGS)
-    if not odd and is_flag and len(said) == 2:
-        odd = [cell for cell in said if cell.casefold() in YES]
-        what = "missed responses"
+    flagged = {"missed responses": MISSED_FLAGS, "excluded by the file": EXCLUDED_FLAGS}
+    for meaning, flags in flagged.items() if len(said) == 2 and not odd else ():
+        if any(flag <= named and named - flag <= BESIDE_FLAGS for flag in flags):
+            odd, what = [cell for cell in said if cell.casefold() in YES], meaning
     if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
         odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
     odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
@@ -385,7 +386,7 @@ def rows_that_count(
         if found is not None:
             odd, others, what = found
             rows = cells.isin(odd)
-            if what.startswith("missed") and (
+            if what.startswith(("missed", "excluded")) and (
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
             ):
                 continue
@@ -979,13 +980,16 @@ def _check_times(
     n_dominated, n_rows = _dominated(trials, at_one_time)
     delays = list(map(str, leaves_of(columns.stimulus["delays_days"])))
     if n_rows >= FEWEST and n_dominated > MOST_AT_ONE_TIME * n_rows:
+        both = json.dumps([delays[0], " + ".join(delays)], ensure_ascii=False)
+        way = f"If the second delay counts from the first payment, add them: --column delays_days='{both}'"
+        if delays[0].replace(".", "", 1).isdigit():
+            way = "Options may differ in more than amounts and delays"
         question(
             columns,
             notes,
             "dominated_choices",
             f"in {n_rows:,} choices both amounts come at the same time, and in {n_dominated:,} of them the smaller one "
-            "was chosen. If the second delay counts from the first payment, add them: --column "
-            f"delays_days='{json.dumps([delays[0], ' + '.join(delays)], ensure_ascii=False)}'",
+            f"was chosen. {way}",
         )
 
 

@@ -97,11 +97,17 @@ def _recoded(table: AnswerTable, columns: AnswerColumns) -> AnswerTable:
     if not columns.recode:
         return table
     _check_columns(table, list(columns.recode), "recode")
-    frame = table.frame.copy()
+    return replace(table, frame=recoded_cells(table.frame, columns))
+
+
+def recoded_cells(frame: pd.DataFrame, columns: AnswerColumns) -> pd.DataFrame:
+    """Rows with cells that mean something else in its place."""
+    frame = frame.copy()
     for column, meanings in columns.recode.items():
-        code = {_folded(cell): value for cell, value in meanings.items()}
-        frame[column] = by_distinct(frame[column], partial(_meaning, code))
-    return replace(table, frame=frame)
+        if column in frame:
+            code = {_folded(cell): value for cell, value in meanings.items()}
+            frame[column] = by_distinct(frame[column], partial(_meaning, code))
+    return frame
 
 
 def _meaning(code: Mapping[str, str], cell: str) -> str:

@@ -102,7 +102,7 @@ class RowCells:
             "is no number; write numbers alone, all in one unit, and an amount and its delay in two columns (a "
             "difference of dates such as 2025-01-31 is a number of days: DATE - DATE), or say what words mean: "
             "--column "
-            f"'recode.{column}={{CELL = NUMBER}}', or --column missing.{column}=CELL for no value",
+            f"'recode.{column}={{\"CELL\" = NUMBER}}', or --column missing.{column}=CELL for no value",
         )
         return np.asarray(values)
 
@@ -252,7 +252,7 @@ def read_part(
         cells.refuse(
             ~cells.is_in(value, words, str.strip),
             value,
-            f"is none of {', '.join(words)}. Say what it means: --column 'recode.{value}={{CELL = \"{words[0]}\"}}'",
+            f'is none of {", ".join(words)}. Say what it means: --column \'recode.{value}={{"CELL" = "{words[0]}"}}\'',
         )
         return cells.changed(value, lambda cell: words.index(cell.strip())).astype(np.float64)
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lakatos.experiments.adoption.mapping import AnswerColumns
+from lakatos.experiments.adoption.mapping import AnswerColumns, leaves_of
 from lakatos.experiments.adoption.names import PLACE_WORDS, words_of
 from lakatos.experiments.adoption.option_code import (
     MOST_MISSED,
@@ -25,7 +25,7 @@ from lakatos.experiments.adoption.option_code import (
 )
 from lakatos.experiments.adoption.option_kind import KINDS
 from lakatos.experiments.adoption.plausible import ACCURACY, AT_PLACES, JUDGED, is_mixed, question
-from lakatos.experiments.adoption.read_back import columns_not_read
+from lakatos.experiments.adoption.read_back import OF_RESPONSES, columns_not_read
 from lakatos.experiments.adoption.row_cells import RowCells
 from lakatos.experiments.adoption.shown_stimuli import SHOWN, places_of_cells
 from lakatos.experiments.adoption.signatures import CLEAR, ColumnSignature, stays_after_reward
@@ -344,6 +344,46 @@ def check_crossed(
             f"{cells.name}: {name} ({', '.join(said)}), which is not read, seems to say where an option stood, and "
             f"{response} where the chosen one stood. Say --column 'response={response} == {name}'{recode}",
         )
+
+
+def check_properties(
+    cells: RowCells,
+    columns: AnswerColumns,
+    labels: Sequence[str],
+    parts: Collection[str],
+    notes: list[str],
+) -> None:
+    """Question a column of numbers that its name makes a property of options, and that nothing reads.
+
+    It comes and goes within participants and does not follow from a column that is read. Its name speaks of
+    probabilities, or has the words of a known part of trials and of one option.
+    """
+    frame, of_options = cells.frame, set.union(*_words_of_options(columns.stimulus, labels))
+    known = {word.removesuffix("s") for part in parts for word in words_of(part)} - {"a", "b"}
+    read = [name for name in leaves_of(columns.stimulus) if name in frame.columns]
+    participant = places_of(frame[columns.participant])
+    for name in columns_not_read(frame, columns):
+        words, values = set(words_of(name)), numbers_of(frame[name])
+        is_part = bool(words & of_options and {word.removesuffix("s") for word in words} & known)
+        is_number = values.nunique() > 1 and not (values.isna() & (frame[name] != "")).any()
+        if words & (JUDGED | OF_RESPONSES) or not (is_part or words & CHANCES) or not is_number:
+            continue
+        others = [frame[own] for own in read if frame[own].nunique() < len(frame) / 2]
+        follows = any(places_of(own, frame[name]).max() == places_of(own).max() for own in others)
+        if not follows and is_mixed(cells.text(name), participant):
+            said = list(map(str, frame[name].value_counts().index))
+            question(
+                columns,
+                notes,
+                "unread_column",
+                f"{cells.name}: {name} ({', '.join(said[:4])}) is not read, and its name is that of a property of "
+                "options. If it is a part of the trials, say --column PART=COLUMN; if this kind of task has no such "
+                f"part, read rows of one kind: --column where.{name}={said[0]}",
+            )
+
+
+CHANCES = {"p", "prob", "probs", "probability", "chance", "chances", "risk", "odds"}
+"""Words in names of columns of probabilities."""
 
 
 def _says_where(name: str, said: Sequence[str]) -> bool:

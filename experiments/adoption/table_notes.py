@@ -70,7 +70,7 @@ def practice_in_words(
         others = sorted(set(cells) - kept - {""})
         why = f"{column} is {' or '.join(others[:3])}" if wanted else f"{column} is not empty"
         told = rows_that_do_not_count(frame, column)
-        is_said = told and told[2].startswith(("missed", "attention"))
+        is_said = told and told[2].startswith(("missed", "attention", "excluded"))
         what = told[2] if told and is_said else "practice or previews"
         lines.append(
             f"{rows_named(rows)} {'is' if len(rows) == 1 else 'are'} left out as {what}, since {why}; --accept "

@@ -25,6 +25,8 @@ KEY_PLACES = {
     key: place + 0.3 * row for row, keys in enumerate(KEY_ROWS) for place, key in enumerate(keys)
 } | {"left": 0.0, "arrowleft": 0.0, "down": 1.0, "arrowdown": 1.0, "right": 2.0, "arrowright": 2.0}
 KEY_PLACES |= {"slash": KEY_PLACES["/"], "comma": KEY_PLACES[","], "period": KEY_PLACES["."]}
+SIDE_WORDS = {"left": 0, "l": 0, "<": 0, "right": 1, "r": 1, ">": 1}
+"""Cells that say a side, and its place from the left."""
 MOST_KEYS = 3
 """Keys of a trial."""
 CODES_OF_KEYS = (
@@ -46,8 +48,8 @@ def folded(cells: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
 
 def guessed_keys(said: set[str]) -> dict[str, int]:
     """Keys from the left, as they lie on a keyboard; empty where some are not known. L and R are left and right."""
-    if said == {"l", "r"}:
-        return {"l": 0, "r": 1}
+    if said <= set(SIDE_WORDS) and len({SIDE_WORDS[cell] for cell in said}) == 2:
+        return {cell: SIDE_WORDS[cell] for cell in sorted(said)}
     for pair in CODES_OF_KEYS:
         if said == set(pair):
             return {pair[0]: 0, pair[1]: 1}
@@ -92,12 +94,21 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
     """
     said = set(folded(cells.text(columns.response))) - {""}
     has_keys = "right_key" in columns.stimulus
+    is_judged = bool(set(words_of(columns.response)) & {*ACCURACY, *ERRORS})
+    if not (has_keys or is_judged) and len(said) > 1 and said <= set(SIDE_WORDS):
+        raise TrialsError(
+            f"{cells.name}: {columns.response} says {' and '.join(sorted(said))}, sides that do not say whether "
+            "responses were right. Say which side was: --column right_key=COLUMN (participants.columns.stimulus), or "
+            "name a column of right and wrong responses: --column response=COLUMN."
+        )
     if columns.responses:
         code = {cell.strip().casefold(): place for cell, place in columns.responses.items()}
     elif has_keys:
         keys = set(folded(cells.text(str(columns.stimulus["right_key"])))) - {""}
-        _refuse_other_keys(cells, columns, said - keys)
-        code = guessed_keys(keys)
+        code = guessed_keys(keys | said)  # sides may be named in two ways
+        if not code or set(code.values()) != set(guessed_keys(keys).values()):
+            _refuse_other_keys(cells, columns, said - keys)
+            code = guessed_keys(keys)
     else:
         code = guessed_correctness(said, columns.response)
     places = sorted(set(code.values()))

@@ -126,7 +126,7 @@ def numbered_rows(
             frame[own[number]].to_numpy(dtype=object) if number in own else empty
             for number in numbers
         ]
-        made[_stem(pattern, made)] = np.stack(cells, axis=1).ravel()
+        made[stem_of(pattern, made)] = np.stack(cells, axis=1).ravel()
     if len(named) == 1:
         (own,) = named.values()
         made |= _offered([offers.get(own.get(number, ""), "") for number in numbers], n_rows)
@@ -160,7 +160,7 @@ def _numbered(columns: Sequence[str], pattern: str) -> dict[int, str]:
     return {int(match[1]): column for column, match in found.items() if match}
 
 
-def _stem(pattern: str, taken: Mapping[str, object]) -> str:
+def stem_of(pattern: str, taken: Mapping[str, object]) -> str:
     """The name of a pattern's column: the pattern without the number and the mark before it."""
     before, _, after = pattern.partition(NUMBER)
     stem = (before.rstrip("_.- ") + after).strip("_.- ") or "cell"

@@ -23,6 +23,15 @@ from lakatos.flows.advice import by_command, in_callers_words
             'nothing won (columns={"recode": {"r": {"win": 1, "loss": 0}}}) or',
         ),
         ("--column options=2 is", 'columns={"stimulus": {"options": 2}} is'),
+        ("say --column item=word.", 'say columns={"stimulus": {"item": "word"}}.'),
+        (
+            "say --column item=word --column items=words.csv.",
+            'say columns={"item": "word", "items": "words.csv"}.',
+        ),
+        (
+            "--column 'recode.cue={\"+\" = 1}', or",
+            'columns={"recode": {"cue": {"+": 1}}}, or',
+        ),
         ("no option of a command", "no option of a command"),
     ],
 )

@@ -22,9 +22,10 @@ from lakatos.domains.attention.archives.busch2024 import (
 from lakatos.domains.attention.task import SCALE
 from lakatos.domains.kit.packed import gzip_lines
 from lakatos.domains.published_data import load_archive
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
-from lakatos.experiments.errors import TrialsError
+from lakatos.experiments.errors import ImplausibleError, TrialsError
 
 SAID = {
     "participant": "VP",
@@ -208,7 +209,103 @@ def test_a_description_guesses_keys_as_they_lie_and_says_what_is_open() -> None:
     assert nothing.mapping.stimulus == {"congruence": "?"}
 
 
+def test_a_key_that_always_comes_at_the_deadline_with_an_error_is_a_missed_response() -> None:
+    frame = arrows(LETTERS, ARROWS).drop(columns="arrow")
+    frame["accuracy"] = np.where(np.arange(320) % 11, 1, 0)
+    frame["response"] = frame["response"].replace({"l": "37", "r": "39"})
+    late = np.arange(320) % 22 == 11
+    frame.loc[late, ["response", "accuracy", "rt"]] = ["0", 0, 3.0]
+    table = table_of_frame("t", frame)
+    found = describe_table(table, DOMAINS["attention"])
+    assert found.mapping.response == "accuracy"
+    with pytest.raises(ImplausibleError, match=r"response is 0 in .*--column missing\.response=0"):
+        adopt(table, found.mapping, DOMAINS["attention"])
+    said = found.with_columns({"missing": {"response": ["0"]}})
+    (kind,) = adopt(table, said.mapping, DOMAINS["attention"]).left_out.kinds
+    assert len(kind.rows) == late.sum()
+
+
+def test_rows_left_out_are_counted_by_the_conditions_that_cells_were_recoded_to() -> None:
+    frame = arrows(UPPER, UPPER).replace({"incongruent": "other"})
+    frame["phase"] = np.where(frame["trial"] < 5, "practice", "main")
+    table = table_of_frame("t", frame)
+    said = {
+        "stimulus": {"congruence": "congruency"},
+        "recode": {"congruency": {"other": "incongruent"}},
+    }
+    mapping = describe_table(table, DOMAINS["attention"]).with_columns(said).mapping
+    (kind,) = adopt(table, mapping, DOMAINS["attention"]).left_out.kinds
+    assert kind.reason == "phase is not main"
+    assert set(kind.conditions["congruency"]) == {"congruent", "incongruent"}
+
+
 def test_numbers_of_trials_that_begin_anew_are_not_taken_for_the_order() -> None:
     anew = describe_table(table_of_frame("t", rows(trial=[1, 2, 3] * 2)))
     on = describe_table(table_of_frame("t", rows(trial=[1, 2, 3, 4, 5, 6])))
     assert (anew.mapping.order, on.mapping.order) == ("", "trial")
+
+
+def arrows(response: dict[str, str], arrow: dict[str, str]) -> pd.DataFrame:
+    """Responses of 8 participants to arrows, one in ten of them wrong, in words for left and right."""
+    rng = np.random.default_rng(7)
+    shown = np.tile(["left", "right", "right", "left", "right"], 64)
+    is_right = rng.random(320) > 0.1
+    pressed = np.where(is_right, shown, np.where(shown == "left", "right", "left"))
+    return pd.DataFrame(
+        {
+            "subject": np.repeat(np.arange(8), 40),
+            "trial": np.tile(np.arange(40), 8),
+            "congruency": rng.choice(["congruent", "incongruent"], 320),
+            "arrow": [arrow[side] for side in shown],
+            "response": [response[side] for side in pressed],
+            "rt": rng.uniform(0.3, 0.9, 320).round(3),
+        }
+    )
+
+
+UPPER, LETTERS, ARROWS = (
+    dict(zip(("left", "right"), own, strict=True)) for own in (("LEFT", "RIGHT"), "lr", "<>")
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "arrow"), [(UPPER, UPPER), (LETTERS, LETTERS), (UPPER, ARROWS), (LETTERS, ARROWS)]
+)
+def test_a_column_of_sides_that_responses_mostly_repeat_is_the_right_key(
+    response: dict[str, str], arrow: dict[str, str]
+) -> None:
+    frame = arrows(response, arrow)
+    found = describe_table(table_of_frame("t", frame))
+    assert found.domain == "attention"
+    assert found.mapping.stimulus == {"congruence": "congruency", "right_key": "arrow"}
+    assert found.mapping.response == "response"
+    (trials,) = adopt(table_of_frame("t", frame), found.mapping, DOMAINS["attention"]).trials
+    n_right = sum(SCALE.in_words(int(code)).startswith("right") for code in trials.response)
+    assert n_right == (frame["response"].map(_place) == frame["arrow"].map(_place)).sum()
+
+
+def _place(cell: str) -> int:
+    return int(cell in ("RIGHT", "r", ">"))
+
+
+def test_a_distractor_that_mostly_agrees_with_the_right_key_is_not_taken_for_it() -> None:
+    frame = arrows(UPPER, UPPER)
+    is_congruent = np.arange(320) % 4 > 0
+    frame["congruency"] = np.where(is_congruent, "congruent", "incongruent")
+    other = frame["arrow"].map({"LEFT": "RIGHT", "RIGHT": "LEFT"})
+    frame["around"] = frame["arrow"].where(is_congruent, other)
+    found = describe_table(table_of_frame("t", frame.drop(columns="arrow"))).mapping
+    assert (found.stimulus, found.response) == ({"congruence": "congruency"}, "?")
+
+
+def test_sides_are_never_read_as_right_and_wrong() -> None:
+    frame = arrows(UPPER, UPPER)
+    said = {
+        "response": "response",
+        "responses": {"left": 0, "right": 1},
+        "stimulus": {"right_key": ""},
+    }
+    table = table_of_frame("t", frame)
+    mapping = describe_table(table, DOMAINS["attention"]).with_columns(said).mapping
+    with pytest.raises(TrialsError, match=r"left and right.*--column right_key=COLUMN"):
+        adopt(table, mapping, DOMAINS["attention"])

@@ -302,3 +302,32 @@ def test_a_conflict_task_is_not_taken_for_perception():
     assert described(conflict_rows()).domain == "attention"
     both = conflict_rows("abcdef").assign(difficulty=1)
     assert described(both).domain == "attention"
+
+
+def test_strengths_about_a_boundary_are_questioned_with_their_distance_from_it():
+    """Of strengths 0 to 32, those above 16 are right with one response, and 16 is the hardest."""
+    frame = dots(n_people=8).drop(columns="coherence")
+    rng = np.random.default_rng(2)
+    strength = rng.integers(0, 33, len(frame))
+    source = rng.random(len(frame)) < 1 / (1 + np.exp(-(strength - 16) / 4))
+    right, wrong = KEYS[source.astype(int)], KEYS[1 - source.astype(int)]
+    is_right = rng.random(len(frame)) < 0.55 + 0.4 * np.abs(strength - 16) / 16
+    bright = frame.assign(
+        strength=strength, direction=right, response=np.where(is_right, right, wrong)
+    )
+    with pytest.raises(TrialsError, match=r'signed about 16.*"strength": "abs\(strength - 16\)"'):
+        only(bright)
+    found = read(bright, DOMAINS["perception"], stimulus={"strength": "abs(strength - 16)"})
+    assert "abs(strength - 16): strength 1 is 16" in found.notes
+
+
+@pytest.mark.parametrize("name", ["outlier", "excluded", "bad_trial", "is_invalid"])
+def test_rows_that_a_flag_excludes_are_left_out_and_counted(name: str):
+    frame = dots()
+    flags = np.where(np.arange(len(frame)) % 20 == 3, "TRUE", "FALSE")
+    found = read(frame.assign(**{name: flags}))
+    (kind,) = found.left_out.kinds
+    assert (kind.reason, len(kind.rows)) == (f"{name} is not FALSE", 15)
+    assert found.trials[0].n_responses == len(frame) - 15
+    whole = read(frame.assign(**{name: flags}), accept=["practice_rows"])
+    assert whole.trials[0].digest == only(frame).digest

@@ -104,6 +104,38 @@ def test_an_alternative_whose_properties_are_0_and_that_is_never_chosen_there_is
     assert only(left).n_responses == n_offered
 
 
+def test_all_alternatives_that_were_not_offered_are_one_question(
+    odd_files: Path, tmp_path: Path
+) -> None:
+    """Accepting the advice for one alternative would accept the others unseen."""
+    (tmp_path / "yoghurt.toml").write_text(FOUR)
+    domain = open_domain(str(tmp_path / "yoghurt.toml"))
+    rows = pd.read_csv(odd_files / "alternative_unavailable.csv")
+    names = ["price_hiland", "feat_hiland", "price_weight", "feat_weight"]
+    rows.loc[rows.index[rows["choice"] != "weight"][:9], names[2:]] = 0
+    file = tmp_path / "answers.csv"
+    rows.fillna(dict.fromkeys(names, 0)).to_csv(file, index=False)
+    advice = " ".join(f"--column missing.{name}=0" for name in names)
+    with pytest.raises(
+        ImplausibleError, match=f"option .*hiland.* and .*{advice} --accept not_offered"
+    ):
+        read(file, domain)
+
+
+def test_a_property_that_an_option_never_has_can_be_said_as_a_number(
+    odd_files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "yoghurt.toml").write_text(FOUR)
+    domain = open_domain(str(tmp_path / "yoghurt.toml"))
+    rows = pd.read_csv(odd_files / "alternative_unavailable.csv").dropna(subset=["price_hiland"])
+    file = tmp_path / "answers.csv"
+    rows.assign(feat_hiland="").to_csv(file, index=False)
+    with pytest.raises(
+        TrialsError, match=r"feat_hiland: empty in all rows.*such as 0: --column 'feat"
+    ):
+        read(file, domain)
+
+
 def test_gains_and_losses_in_two_columns_are_one_reward(odd_files: Path) -> None:
     file = odd_files / "gain_and_loss_columns.csv"
     rows = pd.read_csv(file)

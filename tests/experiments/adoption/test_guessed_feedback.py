@@ -8,6 +8,7 @@ import pytest
 from reading import only, read
 
 from lakatos.domains import DOMAINS
+from lakatos.experiments.adoption.adopt import adopt
 from lakatos.experiments.adoption.describe import describe_table
 from lakatos.experiments.adoption.tables import table_of_frame
 from lakatos.experiments.errors import ImplausibleError, TrialsError
@@ -134,3 +135,20 @@ def test_a_reward_of_1_and_2_may_be_a_code_and_is_asked_about(name: str) -> None
 @pytest.mark.parametrize("name", ["points", "reward", "money"])
 def test_1_and_2_in_a_column_called_like_amounts_are_amounts(name: str) -> None:
     assert only(read(STEPS.assign(**{name: [1, 2] * 6}))).feedback["reward"].max() == 1.0
+
+
+def test_a_column_that_is_said_to_be_the_reward_is_not_guessed_to_be_the_response() -> None:
+    """Of a column for each step, ``r`` seems to be the response where 9 stands for missed steps."""
+    steps = {f"c{k}": [1, 2, 9, 2, 1, 2] for k in range(1, 7)}
+    steps |= {f"r{k}": [0, 1, 9, 1, 1, 0] for k in range(1, 7)}
+    table = table_of_frame(
+        "wide.csv", pd.DataFrame({"subject": [f"p{k}" for k in range(6)], **steps})
+    )
+    found = describe_table(table, DOMAINS["learning"])
+    assert found.mapping.response == "r"
+    said = found.with_columns({"feedback": {"reward": "r"}}).mapping
+    assert (said.response, said.feedback) == ("?", {"reward": "r"})
+    with pytest.raises(TrialsError, match=r"which column.* is response.*mean nothing yet are c"):
+        adopt(table, said, DOMAINS["learning"])
+    both = found.with_columns({"feedback": {"reward": "r"}, "response": "r"}).mapping
+    assert both.response == "r"  # since the user gives it two meanings

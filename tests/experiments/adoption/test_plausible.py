@@ -329,6 +329,45 @@ def test_equal_delays_whose_smaller_amount_is_chosen_are_questioned() -> None:
     read(frame, domain, stimulus=said)
 
 
+def test_no_sum_with_a_number_is_advised_where_delays_are_equal() -> None:
+    frame = made("delays").frame.drop(columns="delay_sooner")
+    frame["delay_later"] = np.where(frame.index % 2, frame["delay_later"], 0)
+    frame["choice"] = np.where(frame.index % 2, frame["choice"], frame.index % 6 != 0)
+    with pytest.raises(
+        ImplausibleError, match="Options may differ in more than amounts and delays"
+    ):
+        read(frame, DOMAINS["intertemporal"])
+
+
+@pytest.mark.parametrize("name", ["prob_later", "probability", "amount_later_bonus", "chance"])
+def test_a_property_of_options_that_is_not_read_is_questioned(name: str) -> None:
+    frame = made("delays").frame
+    said = {
+        "stimulus": {
+            "amounts": ["amount_sooner", "amount_later"],
+            "delays_days": [0, "delay_later"],
+        }
+    }
+    mixed = np.random.default_rng(3).choice([0.25, 0.5, 1.0], len(frame))
+    with pytest.raises(ImplausibleError, match=rf"{name} .* is not read.*--column where\.{name}="):
+        read(frame.assign(**{name: mixed}), DOMAINS["intertemporal"], **said)
+    assert read(frame.assign(**{name: mixed}), DOMAINS["intertemporal"], **said, where={name: 1.0})
+    assert read(
+        frame.assign(**{name: mixed}), DOMAINS["intertemporal"], **said, accept=["unread_column"]
+    )
+
+
+@pytest.mark.parametrize("name", ["prob_chosen", "loudness", "p_of_wait", "probability_by_person"])
+def test_what_follows_from_what_is_read_or_from_the_response_is_no_unread_property(
+    name: str,
+) -> None:
+    frame = made("delays").frame
+    mixed = np.random.default_rng(3).choice([0.25, 0.5, 1.0], len(frame))
+    cells = {"p_of_wait": frame["delay_later"] / 180}
+    cells["probability_by_person"] = 0.1 * frame["subject"].str[-1].astype(int)
+    assert read(frame.assign(**{name: cells.get(name, mixed)}))
+
+
 def test_no_code_is_advised_where_neither_fits() -> None:
     """Choices follow the growth of amounts, and go against what dominates."""
     frame = pd.concat([made("delays").frame.assign(subject=str(k)) for k in range(4)])

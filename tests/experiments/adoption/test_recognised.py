@@ -525,6 +525,19 @@ def test_a_second_choice_from_1_to_4_says_its_state(rng: np.random.Generator) ->
     for name in one.feedback:
         assert one.feedback[name].tolist() == other.feedback[name].tolist()
     assert any("1 and 2 are the options of one state" in note for note in found.notes)
+    table = table_of_frame("steps.csv", frame)
+    said = {"state": "level2_choice", "second_choice": "level2_choice"}
+    confirmed = describe_table(table).with_columns({"stimulus": {"state": "level2_choice"}})
+    assert confirmed.mapping.stimulus == {"options": 2, **said}  # what is repeated changes nothing
+    missed = frame.assign(level2_choice=np.where(frame.index == 7, 0, frame["level2_choice"]))
+    assert describe_table(table_of_frame("steps.csv", missed)).mapping.stimulus == {
+        "options": 2,
+        **said,
+    }
+    with pytest.raises(TrialsError, match=r"row 9.*--column missing\.level2_choice=CELL"):
+        read(missed)
+    (kept,) = read(missed, missing={"level2_choice": "0"}).left_out.kinds
+    assert kept.rows == (9,)
     frame.loc[3, "level2_choice"] = 7
     with pytest.raises(TrialsError, match="--column state=COLUMN"):
         read(frame, stimulus={"state": "level2_choice", "second_choice": "level2_choice"})
@@ -958,11 +971,21 @@ def _without_choices(rng: np.random.Generator) -> dict[str, tuple[pd.DataFrame, 
             "time_ms rises by 20 from row to row",
         ),
         "texts": (rows.assign(answer=texts), "answer seems to hold texts"),
+        "stop signals": (
+            rows.assign(response=rng.choice(["l", "r"], n), SSD=rng.choice([0.1, 0.2], n), rt=rng.uniform(0.3, 1, n)),
+            "SSD seems to say when to stop a response",
+        ),
+        "pumps": (
+            rows.assign(trial_type=rng.choice(["pumps", "cash", "explode"], n), rt=rng.uniform(0.3, 1, n)),
+            "trial_type seems to say what each pump was",
+        ),
         "series": (rows.assign(response=rng.choice(["kop", "munt"], n)), "response stands alone"),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["questionnaire", "signal", "texts", "series"])
+@pytest.mark.parametrize(
+    "kind", ["questionnaire", "signal", "texts", "stop signals", "pumps", "series"]
+)
 def test_what_holds_no_choices_is_said_to_be_no_task(rng: np.random.Generator, kind: str) -> None:
     frame, words = _without_choices(rng)[kind]
     found = described(frame)
