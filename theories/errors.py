@@ -58,6 +58,10 @@ class TheoryResourceError(TheoryError):
     """The theory was stopped at a limit, or ended its process."""
 
 
+class TheoryMemoryError(TheoryResourceError):
+    """The theory asked for more memory than it may have, in a process that goes on."""
+
+
 class ClaimContradictedError(TheoryError):
     """The code does other than what the theory predicts in words."""
 

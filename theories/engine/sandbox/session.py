@@ -20,6 +20,7 @@ from lakatos.theories.engine.sandbox.limits import CELLS_IN_TIME, SandboxLimits
 from lakatos.theories.engine.sandbox.unrolled import MOST_NODES, MOST_STATE
 from lakatos.theories.errors import (
     TheoryError,
+    TheoryMemoryError,
     TheoryProbabilityError,
     TheoryRaisedError,
     TheoryResourceError,
@@ -236,7 +237,7 @@ class TheorySession:
             self._ask_probabilities(
                 {"parameters": wire.describe(values)}, wire.payload_of(values), answers, values
             )
-        except (TheoryTimeoutError, TheoryResourceError):
+        except (TheoryTimeoutError, TheoryMemoryError):
             fewer = [size for size in (CELLS_IN_TIME // n_cells, 1) if 0 < size < n_draws]
             if not fewer:
                 raise
@@ -628,7 +629,7 @@ def error_from(said: Mapping[str, Any]) -> TheoryError:
     if kind == "shape":
         return TheoryShapeError(f"{text}.")
     if kind == "memory":
-        return TheoryResourceError(
+        return TheoryMemoryError(
             f"the theory ran out of memory at {where}; make smaller arrays or raise `Limits.memory_bytes`."
         )
     return TheoryRaisedError(f"the theory raised {_printable(said.get('type'))} at {where}: {text}")
