@@ -117,7 +117,7 @@ def compiled(program: Path, package: Path, folder: Path) -> Path:
         header.write_text(HEADER)
         subprocess.run(["g++", *flags, "-x", "c++-header", header], check=True)
     source, code = folder / program.name, folder / f"{program.stem}.cpp"
-    source.write_text(in_new_syntax(program.read_text()))
+    source.write_text(in_new_syntax(program.read_text(encoding="utf-8")))
     subprocess.run(
         [package / "stanc", source, "--name", "hb_model_", "--o", code], check=True, capture_output=True
     )  # fmt: skip
