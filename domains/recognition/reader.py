@@ -216,6 +216,7 @@ def _categories(
     column = str(columns.stimulus["confidence"])
     n_said = columns.stimulus.get("categories")
     sureness, n_levels = _ratings(cells, column, MOST, notes, n_said and n_said / 2)
+    _check_sureness(sureness, place == old, cells, columns, notes)
     return np.where(place == 1, n_levels + sureness, n_levels - 1 - sureness), 2 * n_levels
 
 
@@ -317,8 +318,35 @@ def _check_responses(
         )
 
 
+def _check_sureness(
+    sureness: Array, is_right: Array, cells: RowCells, columns: AnswerColumns, notes: list[str]
+) -> None:
+    """Note which end of a column counts as sure; question it where surer responses are right less often."""
+    column = str(columns.stimulus["confidence"])
+    said = cells.text(column)
+    in_words = set(folded(said).tolist()) <= set(SURENESS)
+    order = sureness if in_words else cells.numbers(column)
+    least, most = said[order.argmin()], said[order.argmax()]
+    notes.append(f"{column}: {least} is the least sure and {most} the surest response")
+    if in_words or len(order) < FEWEST or _standard_errors(sureness, is_right) >= -LARGEST_REVERSAL:
+        return
+    ends = order.min() + order.max()
+    if "categories" in columns.stimulus:  # which nobody may have used
+        ends = columns.stimulus["categories"] / 2 + (1 if order.min() else -1)
+    turned = column if column.isidentifier() else f"({column})"
+    means = [float(sureness[is_right == kind].mean()) for kind in (True, False)]
+    question(
+        columns,
+        notes,
+        "reversed_code",
+        f"{cells.name}: surer responses by {column} are less often right (mean level {means[0]:.2f} of right and "
+        f"{means[1]:.2f} of wrong responses, where 0 is {least}, the least sure), so that {least} may be the surest. "
+        f"To turn it round, say --column 'confidence={ends:g} - {turned}'",
+    )
+
+
 def _standard_errors(place: Array, old: Array) -> float:
-    """How far the mean of old items is above that of new ones, in standard errors."""
+    """How far the mean of old items (or of right responses) is above that of the others, in standard errors."""
     groups = [place[old == kind] for kind in (1, 0)]
     if min(map(len, groups)) < 2:
         return 0.0

@@ -937,8 +937,8 @@ def _with_code(
     Also the property by which they name options that columns show by their place; empty where they name none.
     """
     if scale := scale_of(domain):
-        is_timed = scale.kind == "timed"
-        return (with_answer_code(cells, columns, notes) if is_timed else columns), ""
+        is_timed, signed = scale.kind == "timed", "strength" in known_layout(domain).parts
+        return (with_answer_code(cells, columns, notes, signed=signed) if is_timed else columns), ""
     n_options = number_of_options(columns, domain)
     if n_options == 2 and not columns.is_pooled:
         refuse_roles(cells, columns)

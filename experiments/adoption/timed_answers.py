@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from lakatos.experiments.adoption.mapping import AnswerColumns
 from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.option_code import MOST_MISSED
 from lakatos.experiments.adoption.row_cells import RowCells
-from lakatos.experiments.adoption.tables import NUMBER, by_distinct
+from lakatos.experiments.adoption.tables import NUMBER, by_distinct, numbers_of
 from lakatos.experiments.errors import TrialsError
 from lakatos.traces.wording import plural
 
@@ -84,10 +85,12 @@ def guessed_correctness(said: set[str], name: str) -> dict[str, int]:
     return {cell: int((cell in WRONG) != (tells_errors and cell in plain)) for cell in sorted(said)}
 
 
-def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) -> AnswerColumns:
+def with_answer_code(
+    cells: RowCells, columns: AnswerColumns, notes: list[str], *, signed: bool
+) -> AnswerColumns:
     """The mapping with what each cell of the response means: a key from the left, or right (0) and wrong (1).
 
-    Words for several ways to be wrong are noted.
+    Words for several ways to be wrong are noted. Where numbers may be ``signed``, they may say which key was right.
 
     Raises:
         TrialsError: It cannot be told, or is said wrongly.
@@ -125,6 +128,8 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
             if has_keys
             else "0 for a right answer and 1 for a wrong one"
         )
+        if signed and not has_keys and (way := _signed_key(cells, columns, sorted(said))):
+            raise TrialsError(f"{cells.name}: {way}")
         raise TrialsError(
             f"{cells.name}: {columns.response} says {', '.join(sorted(said)[:6])}; say what each means by --column "
             f"responses.CELL=PLACE (participants.columns.responses): {wanted}."
@@ -134,6 +139,32 @@ def with_answer_code(cells: RowCells, columns: AnswerColumns, notes: list[str]) 
         right = ", ".join(cell for cell in code if not code[cell])
         notes.append(f"{columns.response}: {right} is right; wrong are {wrong}")
     return columns.model_copy(update={"responses": code})
+
+
+def _signed_key(cells: RowCells, columns: AnswerColumns, said: Sequence[str]) -> str:
+    """How to take the sign of a column for the right one of two words, the column that says it best; else nothing."""
+    if len(said) != 2 or any(NUMBER.fullmatch(cell) or cell in {*RIGHT, *WRONG} for cell in said):
+        return ""
+    column, time = columns.response, columns.response_time
+    answer = folded(cells.text(column))
+    found = []
+    for name in map(str, cells.frame.columns):
+        value = numbers_of(cells.frame[name]).to_numpy()
+        is_key = name not in (column, time) and not set(words_of(name)) & {*ACCURACY, *ERRORS}
+        if is_key and np.isfinite(value).all() and value.min() < 0 < value.max():
+            known = (value != 0) & (answer != "")
+            agree = float(((answer == said[1]) == (value > 0))[known].mean())
+            found.append((abs(agree - 0.5), name, said if agree > 0.5 else said[::-1]))
+    if not found:
+        return ""
+    _, name, keys = max(found, key=lambda own: own[0])
+    options = [f"{part}={name}" for part in ("right_key", *({"strength"} - set(columns.stimulus)))]
+    options += [f"responses.{cell}={place}" for place, cell in enumerate(keys)]
+    way = " ".join(f"--column {shlex.quote(option)}" for option in options)
+    return (
+        f"{column} says {' and '.join(said)}, and nothing says which was right. If the sign of {name} does, say {way} "
+        f"(participants.columns), where 1 is the response that is right above 0; mostly that is {keys[1]}."
+    )
 
 
 def _refuse_other_keys(cells: RowCells, columns: AnswerColumns, others: set[str]) -> None:

@@ -130,6 +130,24 @@ def test_signed_evidence_says_how_strong_it_is_and_for_which_response():
     assert only(signed).digest == only(frame).digest
 
 
+def test_words_beside_signed_evidence_are_advised_with_its_sign_as_the_right_key():
+    frame = dots()
+    tilt = frame["coherence"] * np.where(frame["direction"] == "right", 1, -1)
+    words = frame["response"].map({"left": "cw", "right": "ccw"})
+    told = frame.assign(tilt=tilt, response=words).drop(columns=["coherence", "direction"])
+    advice = '"right_key": "tilt", "strength": "tilt"}, "responses": {"cw": 0, "ccw": 1}'
+    with pytest.raises(TrialsError, match=advice):
+        only(told, response="response")
+    key = {"right_key": "tilt", "strength": "tilt"}
+    read = only(told, response="response", responses={"cw": 0, "ccw": 1}, stimulus=key)
+    assert read.digest == only(frame).digest
+    with pytest.raises(TrialsError, match="0 for a right answer and 1 for a wrong one"):
+        only(told.assign(tilt=tilt.abs()), response="response")
+    spaced = told.assign(response=words.map({"cw": "to left", "ccw": "to right"}))
+    with pytest.raises(TrialsError, match=r'"responses": {"to left": 0, "to right": 1}'):
+        only(spaced, response="response")
+
+
 def test_right_and_wrong_are_enough_and_then_no_side_is_known():
     frame = dots()
     correct = (frame["direction"] == frame["response"]).astype(int)

@@ -117,6 +117,25 @@ def test_confidence_beside_a_response_makes_one_scale(in_words):
     assert only(two).digest == only(frame).digest
 
 
+def test_confidence_of_which_1_is_the_surest_is_refused_and_turned_by_an_expression():
+    frame = ratings()
+    sure = ((frame["rating"] - 3.5).abs() + 0.5).astype(int)
+    said = np.where(frame["rating"] > 3, "old", "new")
+    two = frame.drop(columns="rating").assign(response=said, confidence=sure)
+    turned = two.assign(confidence=4 - sure)
+    with pytest.raises(
+        ImplausibleError, match=r'less often right .*"confidence": "4 - confidence"'
+    ):
+        only(turned)
+    found = lakatos.adopt(turned, "recognition", {"stimulus": {"confidence": "4 - confidence"}})
+    assert found.trials[0].digest == only(two).digest
+    assert "4 - confidence: 1 is the least sure and 3 the surest response" in found.notes
+    assert any(f"response = {said[0]}, confidence = {4 - sure[0]}" in note for note in found.notes)
+    assert only(turned, accept="reversed_code").n_responses == len(frame)
+    with pytest.raises(ImplausibleError, match=r'"confidence": "4 - \(4 - confidence\)"'):
+        only(two, stimulus={"confidence": "4 - confidence"})
+
+
 def forms() -> dict[str, pd.DataFrame]:
     """The same responses as files of several laboratories and programs write them."""
     frame = ratings()
