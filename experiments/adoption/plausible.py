@@ -69,11 +69,11 @@ UNITS_OF_DELAYS = {word: unit for unit in DAYS for word in (unit, unit.removesuf
 MOST_UNITS = 6
 PRACTICE = {
     "practice", "prac", "warmup", "instruction", "instructions", "demo", "uebung", "oefening", "oefen",
-    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial",
+    "entrainement", "aufwaermen", "ejercicio", "practica", "tutorial", "uebungsblock", "demonstration",
 }  # fmt: skip
 TRAINING, MAIN = (
-    {"training", "train", "prueba", "entrenamiento"},
-    {"main", "experiment", "exp", "real", "task", "haupt", "experimental", "principal"},
+    {"training", "train", "prueba", "entrenamiento", "trainingsblock", "essai", "ensayo"},
+    {"main", "experiment", "exp", "real", "task", "haupt", "experimental", "principal", "test"},
 )
 """Words for practice where the other rows are called the main part; elsewhere training may be part of the task."""
 """Words in names and cells of columns that tell trials that do not count from the others."""
@@ -462,9 +462,17 @@ def check_practice(
         if column in columns.where:
             continue
         found = rows_that_do_not_count(frame, column) or _rows_beside_numbers(frame, column)
+        if found is not None and columns.feedback and _is_training_before_test(*found[:2]):
+            continue
         if found is not None:
             words = rows_in_words(frame, column, *found)
             question(columns, notes, "practice_rows", f"{name}: {words}")
+
+
+def _is_training_before_test(odd: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether cells say that what is learned in training is tested later, so that training is no practice."""
+    is_practice = any(words_of_cell(cell) & PRACTICE for cell in odd)
+    return not is_practice and all("test" in words_of(cell) for cell in others)
 
 
 def _rows_beside_numbers(
