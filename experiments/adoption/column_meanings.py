@@ -15,11 +15,14 @@ from lakatos.experiments.adoption.names import words_of
 from lakatos.experiments.adoption.signatures import (
     ITEMS,
     SCHEDULES,
+    ColumnSignature,
+    counts_up,
     participant_by_values,
+    ranks_rows,
     table_signature,
 )
 from lakatos.experiments.adoption.step_cells import is_reward_in_words
-from lakatos.experiments.adoption.tables import numbers_of
+from lakatos.experiments.adoption.tables import numbers_of, places_of
 
 NAMES: dict[str, str] = {
     "participant": "participant subject subj sub pid person worker ppt ppn prolific responder respondent user vp vpn "
@@ -144,6 +147,7 @@ def summary_of(frame: pd.DataFrame, name: str) -> ColumnSummary:
 def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict[str, str]:
     """The meaning that each column's name suggests; each meaning goes to the column whose name tells it best."""
     found: dict[str, str] = {}
+    counts: list[str] = []
     names = set(without_practice(frame).columns)
     has_ids = any(_is_id_of_rows(item, len(frame)) for item in summaries)
     for meaning, words in NAMES.items():
@@ -151,6 +155,8 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
         for item in summaries:
             said = words_of(item.name)
             hits = [place for place, word in enumerate(words.split()) if _names_it(said, word)]
+            if hits and meaning == "response" and _counts_rows(frame, found, item):
+                counts, hits = [*counts, item.name], []
             if meaning == "response_time" and "time" in said and TIMED & set(said):
                 hits = [0]
             if hits and item.name not in found and item.name in names and _can_be(item, meaning):
@@ -161,6 +167,8 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
                 ranked.append((is_none, hits[0], is_other, len(said), item.name))
         if ranked:
             found[min(ranked)[-1]] = meaning
+    if len(counts) == 1 and "order" not in found.values():
+        found.setdefault(counts[0], "order")
     _add_roles_by_values(frame, found)
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     for item in summaries:
@@ -168,6 +176,16 @@ def meanings_of(frame: pd.DataFrame, summaries: Sequence[ColumnSummary]) -> dict
         if of_people and (not who or _is_fixed(frame, who, item.name)):
             found[item.name] = "attribute of people"
     return found
+
+
+def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSummary) -> bool:
+    """Whether a column numbers the rows of each participant, as ``decision`` may, and so is no response."""
+    who = next((name for name, meaning in found.items() if meaning == "participant"), "")
+    if not who or not item.numeric or item.name in found:
+        return False
+    column = ColumnSignature(item.name, frame[item.name].str.strip().reset_index(drop=True))
+    person = places_of(frame[who])
+    return counts_up(column, person) or ranks_rows(column, person)
 
 
 def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:

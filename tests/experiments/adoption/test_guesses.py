@@ -76,6 +76,19 @@ def test_gifts_are_read_from_coins_and_what_they_are_worth() -> None:
     assert only(read(some, open_domain(str(GIVING)))).response.tolist() == some["passed"].tolist()
 
 
+@pytest.mark.parametrize("name", ["passed", "given", "kept"])
+def test_a_number_of_the_decision_is_no_gift(name: str) -> None:
+    frame = own_files(np.random.default_rng(1))["giving.csv"].frame
+    gifts = frame["passed"].to_numpy(int)
+    decision = frame.groupby("vp").cumcount() + 1
+    said = frame["tokens"].to_numpy(int) - gifts if name == "kept" else gifts
+    table = frame[["vp", "tokens", "value"]].assign(**{name: said})
+    table.insert(1, "decision", decision)
+    found = read(table, open_domain(str(GIVING)))
+    assert only(found).response.tolist() == gifts.tolist()
+    assert "order" not in found.closed
+
+
 def test_short_names_are_told_by_their_values() -> None:
     frame = own_files(np.random.default_rng(1))["short.csv"].frame
     found = describe_table(table_of_frame("a", frame))
