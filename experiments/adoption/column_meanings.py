@@ -16,6 +16,7 @@ from lakatos.experiments.adoption.signatures import (
     ITEMS,
     SCHEDULES,
     ColumnSignature,
+    counts_choices,
     counts_up,
     participant_by_values,
     ranks_rows,
@@ -183,9 +184,12 @@ def _counts_rows(frame: pd.DataFrame, found: Mapping[str, str], item: ColumnSumm
     who = next((name for name, meaning in found.items() if meaning == "participant"), "")
     if not who or not item.numeric or item.name in found:
         return False
-    column = ColumnSignature(item.name, frame[item.name].str.strip().reset_index(drop=True))
-    person = places_of(frame[who])
+    column, person = _signature(frame, item.name), places_of(frame[who])
     return counts_up(column, person) or ranks_rows(column, person)
+
+
+def _signature(frame: pd.DataFrame, name: str) -> ColumnSignature:
+    return ColumnSignature(name, frame[name].str.strip().reset_index(drop=True))
 
 
 def _is_id_of_rows(item: ColumnSummary, n_rows: int) -> bool:
@@ -218,17 +222,9 @@ def _add_roles_by_values(frame: pd.DataFrame, found: dict[str, str]) -> None:
         who = next(name for name, meaning in found.items() if meaning == "participant")
         named = [name for name, meaning in found.items() if meaning == "experiment"]
         for name in named:
-            if _counts_choices(frame, who, name):
+            column, person = _signature(frame, name), places_of(frame[who])
+            if len(column.distinct) > FEWEST_NUMBERS and counts_choices(column, person):
                 del found[name]
-
-
-def _counts_choices(frame: pd.DataFrame, who: str, name: str) -> bool:
-    """Whether a column counts the choices of each participant, as ``Task`` does in files of conjoint analyses."""
-    numbers = numbers_of(frame[name])
-    if numbers.isna().any() or numbers.nunique() <= FEWEST_NUMBERS:
-        return False
-    steps = numbers.groupby(frame[who], sort=False).diff().dropna()
-    return bool(len(steps)) and bool(((steps == 0) | (steps == 1)).mean() > 0.95)
 
 
 def _names_it(said: Sequence[str], word: str) -> bool:

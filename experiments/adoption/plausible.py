@@ -462,17 +462,11 @@ def check_practice(
         if column in columns.where:
             continue
         found = rows_that_do_not_count(frame, column) or _rows_beside_numbers(frame, column)
-        if found is not None and columns.feedback and _is_training_before_test(*found[:2]):
-            continue
-        if found is not None:
+        # What is learned in training is tested later, so that training is no practice.
+        is_learned = found and columns.feedback and "test" in map(str.casefold, found[1])
+        if found and not (is_learned and words_of_cell(found[0][0]).isdisjoint(PRACTICE)):
             words = rows_in_words(frame, column, *found)
             question(columns, notes, "practice_rows", f"{name}: {words}")
-
-
-def _is_training_before_test(odd: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether cells say that what is learned in training is tested later, so that training is no practice."""
-    is_practice = any(words_of_cell(cell) & PRACTICE for cell in odd)
-    return not is_practice and all("test" in words_of(cell) for cell in others)
 
 
 def _rows_beside_numbers(
