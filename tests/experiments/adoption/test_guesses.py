@@ -112,6 +112,17 @@ def test_rows_that_their_numbers_do_not_follow_are_asked_about_in_learning() -> 
         read(shuffled, DOMAINS["learning"])
 
 
+@pytest.mark.parametrize(
+    ("name", "cells"), [("kind", ("forced", "free")), ("isForced", ("1", "0"))]
+)
+def test_forced_choices_are_asked_about(name: str, cells: tuple[str, str]) -> None:
+    frame = bandits(np.random.default_rng(1)).frame
+    frame[name] = np.where(frame["trial"] % 10 < 4, *cells)
+    with pytest.raises(ImplausibleError, match=rf"forced choices.*where\.{name}={cells[1]}"):
+        read(frame, DOMAINS["learning"])
+    assert only(read(frame, DOMAINS["learning"], accept=["practice_rows"])).n_responses == 160
+
+
 def test_short_names_are_told_by_their_values() -> None:
     frame = own_files(np.random.default_rng(1))["short.csv"].frame
     found = describe_table(table_of_frame("a", frame))
