@@ -512,10 +512,9 @@ def _described(source: AnswerTable, domain: Domain | None, said: AnswerColumns) 
     items = "" if mapping.wide else items_in_words(table.frame, mapping.participant)
     games = "" if mapping.wide else games_in_words(table.frame, mapping.participant)
     if domain is not None and scale_of(domain) is None and mapping.response == "?":
-        named = columns_of_labels(table, domain)
-        gift = gift_of(table_signature(table.frame, meanings), mapping.stimulus)
-        response = named[0] if len(named) == 1 else gift or OPEN_QUESTION
-        mapping = mapping.model_copy(update={"response": response})
+        signature = table_signature(table.frame, meanings)
+        named = columns_of_labels(table, domain) or gift_of(signature, mapping.stimulus)
+        mapping = mapping.model_copy(update={"response": named[0] if len(named) == 1 else "?"})
     if isinstance(domain, HasOutcomes):
         mapping = with_outcomes(mapping, meanings, table, domain)
     own_task = ""

@@ -342,12 +342,12 @@ def _gift(table: TableSignature) -> tuple[str, str] | None:
     return (fits[0][0].name, fits[0][1].name) if len(fits) == 1 else None
 
 
-def gift_of(table: TableSignature, stimulus: Mapping[str, Any]) -> str:
-    """The response in a task of gifts out of a column of coins, also as what is not kept; empty where none is clear."""
+def gift_of(table: TableSignature, stimulus: Mapping[str, Any]) -> list[str]:
+    """The response in a task of gifts out of a column of coins, also as what is not kept; none where it is unclear."""
     given, coins = _gift(table) or ("", "")
     if not given.isidentifier() or f"{coins} - 0" not in leaves_of(stimulus):
-        return ""
-    return f"{coins} - {given}" if set(words_of(given)) & KEPT else given
+        return []
+    return [f"{coins} - {given}" if set(words_of(given)) & KEPT else given]
 
 
 def _estimate(table: TableSignature) -> tuple[str, str] | None:

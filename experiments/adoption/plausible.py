@@ -351,10 +351,9 @@ def rows_that_do_not_count(
     if not odd and any(flag <= named and named - flag <= BESIDE_FLAGS for flag in CHECKS):
         odd = [cell for cell in said if len(said) == 2 and cell.casefold() in YES]
     odd = odd or [cell for cell in said if words[cell] & CHECK_CELLS]
-    is_forced = "forced" in named
-    if not odd and (is_forced or any("free" in own for own in words.values())):
-        odd = [c for c in said if "forced" in words[c] or (is_forced and c.casefold() in YES)]
-        what = FORCED
+    if not odd and ("forced" in named or any("free" in own for own in words.values())):
+        odd = [c for c in said if words[c] & ({"forced"} | (YES if "forced" in named else set()))]
+        what = "forced choices"
     if odd and what == "practice" and not any(words[cell] & of_practice for cell in odd):
         rows = frame[column].str.strip().isin(odd).to_numpy()
         # Not all rows of some participants, which stand together.
@@ -394,7 +393,7 @@ def rows_that_count(
                 rows.mean() > MOST_MISSED_ROWS or not _says_something(frame[rows], response)
             ):
                 continue
-            if what == FORCED or any(
+            if what.startswith("forced") or any(
                 not words_of_cell(cell) & PRACTICE and words_of_cell(cell) & TRAINING
                 for cell in odd
             ):
@@ -412,7 +411,6 @@ def rows_that_count(
     return where if gone.mean() <= MOST_PRACTICE else {}
 
 
-FORCED = "forced choices"
 MOST_MISSED_ROWS = 0.3
 """Share of rows that are missed responses, beyond which a column does not say so."""
 
